@@ -13,7 +13,7 @@ from needlework.results.result import PromptTable, Result, Run
 
 
 class Written(NamedTuple):
-    """Where a benchmark's modules define a field: how its name is written there, and in which parts."""
+    """The name by which a benchmark's modules define a field of `Benchmark`, and the parts that may do it."""
 
     name: Callable[[str], str]
     parts: tuple[str, ...]
@@ -84,7 +84,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Scoring:
-    """What scores are made from, beside prompts and answers."""
+    """The inputs of scores, beside prompts and answers."""
 
     # Files below resources/, by the argument of `score` that gets them.
     scoring_files: Constant[Mapping[str, str]] = field(default_factory=dict)
@@ -118,7 +118,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class RunFacts:
-    """What results say of a run, and which results a run fills."""
+    """Facts about a run that results state, and the conditions under which it has data for a result."""
 
     # What the prompts and the paper's prompts are made of, in words.
     data: Function[Callable[[Own], tuple[str, str]]] = _no_data

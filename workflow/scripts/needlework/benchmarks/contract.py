@@ -28,11 +28,12 @@ def in_words(corpus: str, number: int | str, of: str) -> str:
 
 
 class Search(NamedTuple):
-    """The search of distractors in one language: whose questions, in which passages.
+    """The search of distractors in one language: the questions, and the passages to search.
 
-    No passage that holds an answer in one of `answer_languages` is found; the module
-    `needlework.data.comparison.<comparison>` says what that means, by its `normalise` and `contains`,
-    and agrees with the benchmark's metric. `kinds` are "semantic" (near the question) and "random".
+    A passage that holds an answer in one of `answer_languages` is never found. The module
+    `needlework.data.comparison.<comparison>` decides whether it holds one, by its `normalise` and
+    `contains`, and agrees with the benchmark's metric. `kinds` are "semantic" (near the question) and
+    "random".
     """
 
     needles: str

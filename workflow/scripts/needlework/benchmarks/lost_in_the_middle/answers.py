@@ -15,10 +15,10 @@ USUAL = 20
 
 
 def with_variant(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows with a column for their ablation. Unambiguous questions are among those of "main".
+    """The rows with a column `variant`, the name of their ablation.
 
-    Without an ablation the query follows the documents or pairs, the distractors are retrieved and stand
-    in the order of relevance.
+    Rows without an ablation ("main") have the query behind the documents or pairs, and retrieved distractors
+    in the order of relevance. Unambiguous questions count as "main".
     """
     import numpy as np
 
@@ -56,7 +56,7 @@ def unambiguous(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def main_beside(rows: pd.DataFrame, variant: str) -> pd.DataFrame:
-    """The rows without an ablation, for tasks, sizes and models that were also asked in a variant."""
+    """The rows without an ablation whose task, size and model were also asked in a variant."""
     rows = comparable(with_variant(rows))
     changed = rows[rows["variant"] == variant]
     if variant == "unambiguous":

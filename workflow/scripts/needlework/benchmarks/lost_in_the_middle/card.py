@@ -32,7 +32,7 @@ def pairs(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 
 def asked_in(rows: pd.DataFrame, run: Context) -> pd.Series:
-    """The language of the question; values of keys are in none."""
+    """The language of the question; None for keys and values, which are in no language."""
     return rows["lang"].astype(object).where(rows["task"] != PAIRS)
 
 

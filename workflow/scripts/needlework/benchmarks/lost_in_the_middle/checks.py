@@ -26,7 +26,7 @@ from needlework.prompts.wording import check_texts
 def check(config: Config) -> None:
     """Raise UserError where the benchmark's configuration cannot be built.
 
-    Nothing is said of keys that no task of the run reads.
+    Keys that no task of the run reads are not checked.
     """
     own, where = config["benchmarks"][NAME], f"benchmarks.{NAME}"
     _check_corpora(own, where, config["corpora"])

@@ -42,7 +42,7 @@ _SUFFIX = "_passages"
 
 
 class Passage(NamedTuple):
-    """A passage of a question; `has_answer` is what the release says of it."""
+    """A passage of a question; `has_answer` is the release's own flag for it."""
 
     title: str
     text: str

@@ -59,7 +59,7 @@ class Passages:
 
 @no_collection()
 def items_of(slice_settings: SliceSettings, table: pa.Table) -> tuple[list[Item], dict[str, int]]:
-    """The sampled questions in the order of their ids, and counts of remarkable ones by reason."""
+    """The sampled questions in the order of their ids, and counts of peculiar questions by reason."""
     names = ("example_id", "question", "answers", "title", "context")
     prefix = f"{question_corpus(slice_settings)}/{slice_settings['lang']}"
     wanted = None if slice_settings["unambiguous"] is None else set(slice_settings["unambiguous"])
@@ -252,11 +252,12 @@ CHOOSE_OTHERS: dict[str, Callable[..., dict[str, int]]] = {
 def orders_of(
     slice_settings: SliceSettings, example_ids: Sequence[str]
 ) -> dict[int, dict[str, list[int]]]:
-    """Random orders: by number of documents and question, the ranks of the distractors in the prompt's order.
+    """Random orders: for each number of documents and question, the ranks of the distractors in prompt order.
 
-    `example_ids` are those of all questions, in the order of their file. The released scripts shuffle
-    the distractors of one question after the other by Python's own generator, seeded once with 0, and
-    leave out no question before that; so do we with their questions. Others are shuffled each by its name.
+    `example_ids` are the ids of all questions, in the order of their file. The released scripts seed
+    Python's generator once with 0 and shuffle the distractors of one question after the other, without
+    leaving out a question; this function does the same for the released questions. The distractors of other
+    questions are shuffled with a seed made from the question's name.
     """
     if slice_settings.get("order") != "random" or slice_settings["distractors"] != "retrieved":
         return {}
@@ -273,9 +274,9 @@ def orders_of(
 
 
 def has_titles(slice_settings: SliceSettings, items: Sequence[Item]) -> bool:
-    """Whether prompts have titles.
+    """Whether the passages in prompts have titles.
 
-    All passages have one or none has: a title alone would reveal the gold passage.
+    Either all passages of a prompt have a title or none has: a title alone would reveal the gold passage.
     """
     untitled = slice_settings["needles"] in UNTITLED or "haystack" in slice_settings
     return not untitled and any(item.title for item in items)

@@ -71,13 +71,13 @@ def recall_named(data: pd.DataFrame, run: Run) -> pd.DataFrame:
 
 
 def unambiguous(data: pd.DataFrame, run: Run) -> str:
-    """How many of the questions are unambiguous: they are counted among the others."""
+    """The sentence that says how many questions are unambiguous."""
     some = data.loc[(data["variant"] == "unambiguous") & (data["n"] > 0), "n_questions"]
     return f"Unambiguous: {some.min():,.0f} of the questions." if len(some) else ""
 
 
 def shared(data: pd.DataFrame, run: Run) -> str:
-    """How many questions the models of each panel share, and which models are left out of it."""
+    """A sentence: how many questions the models of each panel share, and which models are left out."""
     counts, out = [], []
     for size, part in data.groupby("n_documents"):
         counts.append(f"{part['n_questions'].max():,} ({size} documents)")
@@ -485,7 +485,7 @@ def ablation(
 ) -> pd.DataFrame:
     """Accuracy by position in a variant and, in the same sizes, without it ("main").
 
-    Unambiguous questions are some of the same answers, so that there is nothing to test.
+    There is no test for unambiguous questions, since they are a part of the same answers.
     """
     plain = answers.main_beside(rows, variant)
     main = curves(where(plain, tasks), run, variant="main", sort=())

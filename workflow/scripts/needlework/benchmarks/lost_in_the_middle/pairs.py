@@ -31,11 +31,11 @@ def build(
 ) -> Built:
     """The instances of a slice of key-value retrieval.
 
-    Released objects are taken as they are; of more than `examples`, a sample by seed. Others are drawn
-    by seed. In either, the pair that is asked for is moved to each index, and the others keep their
-    order. The counts: `examples_lacking`, by how many there are fewer than asked for;
-    `unusable_words`, of the vocabulary (see `_vocabulary`); `value_within_a_word`, examples in which
-    every value is part of another word.
+    Released objects are taken as they are; if there are more than `examples`, a sample is drawn by seed. All
+    other objects are drawn by seed. The pair that is asked for is then moved to each index, while the other
+    pairs keep their order. The counts: `examples_lacking`, the number of examples that could not be made;
+    `unusable_words`, words of the vocabulary that cannot be used (see `_vocabulary`); `value_within_a_word`,
+    examples in which every value is part of another word.
     """
     counts: dict[str, int] = {}
     if slice_settings["keys"] == "words":

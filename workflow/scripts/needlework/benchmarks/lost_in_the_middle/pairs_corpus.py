@@ -1,6 +1,6 @@
 """The key-value pairs that Lost in the Middle released: JSON objects of random UUIDs, one pair asked for.
 
-A row's text is the object without the pair that is asked for, which a prompt puts in where it wants it.
+A row's text is the object without the pair that is asked for. The prompt inserts this pair.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, o
 
 
 def read(path: str | Path, n: int) -> pa.Table:
-    """PAIRS rows of a file whose objects have `n` pairs each, in its order, which is that of the ids.
+    """PAIRS rows of a file whose objects have `n` pairs each, in the order of the file and of the ids.
 
     UserError if the file is damaged, a line lacks a field, a key occurs twice in an object, there
     are not `n` pairs, or the pair that is asked for is not among them.

@@ -171,7 +171,7 @@ def _key_languages(own: Own, keys: str) -> list[str]:
 def settings(own: Own, name: str, lengths: list[int]) -> SliceSettings:
     """All that the instances of a slice depend on, other than files and the tokenizer.
 
-    `lengths` say nothing here: the number of documents or pairs decides how long a prompt is.
+    `lengths` is not used: the number of documents or pairs decides how long a prompt is.
     """
     found = _settings(own, name)
     if texts := user_texts(own["instructions"], found["lang"], texts_of(found)):
@@ -180,7 +180,7 @@ def settings(own: Own, name: str, lengths: list[int]) -> SliceSettings:
 
 
 def texts_of(slice_settings: SliceSettings) -> list[str]:
-    """The names of the texts that a slice's prompts take of INSTRUCTIONS."""
+    """The names in INSTRUCTIONS of the texts that a slice's prompts need."""
     documents = slice_settings["task"] not in ALONE
     return [template(slice_settings), *(("document", "title") if documents else ())]
 
@@ -273,8 +273,8 @@ def read_list(path: str | Path) -> list[str]:
 def reads(slice_settings: SliceSettings) -> dict[str, list[CorpusTable]]:
     """The tables that a slice reads, by input name.
 
-    `questions`; `passages`, of which the distractors are; `words`; and `pairs_<n>`, the released
-    key-value pairs.
+    `questions`; `passages`, the source of distractors; `words`; and `pairs_<n>`, the released key-value
+    pairs.
     """
     lang, task = slice_settings["lang"], slice_settings["task"]
     if task == "key_value":
@@ -373,7 +373,7 @@ def _sizes(own: Own) -> list[int]:
 
 
 def notices(own: Own) -> list[str]:
-    """That instructions are English though the user's questions are not."""
+    """A notice if instructions are English but the user's questions are not."""
     return papers_instructions(NAME, own, own["languages"])
 
 

@@ -1,6 +1,6 @@
 """Lost in the Middle's prompts: one document with the answer among others, at an index; or pairs.
 
-Paper sections 3, 5.2 and 6 and appendices B and C; its prompts are those of Figures 2 and 7 and of the
+Paper sections 3, 5.2 and 6 and appendices B and C; the wording is that of Figures 2 and 7 and of the
 released code. Key-value retrieval is in `pairs`.
 """
 
@@ -43,19 +43,19 @@ def build(
     templates: Iterable[str],
     tokenizer: Tokenizer,
 ) -> Built:
-    """The instances of a slice, and counts of what was left out or is worth knowing.
+    """The instances of a slice, and counts of questions that were left out or have a peculiarity.
 
     `slice_settings` is what `plan.settings` gives; `tables` holds the corpora that `plan.corpora` names and
     the "distractors", each by language; `templates` are files named after their prompt. The counts, in
     questions unless said otherwise:
 
-    - left out: `questions_lacking`, by how many there are fewer than asked for; `too_few_documents`,
-      once for each number of documents that a question does not have; `gold_without_answer`, whose
-      gold passage holds none of the answers;
-    - kept: the same as `gold_without_answer_kept`, by that switch; `answer_of_punctuation`, an answer
-      of which the metric's normalisation leaves nothing, so that every text seems to hold it;
-      `distractors_with_answer`, in passages: released ones that hold an accepted answer all the same,
-      so that ours would not be taken;
+    - left out: `questions_lacking`, how many fewer there are than asked for; `too_few_documents`, once for
+      each number of documents that a question does not have; `gold_without_answer`, whose gold passage
+      holds no answer;
+    - kept: `gold_without_answer_kept`, the same if the configuration keeps them; `answer_of_punctuation`,
+      with an answer that the metric normalises to the empty text, so that every text seems to hold it;
+      `distractors_with_answer`, in passages: released distractors that hold an accepted answer, which our
+      own search would leave out;
     - of the user's list: `unknown_questions`.
     """
     files = {Path(path).stem: path for path in templates}

@@ -31,7 +31,7 @@ WITHOUT_DOCUMENTS: dict[str, Any] = {
 
 
 class Rows:
-    """The instances of a slice: what their rows have in common."""
+    """Collects the instances of a slice; its fields are the values that all rows share."""
 
     def __init__(self, slice_settings: SliceSettings, tokenizer: Tokenizer) -> None:
         self.pieces = Pieces(tokenizer)
@@ -47,7 +47,7 @@ class Rows:
     ) -> None:
         """Add a prompt: the numbers of its spans, and its factors.
 
-        Factors that are not given are those of WITHOUT_DOCUMENTS.
+        Factors that are not given have the values in WITHOUT_DOCUMENTS.
         """
         task = self._slice_settings["task"]
         factors = {"lang": self._slice_settings["lang"], **WITHOUT_DOCUMENTS, **factors}

@@ -1,8 +1,7 @@
 """Lost in the Middle's scores: best_subspan_em of questions, accuracy of key-value pairs, second scorer.
 
-best_subspan_em (section 3.1): whether the first line of an answer holds an accepted answer. The facts are
-those of `metrics.py` and `evaluate_qa_responses.py` in nelson-liu/lost-in-the-middle; the program is this
-project's.
+best_subspan_em (section 3.1) is whether the first line of an answer holds an accepted answer. The rules
+follow `metrics.py` and `evaluate_qa_responses.py` in nelson-liu/lost-in-the-middle; no code is copied.
 """
 
 from __future__ import annotations
@@ -25,16 +24,15 @@ _normalised_reference = lru_cache(maxsize=65536)(normalise)
 
 
 def best_subspan_em(prediction: str, references: Iterable[str]) -> tuple[float, str]:
-    """1.0 if the first line of the answer holds any reference, both normalised, else 0.0, and why.
+    """1.0 if the first line of the answer holds any reference, both normalised, else 0.0; and the verdict.
 
-    Everything after the first line end does not count, so an answer that begins with one is empty.
-    Parts may begin inside words ("art" is in "party"). A reference of which normalisation leaves
-    nothing is part of every answer, even an empty one: a quirk of the released code that is kept. Of
-    the 2,655 questions one has such a reference ("*", the multiplication sign).
+    Text after the first line end does not count, so an answer that begins with a line end is empty. A
+    reference may stand inside a word ("art" is in "party"). A reference that is empty after normalisation is
+    part of every answer, even an empty one: a quirk of the released code that is kept. One of the 2,655
+    questions has such a reference ("*", the multiplication sign).
 
-    The verdict is "match:<i>" with the index of the first reference that was found, or
-    "match_all:<i>" where nothing is left of that reference; else "no_match", or "empty" where nothing
-    is left of the answer.
+    The verdict is "match:<i>" with the index of the first reference that was found, or "match_all:<i>" if
+    that reference is empty after normalisation; else "no_match", or "empty" if the answer is.
     """
     line = normalise(prediction.split("\n", 1)[0])
     for index, reference in enumerate(references):
@@ -122,8 +120,8 @@ def score(
 ) -> pa.Table:
     """The scores of `generations`, as `needlework.scoring.scores.score_rows` gives them.
 
-    Answers to the task "key_value" have the metric "key_value_accuracy", all others "best_subspan_em",
-    and all have "careful" too; if `settings["metric"]` is "careful", they have that alone. Nothing is
+    Answers to the task "key_value" have the metric "key_value_accuracy", all others "best_subspan_em".
+    All have "careful" too; if `settings["metric"]` is "careful", they have only "careful". Nothing is
     translated.
     """
 

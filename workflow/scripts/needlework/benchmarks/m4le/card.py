@@ -22,7 +22,7 @@ METRICS = {"": ("accuracy", "match", "f1"), "ROUGE": ("rouge",), "BLEU": ("bleu"
 def of_metrics(rows: pd.DataFrame, run: Context, metrics: tuple[str, ...]) -> pd.DataFrame:
     """The rows of tasks with these metrics.
 
-    A column has the fifth of the texts that holds the text asked for.
+    An added column has the place of the text asked for, as a fifth of all texts.
     """
     rows = by_metric(rows, run)
     tasks = [name for name, task in CONSTRUCTED.items() if task.metric in metrics]

@@ -1,4 +1,4 @@
-"""The corpora of M4LE: its released rows, and what rows are constructed from."""
+"""The corpora of M4LE: its released rows, and the data sets that rows are constructed from."""
 
 from __future__ import annotations
 

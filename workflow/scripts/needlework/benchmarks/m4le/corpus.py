@@ -25,9 +25,9 @@ from needlework.benchmarks.m4le.data.tasks import (
 def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, Any]) -> pa.Table:
     """ROWS of the task with the slug `lang`, as the rule `read_corpus` asks for them.
 
-    The first of `files` holds the frames, the others are what the rows are made of. `settings` are
-    those of `plan.corpus_settings`: lengths, examples, seed, and perhaps positions, and lang and wording of
-    a user's records. The sample is one table of the tasks that they name.
+    The first of `files` holds the frames; the rows are made of the others. `settings` come from
+    `plan.corpus_settings`: lengths, examples, seed, and if needed positions, and lang and wording of a
+    user's records. The embedded sample is one table with its own tasks.
     """
     frames_file, *data = map(Path, files)
     frames = load_frames(frames_file)

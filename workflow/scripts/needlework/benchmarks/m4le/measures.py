@@ -1,4 +1,4 @@
-"""M4LE's measures of one answer: BLEU, ROUGE, accuracy and F1 of ids, and today's overlap."""
+"""M4LE's measures of one answer: BLEU, ROUGE, accuracy and F1 of ids, and the newer ROUGE-Lsum and chrF."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ORDER = 4
 
 
 class Statistics(NamedTuple):
-    """What an answer adds to a corpus' BLEU: n-grams found and in all (n = 1 to 4), and both lengths."""
+    """An answer's contribution to a corpus BLEU: matched and all n-grams (n = 1 to 4), and both lengths."""
 
     found: tuple[int, ...]
     total: tuple[int, ...]
@@ -56,13 +56,13 @@ def _scored(answer: str, reference: str, lang: str) -> BLEUScore:
 
 
 def statistics(answer: str, reference: str, lang: str) -> Statistics:
-    """The statistics of an answer, those of sacrebleu's `corpus_score`; `lang` is "en" or "zh"."""
+    """The statistics of an answer, as sacrebleu's `corpus_score` computes them; `lang` is "en" or "zh"."""
     scored = _scored(answer, reference, lang)
     return Statistics(tuple(scored.counts), tuple(scored.totals), scored.sys_len, scored.ref_len)
 
 
 def sentence(answer: str, reference: str, lang: str) -> float:
-    """The BLEU of one answer, in [0, 1]; of a short one, of the n-grams that it has."""
+    """The BLEU of one answer, in [0, 1]; a short answer counts only the n-gram orders that it has."""
     # sacrebleu's 100 is 100.00000000000004.
     return round(float(_scored(answer, reference, lang).score) / 100, 12)
 
@@ -243,7 +243,7 @@ _SIDE_BY_SIDE = 512
 
 
 def side_by_side(sentences: Iterable[Sequence[str]]) -> list[Sentences]:
-    """The sentences in order, as many side by side as are fast; a longer one alone."""
+    """The sentences in order, packed into groups that are compared at once; a longer sentence is alone."""
     groups: list[list[Sequence[str]]] = []
     room = 0
     for sentence in sentences:
@@ -271,10 +271,11 @@ def _common_length(first: Sequence[str], second: Sequence[str]) -> int:
 
 
 def common(first: Sequence[str], others: Sentences) -> list[int]:
-    """Indices in `others.words`: the words in longest common subsequences of `first` and each sentence.
+    """Indices in `others.words` of the words in a longest common subsequence of `first` and each sentence.
 
-    Of several, the one that is read from the texts' ends: equal words are taken; else `first` steps
-    back where that alone makes it shorter, otherwise the other sentence.
+    If there are several longest subsequences, the one that a scan from the texts' ends finds is taken: equal
+    words are taken; otherwise `first` steps back if only that makes the subsequence shorter, else the other
+    sentence does.
     """
     full = row = others.full
     # Of each word of `first`: where it stands, and where the length grows. A row of a word that
@@ -378,24 +379,24 @@ def _chrf() -> CHRF:
 
 
 def cut(text: str, marks: Iterable[str]) -> str:
-    """The text before the first of each of `marks`, one after the other, without white space around it."""
+    """The text cut before the first occurrence of each of `marks` in turn, stripped of white space."""
     for mark in marks:
         text = text.split(mark, maxsplit=1)[0].strip()
     return text.strip()
 
 
 def accurate(answer: str, accepted: Iterable[str]) -> bool:
-    """Whether an accepted answer is a part of the answer, whatever the case."""
+    """Whether an accepted answer is a part of the answer, ignoring case."""
     return any(text.lower() in answer.lower() for text in accepted)
 
 
 def equal(answer: str, accepted: Iterable[str]) -> bool:
-    """Whether the answer equals an accepted answer, except for case and surrounding white space."""
+    """Whether the answer equals an accepted answer, ignoring case and surrounding white space."""
     return any(text.lower().strip() == answer.lower().strip() for text in accepted)
 
 
 def id_set(text: str, stop: str | None, comma: str) -> set[str]:
-    """The ids in the text up to `stop` (None: in all of it), parted by `comma`."""
+    """The ids, separated by `comma`, in the text up to `stop` (None: in the whole text)."""
     before = text if stop is None else text.split(stop, maxsplit=1)[0]
     return {part.strip() for part in before.strip().split(comma)}
 

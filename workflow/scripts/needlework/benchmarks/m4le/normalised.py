@@ -21,7 +21,7 @@ from needlework.results.stats import Z
 
 
 class Score(NamedTuple):
-    """A score in [0, 1], and its standard error (0 where none is known, as of a printed number)."""
+    """A score in [0, 1], and its standard error (0 if unknown, as for a printed number)."""
 
     value: float
     se: float = 0.0
@@ -43,9 +43,9 @@ def normalised(score: Score, reference: Score, covariance: float = 0.0) -> Norma
     """r / (g + r): 0.5 where the score equals its reference (paper, section 3.5).
 
     The error is the delta method's: the derivatives are g / (g + r)^2 by r and -r / (g + r)^2 by g.
-    `covariance` is the covariance of both scores, if they are of the same prompts. The interval is normal on
-    the scale of log(r / g), whose ends stay within [0, 1]; at 0 or 1 it is cut there. NaN where both
-    scores are 0, or one is missing.
+    `covariance` is the covariance of both scores, if both are of the same prompts. The interval is normal on
+    the scale of log(r / g), so its ends stay within [0, 1]; at 0 or 1 it is cut there. The result is NaN if
+    both scores are 0, or one is missing.
     """
     r, g = score.value, reference.value
     if math.isnan(r) or math.isnan(g) or r + g == 0:
@@ -135,7 +135,7 @@ class Own:
 
     @cached_property
     def first(self) -> dict[str, Any]:
-        """The model and the reference score, which all rows share, from the first row."""
+        """The model and the reference score of the first row; all rows share them."""
         frame, place = self.part.table.frame, self.part.places[0]
         # A whole row of many columns would be made anew for each cell.
         return {
@@ -188,11 +188,11 @@ def task_scores(part: Part) -> list[Own]:
 
 
 def normalised_mean(part: Part, run: Run, weigh: str = "cells") -> dict[str, float | int]:
-    """MEASURES of a model's normalised scores r / (g + r), and how many tasks they are of.
+    """MEASURES of a model's normalised scores r / (g + r), and the number of tasks behind them.
 
-    weigh: "cells" is the mean of all tasks at all lengths, "lengths" the mean of the lengths' means,
-    "slope" the least-squares slope of these over the places of the run's lengths. A score without a
-    reference, or 0 like it, is left out.
+    weigh: "cells" is the mean over all tasks and lengths, "lengths" the mean of the lengths' means, "slope"
+    the least-squares slope of the lengths' means over the indices of the run's lengths. A score is left out
+    if it has no reference, or if both are 0.
     """
     there = [(own, own.first) for own in task_scores(part) if own.value + own.first["g"] > 0]
     weights = _weights([own.length for own, _ in there], weigh, run["lengths"])

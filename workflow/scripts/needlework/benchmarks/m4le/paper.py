@@ -81,7 +81,7 @@ def _lengths(cell: Cell) -> set[int]:
 
 
 def row_of(model: str, task: str) -> str:
-    """The row of the paper's table of a task (Tables 7 to 45)."""
+    """The row of the paper's table for a task (Tables 7 to 45)."""
     return f"{model}/{PRINTED.get(task, task)}"
 
 

@@ -112,14 +112,14 @@ def slices(own: Own) -> list[str]:
 
 
 def corpus(own: Own) -> str:
-    """The corpus that the rows are of."""
+    """The corpus that the rows belong to."""
     return f"m4le_{own['release'] if own['source'] == 'released' else own['source']}"
 
 
 def wording(own: Own, task: str) -> tuple[str, dict[str, str]]:
-    """The language of a task's wording, and the user's texts for it, by the names of `frames.TEXTS`.
+    """The language of a task's wording, and the user's texts for it, by their names in `texts_of`.
 
-    Without such texts it is the task's own language.
+    Without a user's texts it is the task's own language.
     """
     names = [f"{task}.{text}" for text in TEXTS]
     for lang in own["instructions"]:
@@ -145,9 +145,8 @@ def corpus_settings(own: Own, slug: str) -> Own:
 def corpus_files(own: Own, name: str, slug: str) -> list[str] | None:
     """The files of a task's source data set in the user's folder, or the table of the user's records.
 
-    None for any other corpus.
-
-    UserError if the files are missing; it names the data set and where to get it.
+    Empty for any other corpus. UserError if the files are missing; it names the data set and where to get
+    it.
     """
     if name != "m4le_constructed":
         return None
@@ -168,7 +167,7 @@ def corpus_files(own: Own, name: str, slug: str) -> list[str] | None:
 def settings(own: Own, name: str, lengths: list[int]) -> SliceSettings:
     """All that the instances of a slice depend on, other than files and the tokenizer.
 
-    `lengths` are the buckets wanted by the models that use the tokenizer.
+    `lengths` are the buckets that the models of this tokenizer ask for.
     """
     limits = own["max_new_tokens"]
     by_type = {**LIMITS, **limits["types"]} if limits["preset"] == "types" else {}
@@ -186,7 +185,7 @@ def settings(own: Own, name: str, lengths: list[int]) -> SliceSettings:
 
 
 def asks_alone(task: str) -> bool:
-    """Whether a task's question can be asked without the texts, since it refers to none of them."""
+    """Whether a task's question can be asked without the texts: it must refer to none of them."""
     return CONSTRUCTED[task].task_type == "QA"
 
 
@@ -196,7 +195,7 @@ def reads(slice_settings: SliceSettings) -> dict[str, list[CorpusTable]]:
 
 
 def quotes(own: Own) -> list[CorpusTable]:
-    """The rows that the benchmark's prompts are."""
+    """The tables of rows that prompts refer to."""
     return [(corpus(own), slug) for slug in slices(own)]
 
 
@@ -211,11 +210,11 @@ def conditions(config: Config) -> dict[str, bool]:
 
 
 def run_settings(config: Config) -> Run:
-    """The facts on a run that this benchmark's results need, beside those that all results get.
+    """The facts on a run that this benchmark's results need, beside the facts that all results get.
 
-    reference_name: the model that scores are normalised by. instructions: the tasks with a user's.
-    lengths: the buckets, in order. places: how many are studied. chat: the models whose prompts go through
-    a chat template.
+    reference_name: the model by which scores are normalised. instructions: the tasks with a user's texts.
+    lengths: the buckets, in order. places: the number of places that are studied. chat: the models whose
+    prompts go through a chat template.
     """
     own, run = config["benchmarks"][NAME], config["run"]
     entries = {model: config["models"][model] for model in run["models"]}

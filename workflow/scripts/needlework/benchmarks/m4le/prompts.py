@@ -1,4 +1,4 @@
-"""The prompts of M4LE: the rows of a task, whatever they were made from."""
+"""The prompts of M4LE: one per row of a task, from released, constructed or sample rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def build(
     templates: Sequence[str | Path],
     tokenizer: Tokenizer,
 ) -> Built:
-    """One prompt of each row whose bucket is among the slice's lengths; `templates` are not used.
+    """One prompt for each row whose bucket is among the slice's lengths; `templates` are not used.
 
     `slice_settings` is `plan.settings`. The prompts are spans of the rows' own texts. `references` holds the
     first accepted answer, which the oracle gives; `accepted` holds all of them.
@@ -111,6 +111,6 @@ def _add(
 def position(gold: Sequence[int], n_items: int) -> float | None:
     """The position of the only needle: 0 before all other items, 1 after them.
 
-    None without a needle or others.
+    None if there is no needle, or no other item.
     """
     return gold[0] / (n_items - 1) if len(gold) == 1 and n_items > 1 else None

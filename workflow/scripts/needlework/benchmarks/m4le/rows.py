@@ -29,10 +29,10 @@ def by_metric(rows: pd.DataFrame, run: Context, *further: str) -> pd.DataFrame:
 def with_references(rows: pd.DataFrame, run: Context, *further: str) -> pd.DataFrame:
     """The rows of `by_metric` with the reference scores by which each task is normalised.
 
-    DuReader's scores are ROUGE-L under every metric of the paper, like its printed numbers.
+    DuReader's scores are ROUGE-L by every metric, as its printed numbers are.
 
     g: the reference's score at 1K; g_se and g_se_independent: its errors over questions and over answers;
-    reference: its value on the same prompt, where it is a model of the run.
+    reference: the reference model's value on the same prompt, if it is a model of the run.
     """
     import pandas as pd
 

@@ -1,4 +1,4 @@
-"""M4LE's scores: the paper's metric, the released scorer's, today's overlap, and the second scorer."""
+"""M4LE's scores: the paper's metric, the released scorer's, ROUGE-Lsum and chrF, and the second scorer."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _choice(text: str, letter: str, option: str, langs: Sequence[str]) -> Verdic
 def ids_verdict(text: str, gold: str, langs: Sequence[str] = ("en",)) -> Verdict:
     """1.0 if an answer names exactly the ids of `gold`, and the verdict.
 
-    `langs` are the languages of phrases.
+    `langs` are the languages whose phrases are read.
     """
     wanted = set(_ID.findall(gold)) or set(re.findall(r"\w+", gold))
     named: list[str] = []
@@ -142,11 +142,11 @@ def score(
     model: str,
     settings: Own,
 ) -> pa.Table:
-    """Rows of scores for each row of `generations`: "paper", "released", of texts OVERLAP, else "careful".
+    """Rows of scores for each row of `generations`: "paper" and "released"; of texts OVERLAP, else "careful".
 
-    `instances` needs the column `accepted`. The table has the further column `bleu_statistics`
-    (`measures.Statistics.flat`) in rows of translations: BLEU is one of a whole cell, `value` only
-    the answer's own. The released scorer sees the model's thoughts too, as it knows none. Raises
+    `instances` needs the column `accepted`. Rows of translations have `measures.Statistics.flat` in the
+    further column `bleu_statistics`, since BLEU is computed per cell; their `value` is the BLEU of one
+    answer. The released scorer reads the model's thoughts too, since it does not remove them. Raises
     UserError as `score_rows` does.
     """
     found: list[list[int] | None] = []
@@ -192,11 +192,11 @@ def _verdict(value: float, answer: str) -> str:
 
 
 def paper(task: Task, answer: str, accepted: Sequence[str]) -> float:
-    """The paper's metric in [0, 1]: a gold answer, in its own words, scores 1.
+    """The paper's metric in [0, 1], by which every gold answer scores 1.
 
-    The formulas are the released scorer's. A gold answer is normalised as the answer is, a mark
-    that stands in a gold answer cuts none, DuReader has ROUGE-L (Table 2), and News2016 compares
-    titles. An equal class may end with a full stop, or be followed by a line end and more text.
+    The formulas are the released scorer's, with these changes. A gold answer is normalised as the answer is.
+    An answer is not cut at a mark that stands in a gold answer. DuReader has ROUGE-L (Table 2). News2016
+    compares titles. A right class may end with a full stop, or be followed by a line end and more text.
     """
     if task.metric == "f1":
         texts = [answer, accepted[0]]
@@ -227,11 +227,11 @@ def _best(
 
 
 def released(task: Task, answer: str, accepted: Sequence[str]) -> float:
-    """What evaluation.py of KwanWaiChung/M4LE at 47c2af9 gives, in [0, 1], faults included.
+    """The value of evaluation.py of KwanWaiChung/M4LE at 47c2af9, in [0, 1], faults included.
 
-    Among them: the gold of online-shopping keeps its full stop, so its last id is never found; a
-    DuReader gold of several sentences cannot be in an answer cut at the first; a News2016 answer
-    loses what stands before its title, the gold does not. (A row that failed is dropped there.)
+    Among the faults: the gold of online-shopping keeps its full stop, so its last id is never found; a
+    DuReader gold of several sentences cannot be in an answer cut at the first sentence; a News2016 answer
+    loses the text before its title, the gold does not. (evaluation.py drops rows that failed.)
     """
     if task.released == "f1":
         stop, comma = _lists(task)

@@ -75,7 +75,7 @@ def normalised(weigh: str = "cells") -> Measure:
 
 
 def at_lengths(rows: pd.DataFrame, run: Context, *further: str) -> pd.DataFrame:
-    """The rows with a length, by these metrics, with the reference scores of each task."""
+    """The rows that have a length, by the given metrics, with the reference scores of each task."""
     return where(with_references(rows, run, *further), "length > 0")
 
 
@@ -129,7 +129,7 @@ def table3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 
 def by_ability(rows: pd.DataFrame, run: Context, *ranges: str) -> pd.DataFrame:
-    """The mean normalised score by ability in these ranges of lengths."""
+    """The mean normalised score by ability in the given ranges of lengths."""
     asked = at_lengths(rows, run, paper.PRINTED_METRIC)
     asked = asked[asked["range"].isin(ranges)]
     return tabulate(

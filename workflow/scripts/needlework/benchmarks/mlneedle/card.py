@@ -35,7 +35,7 @@ def said_none(rows: pd.DataFrame, run: Context) -> pd.Series:
 def lengths(rows: pd.DataFrame, run: Context) -> Mapping[str, tuple[int | None, int | None]]:
     """Claimed and effective length by model, as in Table 1.
 
-    With several prompt settings, those of the first.
+    If a run has several prompt settings, the lengths are for the first.
     """
     table = table1(rows, run)
     table = table[(table["source"] == "ours") & table["tokens"].notna()]

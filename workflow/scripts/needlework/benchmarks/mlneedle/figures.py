@@ -76,7 +76,7 @@ DECODING_LENGTHS = (8192, 32768)
 
 
 def nearest(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows whose question language and retrieval are nearest to the paper's."""
+    """The rows with the question language and the retrieval that are nearest to the paper's."""
     from needlework.results import cells
 
     long = rows[rows["length"] > 0]

@@ -51,7 +51,7 @@ ALL = {
 
 
 def other_prompts(cell: Cell, *columns: str) -> Iterator[str]:
-    """Reasons why a cell is not of the paper's prompts. These columns must have all values of ALL."""
+    """Reasons why a cell's prompts are not the paper's. The columns named must have all values of ALL."""
     yield from other_settings(cell.run, SETUP)
     yield from other_decoding(cell, SAMPLED, GREEDILY)
     yield from other_values(cell, "question_lang", ("en",), "questions in another language")
@@ -62,7 +62,7 @@ def other_prompts(cell: Cell, *columns: str) -> Iterator[str]:
 
 
 def other_lengths(cell: Cell, table: str, line: str) -> str | None:
-    """The reason why our mean differs from this line: it is over other lengths."""
+    """The reason why a mean over other lengths than the paper's cannot be compared with this line."""
     if cell.labels["column"] != "average":
         return None
     theirs = set(cell.run.line(table, line)) - {"average", "claimed_length", "effective_length"}
@@ -120,7 +120,7 @@ TABLE2, TABLE2_ENGLISH = (
 def in_pairs(
     run: Context, rows: pd.DataFrame, table: str, pairs: Iterable[Sequence[str]]
 ) -> Beside:
-    """The paper's numbers beside these pairs of models. `rows` are the answers of the pairs."""
+    """The paper's numbers beside the given pairs of models. `rows` are the answers of the pairs."""
     names = ["|".join(pair) for pair in pairs]
     lines = {pair: lines_of_pair(run, rows, table, pair) for pair in names}
     beside = {line for own in lines.values() for line in own.values()}
@@ -149,7 +149,7 @@ def beside_pair(cell: Cell, table: str, lines: Mapping[str, str]) -> dict[str, A
 
 
 def other_second(cell: Cell, lines: Mapping[str, str]) -> str | None:
-    """The reason for Table 3: its second model decodes greedily, which it does not say, and ours may not."""
+    """The reason in Table 3 if our second model does not decode greedily, as the paper's does."""
     if cell.labels["role"] == "first" or not lines.get("second", "").endswith(GREEDY_ROW):
         return None
     if cell.run.paper_name(cell.labels["pair"].split("|")[1]).endswith(GREEDY_ROW):
@@ -158,7 +158,7 @@ def other_second(cell: Cell, lines: Mapping[str, str]) -> str | None:
 
 
 def rows_of_pair(run: Context, table: str, beside: set[str]) -> Iterator[dict[str, Any]]:
-    """The lines of the paper's own pair that have no line of this run beside them."""
+    """The lines of the paper's own pair for which this run has no line."""
     lines = list(run.tables.get(table, {}))
     roles = dict(zip(lines, ("first", "second", "delta"), strict=False))
     for row in published_rows(

@@ -53,7 +53,7 @@ INSTRUCTIONS = {
 
 
 class Position(NamedTuple):
-    """A needle position: its name in results, and its place k of n equally spaced ones."""
+    """A needle position: its name in results, and its place k among n equally spaced places."""
 
     name: str
     k: int
@@ -61,7 +61,7 @@ class Position(NamedTuple):
 
     @property
     def depth(self) -> float:
-        """0 before all distractors, 1 after them."""
+        """The depth of the needle: 0 before all distractors, 1 after them."""
         return self.k / (self.n - 1)
 
     def place(self, n_distractors: int) -> int:
@@ -72,7 +72,7 @@ class Position(NamedTuple):
 
 
 def positions(setting: int | list[str]) -> list[Position]:
-    """The positions of the configuration: names of the paper's three, or a number of equally spaced ones."""
+    """The needle positions of the configuration: the paper's three by name, or n equally spaced positions."""
     if isinstance(setting, int):
         names = {0: "start", setting - 1: "end", (setting - 1) / 2: "middle"}
         return [Position(names.get(k, f"{k}/{setting - 1}"), k, setting) for k in range(setting)]
@@ -192,7 +192,7 @@ def haystack_languages(slice_settings: SliceSettings) -> list[str]:
 
 
 def spare(own: Own) -> int:
-    """The tokens of a length reserved for the answer; as in the released code, the template may use some."""
+    """The tokens of a length reserved for the answer; a chat template may use some (released code)."""
     return int(own["answer_buffer"])
 
 
@@ -208,7 +208,7 @@ def quotes(own: Own) -> list[CorpusTable]:
 
 
 def translated(own: Own) -> bool:
-    """Whether answers are scored in English too: English is accepted, or Yes and No are asked for."""
+    """Whether answers are scored in English too: if English is accepted, or the answer is Yes or No."""
     worded = own["question_lang"] in own["instructions"]
     return "en" in own["answer_languages"] or ("existence" in own["tasks"] and not worded)
 
@@ -226,9 +226,9 @@ def notices(own: Own) -> list[str]:
 
 
 def run_settings(config: Config) -> Run:
-    """The facts on a run that this benchmark's results need, beside those that all results get.
+    """The facts on a run that this benchmark's results need, beside the facts that all results get.
 
-    claimed_length: model to the context length that its makers claim, in tokens. instruction_tuning:
+    claimed_length: for each model, the context length that its makers claim, in tokens. instruction_tuning:
     pairs [base, instruction-tuned]. greedy_or_sampling: pairs [greedy, sampling].
     """
     own, run = config["benchmarks"][NAME], config["run"]

@@ -47,7 +47,7 @@ ALL_COLUMNS = {**COLUMNS, "n_distractors": "int32", "exhausted": "bool", "accept
 
 @dataclass(frozen=True)
 class Passage:
-    """The beginning of a document in a prompt: its name, its whole text, and the number of characters."""
+    """The beginning of a document in a prompt: its name, its text, and the number of characters used."""
 
     source: str
     text: str
@@ -74,12 +74,12 @@ def build(
     templates: Iterable[str],
     tokenizer: Tokenizer,
 ) -> Built:
-    """The instances of a slice, and the counts of what could not be built.
+    """The instances of a slice, and counts of the prompts and questions that could not be built.
 
     `slice_settings` is what `plan.settings` gives; `tables` holds the corpora "questions" and "passages" and
     the "distractors", each by language; `templates` are files named after their task. The counts:
-    `no_answer_left`, items one of whose answers the metric's normalisation empties (every text would
-    contain it); `questions_lacking`, by how many there are fewer than asked for; `needle_too_long`,
+    `no_answer_left`, items with an answer that the metric normalises to the empty text (every text would
+    contain it); `questions_lacking`, how many fewer questions there are than asked for; `needle_too_long`,
     prompts whose needle alone exceeds the budget.
     """
     items, counts = _items(slice_settings, tables)

@@ -50,11 +50,11 @@ _AFFIRMED = re.compile(
 
 
 def said(text: str) -> str | None:
-    """ "yes" or "no", whichever an English text asserts; None if it asserts neither.
+    """The word that an English text asserts, "yes" or "no"; None if it asserts neither.
 
-    That is the first of both words that is a verdict: not one in "Yes or No", before a number ("Document
-    No. 3") or in "no doubt". Without such a word, a sentence that the passages hold the answer, or do not,
-    counts.
+    The first "yes" or "no" that is a verdict counts, not one in "Yes or No", before a number ("Document
+    No. 3") or in "no doubt". Without such a word, a sentence counts that says whether the passages hold the
+    answer.
     """
     text = unicodedata.normalize("NFKC", text)
     lower = text.lower()
@@ -71,10 +71,10 @@ def said(text: str) -> str | None:
 
 
 def said_in(text: str, words: Sequence[str]) -> str | None:
-    """The first of the `words` in a text. None without either, or if the text only repeats the choice.
+    """The first of the two `words` in a text. None if it has neither, or only repeats the choice.
 
-    Words that begin and end inside other words do not count, but in scripts without spaces nothing else
-    can be told. Where one word is the end of the other, the longer one is meant.
+    A word inside another word does not count, except in scripts without spaces. If one word is the end of
+    the other, the longer one is meant.
     """
     text = _folded(text)
     folded = {_folded(word): word for word in words}
@@ -107,11 +107,11 @@ def existence_accuracy(
 ) -> tuple[float, str]:
     """1.0 if the answer says Yes or No as the only reference does, and the verdict.
 
-    `words` are those of the prompt. A user's own are looked for in the answer itself, first.
+    `words` are the prompt's words for Yes and No. A user's own words are first looked for in the answer.
 
-    An answer in another language is read in its translation: a "sí" or "是" counts only so, and a Spanish
-    "no" may deny something else. Where that says neither, or there is none, the answer itself is read.
-    The verdict is what was read and where, such as "no:raw", or "no_verdict".
+    An answer in another language is read in its translation, since a Spanish "no" may deny something else.
+    If the translation says neither or is missing, the answer itself is read. The verdict says what was read
+    and where, such as "no:raw", or is "no_verdict".
     """
     (reference,) = references
     if tuple(words) != ENGLISH and (verdict := said_in(prediction, words)):
@@ -140,8 +140,8 @@ _DROP = str.maketrans("", "", "".join(set(string.punctuation) - set("<>")))
 def clean(text: str) -> str:
     """`text` as the released scorer compares it.
 
-    Two quirks are kept: pairs of spaces are halved twice instead of until none is left, and an empty
-    text becomes "<empty>", so that an empty answer holds the references "empty" and "e".
+    Two quirks are kept: pairs of spaces are halved only twice, and an empty text becomes "<empty>", so that
+    an empty answer holds the references "empty" and "e".
     """
     text = (text or "<Empty>").lower().replace(_JSON_PREAMBLE, "").strip()
     text = text.translate(_TO_SPACE).replace("  ", " ").replace(",", "")
@@ -156,14 +156,14 @@ def released_accuracy(
 ) -> tuple[float, str]:
     """1.0 if the released scorer accepts the answer or its English translation, and the verdict.
 
-    A reference is met if it is part of the text, or if each of its words is a word of the text. Three
-    more quirks are kept: a reference that repeats a word cannot be met the second way (the released
-    code counts the distinct words that occur and asks for as many as the reference has), a reference
-    of which cleaning leaves nothing is part of every text, and parts may begin inside words.
+    A reference is met if it is part of the text, or if each of its words is a word of the text. Three more
+    quirks are kept. A reference that repeats a word cannot be met the second way: the released code counts
+    the distinct words that occur, and wants as many as the reference has words. A reference that `clean`
+    empties is part of every text. A reference may stand inside a word.
 
-    The verdict is "match:<text>:<i>" (part of the text) or "words:<text>:<i>" (all words occur) with
-    the first text ("raw", "translated") and reference to agree, else "no_match", or "empty" where
-    there is no text at all.
+    The verdict is "match:<text>:<i>" (part of the text) or "words:<text>:<i>" (all words occur) with the
+    first text ("raw", "translated") and reference that agree, else "no_match", or "empty" if there is no
+    text at all.
     """
     texts = (
         {"raw": prediction} if translated is None else {"raw": prediction, "translated": translated}
@@ -189,9 +189,9 @@ THRESHOLD = 0.95
 
 
 class Semantic:
-    """The metric with one embedding model, an entry as under `embedders`.
+    """The metric `released_semantic` with one embedding model, an entry as under `embedders`.
 
-    A text is encoded once. `prepare` encodes many at once, which is faster than one by one.
+    Each text is encoded once. `prepare` encodes many texts at once, which is faster than one by one.
     """
 
     def __init__(self, model: Entry) -> None:
@@ -199,7 +199,7 @@ class Semantic:
         self._vectors: dict[str, np.ndarray] = {}
 
     def prepare(self, texts: Iterable[str]) -> None:
-        """Encode what will be compared. Raises UserError where the model cannot be loaded."""
+        """Encode the texts that will be compared. Raises UserError if the model cannot be loaded."""
         new = [text for text in dict.fromkeys(texts) if text.strip() and text not in self._vectors]
         if new:
             embedder = load_embedder("benchmarks.mlneedle.semantic_model", self._model)
@@ -208,7 +208,7 @@ class Semantic:
     def score(
         self, prediction: str, translated: str | None, references: Iterable[str]
     ) -> tuple[float, str]:
-        """The released scorer's verdict, or else "semantic:<text>:<i>" with value 1.0 where one is near."""
+        """The released scorer's score; else 1.0 and "semantic:<text>:<i>" if a text is near a reference."""
         references = list(references)
         value, verdict = released_accuracy(prediction, translated, references)
         if value:
@@ -253,7 +253,7 @@ def existence_verdict(
 ) -> Verdict:
     """1.0 if an answer says Yes or No like the reference, and the verdict.
 
-    `words` are the prompt's for the two. A user's own are looked for first.
+    `words` are the prompt's words for Yes and No. A user's own words are looked for first.
     """
     wanted = ENGLISH[list(words).index(reference)].casefold()
     said = None
@@ -278,7 +278,7 @@ _LANGUAGES = ("question_lang", "needle_lang", "haystack_lang")
 
 
 def metric(settings: Own) -> Metric:
-    """The metric that `settings` choose; for "careful" the paper's, which undecided answers keep."""
+    """The metric that `settings` choose; for "careful" the paper's, whose value undecided answers keep."""
     if settings["metric"] == CAREFUL:
         return metrics.exact_accuracy
     if settings["metric"] == "released_semantic":
@@ -296,8 +296,8 @@ def score(
 ) -> pa.Table:
     """The scores of `generations`, as `needlework.scoring.scores.score_rows` gives them.
 
-    The tasks "exact" and "closed_book" are scored by `settings["metric"]`, "existence" by what it says of
-    Yes or No; an answer and its translation count by whichever is better. All have the metric "careful" too.
+    The tasks "exact" and "closed_book" are scored by `settings["metric"]`, "existence" by the Yes or No in
+    the answer. Of an answer and its translation, the better one counts. All have the metric "careful" too.
     """
     chosen, name = metric(settings), settings["metric"]
     if isinstance(owner := getattr(chosen, "__self__", None), Semantic):

@@ -79,14 +79,14 @@ APART = (Factor("question_lang"), Factor("retrieval"))
 
 
 def exact(rows: pd.DataFrame) -> pd.DataFrame:
-    """The answers to questions that ask for the answer itself, with and without distractors."""
+    """The answers to questions that ask for the answer, not its existence, with and without distractors."""
     return where(rows, "task == 'exact'")
 
 
 def write_effective_length(
     value: float, cell: Mapping[str, Any], shown: pd.DataFrame, of_paper: bool
 ) -> str:
-    """An effective length as text, or "<" and the shortest length (of the model, or of the paper)."""
+    """An effective length as text, or "<" and the shortest length that the model or the paper has."""
     if value:
         return LENGTHS.called(int(value))
     mine = shown["published"].notna() if of_paper else shown["model"] == cell["model"]

@@ -1,7 +1,7 @@
 """mLongRR: the released haystacks with their needles, the articles they were cut from, and the needles.
 
-Released at github.com/PortNLP/mLongRR as CSV files. The articles themselves were not: white space apart,
-every haystack is a slice of one stream a language, which is the haystack of 64k without its needle.
+Released at github.com/PortNLP/mLongRR as CSV files, without the articles. But apart from white space,
+every haystack is a slice of one text per language: the haystack of 64k without its needle.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def articles(
 
 
 def stream(path: str | Path, needle: str) -> str:
-    """The articles of a released file: its longest haystack with the needle at its end, without it."""
+    """The text of a released file: its longest haystack with the needle at its end, without the needle."""
     last = [row for row in _released_rows(path, needle) if row.depth == 100]
     if not last:
         raise UserError(f"{path} has no row with the position 100: download it again.")
@@ -134,8 +134,8 @@ def stream(path: str | Path, needle: str) -> str:
 def released(path: str | Path, needle: str, model: english_punkt.Model) -> pa.Table:
     """RELEASED rows, in the file's order.
 
-    `needle` has {city} and {number}. UserError if a column is missing, a number is none of seven
-    digits or stands in two rows, or a needle does not stand exactly once in its text.
+    `needle` has {city} and {number}. UserError if a column is missing, a number has not seven digits or
+    stands in two rows, or a needle does not stand exactly once in its text.
     """
     rows = list(_released_rows(path, needle))
     return pa.table(
@@ -227,9 +227,9 @@ def _pairs(row: Mapping[str, str], where: str) -> list[tuple[str, str]]:
 def needle_table(lang: str, files: Sequence[str]) -> pa.Table:
     """NEEDLES rows in `lang`: the needle in either wording, every city, every prompt.
 
-    The values of a needle are its text, of a city its English name and that in `lang`, of a prompt
-    (key: name, number of needles, question, language as JSON) those of `mlongrr_csv.Prompt`.
-    UserError if the language has no needle or no cities, or a table is not sound.
+    The values of a needle are its text; the values of a city its English name and its name in `lang`; the
+    values of a prompt (key: name, number of needles, question, language as JSON) the fields of
+    `mlongrr_csv.Prompt`. UserError if the language has no needle or no cities, or a table is not sound.
     """
     rows: list[tuple[str, str, list[str]]] = []
     for wording in ("paper", "released"):

@@ -1,4 +1,4 @@
-"""What is hidden in an example: cities, numbers and places, the same for every language and question."""
+"""The contents of an example: cities, numbers and places, the same for every language and question."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from needlework.seeding import rank_key, rng
 
 @dataclass(frozen=True)
 class Needle:
-    """A needle's city, by its English name and that in the haystack's language, and its number."""
+    """A needle's city, by its name in English and in the haystack's language, and its number."""
 
     english: str
     city: str
@@ -29,9 +29,9 @@ def draw(
 ) -> list[Needle]:
     """n needles with different cities and numbers; `taken` are numbers that the text has already.
 
-    `where` names the draw (seed, length, depth, example). Fewer needles are the first of more, so that
-    tasks with different numbers of them can be compared in pairs; a row of cities means the same in
-    every language.
+    `where` names the draw (seed, length, depth, example). A draw of fewer needles is the beginning of a draw
+    of more, so that tasks with different numbers of needles can be compared in pairs. A row of cities means
+    the same in every language.
     """
     ranked = sorted(range(len(cities)), key=lambda row: rank_key(NAME, *where, "city", row))
     drawn: dict[str, str] = {}
@@ -51,10 +51,10 @@ def draw(
 
 
 def places(where: tuple[object, ...], n: int, first: int, last: int) -> list[int]:
-    """Sentences before each of n needles: `first` for one needle, `first` to `last` for the others.
+    """Sentences before each of n needles: `first` for the first needle, `first` to `last` for the others.
 
-    Any boundary from the first on is equally likely, the first too. No two of the others share one, unless
-    there are too few (released code).
+    Every boundary from `first` on is equally likely for the others, `first` too. No two of them share a
+    boundary, unless there are too few (released code).
     """
     found, free = [first], list(range(first, last + 1))
     for share in rng(NAME, *where, "places").random(n - 1):

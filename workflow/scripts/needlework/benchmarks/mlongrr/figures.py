@@ -220,7 +220,7 @@ def figure6(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 
 def of_paper(rows: pd.DataFrame, run: Context, name: str) -> pd.DataFrame:
-    """`by_language` of the model with this name in the paper. "" selects the models that the paper lacks."""
+    """`by_language` of the model with this name in the paper. "" selects the models not in the paper."""
     return by_language(rows[rows["model"].map(run.paper_name) == name], run, MODEL)
 
 

@@ -1,4 +1,4 @@
-"""A text to cut haystacks from: its sentences, what they add to a prompt in tokens, and where needles go."""
+"""A text to cut haystacks from: its sentences, the tokens that each adds to a prompt, and needles' places."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ MEASURED = 300_000
 
 
 class Haystack:
-    """The sentences of a text in one language, as far as `most_tokens`.
+    """The sentences of a text in one language, up to `most_tokens` tokens.
 
-    `table` is of the schema ARTICLES or BOOKS. A haystack without a needle within it keeps the text's
-    own white space, as in the released files; else its sentences are joined by `joint`.
+    `table` is of the schema ARTICLES or BOOKS. A haystack without a needle inside keeps the text's own white
+    space, as in the released files. Otherwise its sentences are joined by `joint`.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Haystack:
         return int(self._raw_tokens[n])
 
     def most(self, tokens: int) -> int:
-        """How many sentences have at most so many tokens, without the white space behind the last."""
+        """How many sentences fit into this many tokens, without the white space behind the last."""
         n = int(np.searchsorted(self._raw_tokens, tokens, side="right")) - 1
         while n < self.longest and self._bare(n + 1) <= tokens:
             n += 1
@@ -86,14 +86,15 @@ class Haystack:
         return self._count(self._raw[: self._raw_places[n - 1][1]].rstrip())
 
     def guess(self, tokens: int) -> int:
-        """About how many sentences have at most so many tokens."""
+        """The approximate number of sentences that have at most this many tokens."""
         return int(np.searchsorted(self._tokens, tokens, side="right")) - 1
 
     def before(self, n: int, depth: int, rule: str) -> int:
         """The number of sentences, of n, before a needle at `depth` percent.
 
-        By the rule "gpt4o", the fewest that have so many percent of the haystack's tokens; by the older
-        "gpt4", the most whose own tokens sum to no more. All of them at 100, none at 0.
+        By the rule "gpt4o", these are the fewest sentences with at least `depth` percent of the haystack's
+        tokens; by the older rule "gpt4", the most whose own tokens sum to no more than that. At 100 all
+        sentences stand before the needle, at 0 none.
         """
         if depth in (0, 100):
             return n * depth // 100
@@ -103,11 +104,11 @@ class Haystack:
         return min(n, int(np.searchsorted(self._tokens, int(wanted), side="left")))
 
     def real_depth(self, n: int, before: int) -> float:
-        """The percentage of the joined haystack's tokens that its first sentences have."""
+        """The percentage of the joined haystack's tokens that stand before the needle."""
         return 100.0 * int(self._tokens[before]) / int(self._tokens[n])
 
     def numbers(self, n: int, places: Sequence[int], needles: Sequence[str]) -> list[int]:
-        """The span numbers of a haystack of n sentences; before each needle stand `places` of them."""
+        """The span numbers of a haystack of n sentences; `places` counts the sentences before each needle."""
         if not needles:
             return [self._whole(n)]
         if len(needles) == 1 and places[0] in (0, n):

@@ -58,7 +58,8 @@ FILLED_BY = {
 class Cell(NamedTuple):
     """A task with its question and prompt: `n` needles, the first at `depth` percent.
 
-    The others stand up to `spread` percent points behind it. `depth` is None where there is no needle.
+    The other needles stand up to `spread` percentage points behind the first. `depth` is None without a
+    needle.
     """
 
     task: str
@@ -70,7 +71,7 @@ class Cell(NamedTuple):
 
 
 def decided(own: Own) -> Own:
-    """The keys whose values follow from `source: released`, with the values of the released files."""
+    """The keys that `source: released` determines, with the values of the released files."""
     if own["source"] != "released":
         return {}
     text = {"haystacks": [ARTICLES], "data": NAME, "examples": 1, "wording": "released"}
@@ -133,7 +134,7 @@ def settings(own: Own, name: str, lengths: list[int]) -> SliceSettings:
 def cells(slice_settings: SliceSettings) -> Iterator[Cell]:
     """The cells of a slice at each length, in an order that does not depend on the configuration's.
 
-    English has no translated prompt: it is the paper's.
+    English has no translated prompt, since the paper's own is in English.
     """
     prompts = [
         p for p in slice_settings["prompts"] if (p, slice_settings["lang"]) != ("translated", "en")
@@ -176,7 +177,7 @@ def _released(n: int) -> str:
 
 
 def spare(own: Own) -> int | None:
-    """0 tokens: the longest answer takes all that is reserved. None if lengths do not bound prompts."""
+    """0 tokens: the longest answer takes all reserved tokens. None if lengths do not bound prompts."""
     strict = own["source"] == "constructed" and own["budget"] == "strict"
     return 0 if strict else None
 
@@ -207,12 +208,11 @@ def conditions(config: Config) -> dict[str, bool]:
 
 
 def run_settings(config: Config) -> Run:
-    """The facts on a run that this benchmark's results need, beside those that all results get.
+    """The facts on a run that this benchmark's results need, beside the facts that all results get.
 
-    metric: that of figures. instructions: the languages with tables or texts of the user's. haystack,
-    template: the text and the prompt that come first.
-    counted_as: the model of the paper that has a tokenizer; other_tokenizers: why one is not that model's
-    all the same.
+    metric: the metric of the figures. instructions: the languages with tables or texts of the user's.
+    haystack, template: the first text and the first prompt of the configuration. counted_as: the paper's
+    model that has a tokenizer. other_tokenizers: why a tokenizer is not the one of that model after all.
     """
     own = config["benchmarks"][NAME]
     prompts = sorted(own["prompts"], key=lambda name: (name != "paper", name == "translated"))

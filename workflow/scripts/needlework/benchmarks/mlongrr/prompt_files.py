@@ -37,7 +37,7 @@ class Prompt(NamedTuple):
 
 
 class PromptKey(NamedTuple):
-    """Which prompt it is."""
+    """What identifies a prompt."""
 
     prompt: str
     n_needles: int
@@ -93,7 +93,7 @@ def named(paths: Iterable[str | Path], name: str) -> list[Path]:
 def needles(paths: Iterable[str | Path], wording: str) -> dict[str, str]:
     """The needle of each language in a wording, with {city} and {number}.
 
-    A language without that wording has the released one. UserError if a placeholder is missing.
+    A language without that wording has the released wording. UserError if a placeholder is missing.
     """
     found: dict[str, str] = {}
     for path in named(paths, "needles.csv"):
@@ -113,11 +113,11 @@ def needles(paths: Iterable[str | Path], wording: str) -> dict[str, str]:
 
 
 def cities(paths: Iterable[str | Path], lang: str) -> list[tuple[str, str]]:
-    """The English name of each city, and the one in `lang`, in the order of the table.
+    """The English name of each city and its name in `lang`, in the order of the table.
 
-    In a table without the column `en` the names in `lang` stand for the English ones. UserError if no
-    table has the language, a name is missing, or one is part of another: an answer could not be told from
-    a wrong one. The same name may stand in two rows.
+    In a table without the column `en`, the names in `lang` also serve as the English names. UserError if no
+    table has the language, a name is missing, or a name is part of another (a right answer could not be told
+    from a wrong one). The same name may stand in two rows.
     """
     tables = [path for path in named(paths, "cities.csv") if lang in _header(path)]
     if not tables:
@@ -156,7 +156,7 @@ def part_of_another(names: Sequence[str]) -> tuple[str, str] | None:
 
 @lru_cache(maxsize=4096)
 def name_pattern(name: str) -> re.Pattern[str]:
-    """Finds a name in casefolded text: as a whole word, but anywhere in scripts without spaces."""
+    """A pattern that finds a name in casefolded text: a whole word, or anywhere in scripts without spaces."""
     small = name.casefold()
     unspaced = r"[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]"
     if name.isascii():
@@ -167,7 +167,7 @@ def name_pattern(name: str) -> re.Pattern[str]:
 
 
 def prompts(paths: Iterable[str | Path]) -> dict[PromptKey, Prompt]:
-    """All prompts. UserError if one lacks {text} or its question, or has them twice."""
+    """All prompts. UserError if one lacks {text} or its question, or has either twice."""
     found: dict[PromptKey, Prompt] = {}
     columns = ("prompt", "n_needles", "question", "lang", "asks", "unanswerable", "text")
     for path in named(paths, "prompts.csv"):
@@ -201,7 +201,7 @@ def languages(paths: Sequence[str | Path]) -> set[str]:
 def has_prompt(
     known: Mapping[PromptKey, Prompt], name: str, n_needles: int, question: str, lang: str
 ) -> bool:
-    """Whether a prompt of this name asks so of so many needles."""
+    """Whether there is a prompt of this name for this question and number of needles."""
     return _key(name, n_needles, question, lang) in known
 
 

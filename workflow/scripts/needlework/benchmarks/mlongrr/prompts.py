@@ -43,7 +43,7 @@ class Context(NamedTuple):
 
 
 class Words(NamedTuple):
-    """What needles and prompts of a language are made of."""
+    """The needles, cities and prompts of a language."""
 
     needle: str
     cities: list[tuple[str, str]]
@@ -59,9 +59,9 @@ def build(
     """The instances of a slice. `slice_settings` is what `plan.settings` gives.
 
     `tables` holds "needles", and "haystack" or the released "released_1" and "released_3", each by
-    language; `templates` are none: the prompts are data. The counts: `exhausted`, prompts whose text
-    ran out before their length, and `long_numbers`, numbers of the text that have seven digits or more,
-    none of which is drawn.
+    language; `templates` is empty, since the prompts are data. The counts: `exhausted`, prompts whose text
+    ended before their length, and `long_numbers`, numbers of the text with seven digits or more, which are
+    never drawn.
     """
     lang = slice_settings["lang"]
     words = _words(tables["needles"][lang], slice_settings["wording"])

@@ -39,7 +39,7 @@ def asked_numbers(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 
 def with_paper_model(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """The rows with a column `paper_model`: the paper's model that has the row's tokenizer, if any."""
+    """The rows with a column `paper_model`: the paper's model that uses the row's tokenizer, if any."""
     return rows.assign(paper_model=rows["tokenizer"].map(run.run["counted_as"]))
 
 

@@ -41,9 +41,9 @@ def score_number(
 ) -> tuple[float, str]:
     """1.0 if `gold` is the only number of seven digits in an answer, and the verdict.
 
-    `others` are the numbers of the other needles. Verdicts: "correct"; "several" where the gold is
-    among others; "other_needle"; "wrong_number"; without such a number "unanswerable" or "no_number".
-    A number of more digits is a wrong one.
+    `others` are the numbers of the other needles. Verdicts: "correct"; "several" if the gold is among other
+    numbers; "other_needle"; "wrong_number"; without a number of seven digits "unanswerable" or "no_number".
+    A number of more digits is a wrong number.
     """
     found = {number for number in numbers(text) if number >= _SEVEN.start}
     if not found:
@@ -61,8 +61,8 @@ def score_city(
     """1.0 if an answer has one of the names of the `gold` city, and the verdict.
 
     `others` are the names of the other needles' cities. A name is a whole word, in any letter case.
-    Verdicts: "correct"; "several" where another needle's city is named too; "other_needle"; without
-    any of them "unanswerable" or "no_city".
+    Verdicts: "correct"; "several" if another needle's city is named too; "other_needle"; if no needle's city
+    is named, "unanswerable" or "no_city".
     """
     small = unicodedata.normalize("NFKC", text).casefold()
     right = any(_pattern(name).search(small) for name in gold)
@@ -108,7 +108,7 @@ def released_accuracy(answers: Iterable[str], gold: Iterable[str]) -> tuple[floa
 def claude_gold(numbers: Sequence[str]) -> int:
     """The needle that Claude's notebook takes for the largest: it compares only the first two.
 
-    With three, a perfect model is right where the third is not the largest.
+    So with three needles, a perfect model is right only if the third is not the largest.
     """
     return max(range(min(2, len(numbers))), key=lambda i: int(numbers[i]))
 
@@ -134,7 +134,7 @@ def city_verdict(
 ) -> Verdict:
     """1.0 if an answer chooses the gold city by any of its names, and the verdict.
 
-    `cities` are the names of all needles' cities, `further` those in other languages (`city_names`).
+    `cities` are the names of all needles' cities, `further` their names in other languages (`city_names`).
     """
 
     def named(names: Sequence[str]) -> list[str]:
@@ -154,7 +154,7 @@ def absent_verdict(text: str, words: Iterable[str], lang: str) -> Verdict:
 
 @cache
 def read_city_names(path: str | Path = CITY_NAMES) -> dict[str, list[str]]:
-    """The names of cities in further languages, by the English one."""
+    """The names of cities in further languages, by the English name."""
     return {name: split(names) for name, names in rows(Path(path).absolute())}
 
 
@@ -175,10 +175,11 @@ def score(
 ) -> pa.Table:
     """Rows of scores (METRICS) for each row of `generations`.
 
-    `settings` may have `unanswerable`: words beside ours that say that there is no needle. An answer
-    without text has the verdict "length" where the output limit cut it off (a model that did not end
-    its reasoning), else "no_answer". `city_names` is the file of the cities' names in further languages. The
-    notebooks' rules see the model's thoughts too, as they know none. Raises UserError as `score_rows` does.
+    `settings` may have `unanswerable`: further words that say that there is no needle. An answer without text
+    has the verdict "length" if the output limit cut it off (a model that did not end its reasoning), else
+    "no_answer". `city_names` is the file of the cities' names in further languages. The notebooks' rules
+    read the model's thoughts too, since the notebooks do not remove them. Raises UserError as `score_rows`
+    does.
     """
     names = read_city_names(city_names[0])
     further = tuple(settings.get("unanswerable", ()))

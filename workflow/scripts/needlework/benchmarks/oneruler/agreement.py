@@ -28,12 +28,11 @@ if TYPE_CHECKING:
 def agreement(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Kendall's tau between equal tokens and equal text, over the accuracies of languages.
 
-    `model` and `other` are a pair of `comparisons.equal_text`, or both "all": over all pairs and
-    languages together. `length` may be "all": over lengths and languages together. `n` cells are
-    compared; those of one language are not independent, which the interval (of Fisher's z, with the
-    variance of Fieller, Hartley and Pearson, 1957) does not know. The paper's number is of all its
-    models, lengths and languages, by the released metric; of p it only says that it is below
-    `published_p`.
+    `model` and `other` are a pair of `comparisons.equal_text`, or both "all": all pairs and languages
+    together. `length` may be "all": all lengths and languages together. `n` is the number of cells. The
+    interval is Fisher's z with the variance of Fieller, Hartley and Pearson (1957); it takes cells for
+    independent, though cells of one language are not. The paper's number covers all its models, lengths and
+    languages, by the released metric; for p it only prints an upper bound, `published_p`.
     """
     from needlework.results import cells
 

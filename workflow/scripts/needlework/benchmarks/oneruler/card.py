@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def of_tasks(rows: pd.DataFrame, run: Context, tasks: tuple[str, ...]) -> pd.DataFrame:
-    """Prompts in one language, of these tasks; also of models whose prompts are of equal text."""
+    """Prompts in one language, of the given tasks, including models whose prompts have equal text."""
     found = none_allowed(where(drawn_metric(rows, run), f"{ONE_LANGUAGE} and task in {tasks}"))
     return found[~dropped(found)]
 

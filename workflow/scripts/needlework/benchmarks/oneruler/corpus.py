@@ -83,7 +83,7 @@ ENGLISH_LISTS = {"noun": "nounlist.txt", "adjective": "adjectivelist.txt", "verb
 def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, object]) -> pa.Table:
     """The corpus (`..._books`, `..._nouns`, `..._words` or `..._prompts`) in `lang`, for `read_corpus`.
 
-    Words in English need no file: they are those of the package wonderwords.
+    Words in English need no file: they come from the package wonderwords.
     """
     part = corpus.rpartition("_")[2]
     if part == "words" and lang == "en" and not files:
@@ -131,15 +131,14 @@ def _rules(lang: str, path: Path) -> sentences.Rules:
 def nouns(lang: str, paths: Sequence[Path]) -> pa.Table:
     """NOUNS in the file's order: the column `lang` of a table with one noun a row, a language a column.
 
-    Rows, from 0, mean the same in every language; one whose cell is empty is left out, but counted, an
-    empty line too. Nouns are stripped of the white space that the released cells have around them (as
-    the released code does). Equal nouns of the released list stay: which of them may be drawn is decided
-    where prompts are built, since it depends on both languages of a pair. The log names them: up to four
-    of 100.
+    Rows, from 0, mean the same in every language. A row with an empty cell is left out but counted, as is an
+    empty line. Nouns are stripped of the white space around the released cells (as in the released code).
+    Equal nouns of the released list stay, since the choice between them depends on both languages of a pair
+    and is made where prompts are built. The log names them: up to four of 100.
 
-    UserError if the column is missing, or has fewer than LEAST_NOUNS different nouns; in a user's own
-    list also where a noun stands in two rows, of this column or of another that is read from it: a
-    question for it would have two answers.
+    UserError if the column is missing, or has fewer than LEAST_NOUNS different nouns. In a user's own list
+    also if a noun stands in two rows, of this column or of another that is read from the list: a question for
+    it would have two answers.
     """
     if not paths:
         raise _lacks(lang, "list of nouns", OWN_NOUNS, paths)
@@ -208,10 +207,10 @@ def _repeated(rows: Iterable[tuple[int, str]]) -> list[str]:
 def words(lang: str, paths: Sequence[Path]) -> pa.Table:
     """WORDS, sorted: the usable words of a dictionary with the columns `words` and `pos`, each once.
 
-    As in the released code (common_words_extraction.py), a word with a digit is not usable, nor one
-    whose part of speech is not exactly noun, adjective or verb ("verb,noun" is none), nor a cell that
-    pandas takes for missing. Letter case, spaces and hyphens inside stay. A word of several parts of
-    speech has the first of them. Unlike there, white space around a word is dropped.
+    As in the released code (common_words_extraction.py), a word is not usable if it has a digit, if its part
+    of speech is not exactly noun, adjective or verb ("verb,noun" is not), or if pandas takes the cell for
+    missing. Letter case, spaces and hyphens inside a word stay. A word with several parts of speech gets the
+    first. Unlike in the released code, white space around a word is dropped.
 
     UserError if there is no dictionary, or it has fewer than LEAST_WORDS usable words.
     """
@@ -245,7 +244,7 @@ def words(lang: str, paths: Sequence[Path]) -> pa.Table:
 
 
 def english_words() -> pa.Table:
-    """WORDS of the lists of the package wonderwords, which the released code takes in English."""
+    """WORDS of the lists of the package wonderwords, which the released code uses for English."""
     lists = resources.files("wonderwords") / "assets"
     return _words_table(
         (word.strip(), pos)
@@ -264,7 +263,7 @@ def _words_table(found: Iterable[tuple[str, str]]) -> pa.Table:
 
 
 def prompts(lang: str, paths: Sequence[Path]) -> pa.Table:
-    """PROMPTS: the texts of NIAH_KEYS as niah.txt has them, and as `cwe` that of cwe.txt, if it is there.
+    """PROMPTS: the texts of NIAH_KEYS from niah.txt, and as `cwe` the text of cwe.txt, if there is one.
 
     A text holds each of its placeholders once and no other brace; `cwe` may hold its own more than once.
     UserError if a text is missing, is not text, or has other placeholders.

@@ -1,6 +1,6 @@
 """The tasks of common words: a shuffled, numbered list in which ten words are more frequent than the others.
 
-Paper, section 2.2; what it leaves open is as in the released code.
+Paper, section 2.2; where the paper is silent, this follows the released code.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Array = npt.NDArray[np.int64]
 
 
 def vocabulary(words: Iterable[str]) -> list[str]:
-    """The different words, sorted; the metric does not see case or width, so these make no other word."""
+    """The different words, sorted. Words that differ in case or width only are one word, as in the metric."""
     seen: dict[str, str] = {}
     for word in sorted(set(words)):
         seen.setdefault(unicodedata.normalize("NFKC", word).casefold().strip(), word)
@@ -62,15 +62,15 @@ class WordTasks:
         self._names: list[str] = []
 
     def room(self) -> int:
-        """The tokens of the ten longest words, numbered, with what an answer may put around them."""
+        """The tokens of the longest right answer: the ten longest words, numbered, and texts around them."""
         longest = np.argsort(self._lists.costs, kind="stable")[-COMMON_WORDS:]
         answer = "\n".join(f"{i}. {self._words[k]}" for i, k in enumerate(longest, start=1))
         return self._pieces.count(self._around_answer) + self._pieces.count(answer) + SPARE_TOKENS
 
     def build(self, task: str, length: int, index: int, budget: int) -> Example | None:
-        """The prompt of an example, with as many different words as fit; None where eleven do not.
+        """The prompt of an example, with as many different words as fit; None if eleven words do not fit.
 
-        The words are drawn for task and example: a longer list has those of a shorter one.
+        The words are drawn by task and example, so a longer list contains the words of a shorter list.
         """
         names = (
             NAME,

@@ -121,7 +121,7 @@ BOUNDED = ("bound", *COMPARISON)
 
 
 def with_groups(data: pd.DataFrame, run: Run) -> pd.DataFrame:
-    """With the column `group`: the resources of the context's language."""
+    """The rows with the column `group`: the resources of the context's language."""
     articles = {**ARTICLES, **run.get("wikipedia_articles", {})}
     low = {lang for lang, number in articles.items() if number < HIGH_RESOURCE}
     groups = {lang: "low" if lang in low else "" for lang in set(data["context_lang"])}
@@ -150,7 +150,7 @@ ERRORS_BY_LANGUAGE = Points(
 
 
 def languages_of(cell: Cell) -> str:
-    """The languages at one end."""
+    """The languages in the group of largest or of smallest Wikipedias."""
     return "" if cell.labels["group"] == "gap" else cell.part.column("languages").iloc[0]
 
 
@@ -187,13 +187,13 @@ def figure1a(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 
 def one_language(data: pd.DataFrame, run: Run) -> pd.DataFrame:
-    """English, as in the paper, where there is any; else all languages together."""
+    """The English rows, as in the paper; all languages together if there are none."""
     lang = "en" if "en" in set(data["context_lang"]) else "all"
     return data[data["context_lang"] == lang]
 
 
 def which_language(data: pd.DataFrame, run: Run) -> str:
-    """The languages that `one_language` leaves."""
+    """The name of the languages that `one_language` keeps."""
     langs = [lang for lang in dict.fromkeys(data["context_lang"]) if lang != "all"]
     called = CALLED["context_lang"].called
     return ", ".join(map(called, ["en"] if "en" in langs else langs)) + "."
@@ -362,11 +362,11 @@ def figure6b(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 
 def text_lengths(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """How many tokens the longest text of each language is in every tokenizer (`n_tokens`; Figure 24).
+    """The tokens of each language's longest text in every tokenizer (`n_tokens`; Figure 24).
 
-    `rows` has the same prompts in several tokenizers; those of NIAH are taken where there are any.
-    `length` is their length in the tokenizer `measured_in`. The interval is over prompts. The paper's
-    numbers stand beside texts of its length, data and measuring tokenizer alone.
+    `rows` has the same prompts in several tokenizers; NIAH's prompts are taken if there are any. `length` is
+    their length in the tokenizer `measured_in`. The interval is over prompts. The paper's numbers stand only
+    beside texts with the paper's length, data and measuring tokenizer.
     """
     import pandas as pd
 
@@ -433,7 +433,7 @@ def figure17(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 
 def errors_by_language(rows: pd.DataFrame, run: Context, closed: bool) -> pd.DataFrame:
-    """Shares of errors in long contexts by language, of models behind endpoints or of the others."""
+    """Shares of errors in long contexts by language, for models behind endpoints or for all other models."""
     asked = long_contexts(with_errors(drawn(rows, run, SINGLE, "strict")))
     asked = behind_endpoints(asked, run, closed)
     return tabulate(asked, (MODEL, BY_CONTEXT, BY_ERROR), run, measure=SHARE)
@@ -561,7 +561,7 @@ def figure23(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 
 def which_text(data: pd.DataFrame, run: Run) -> str:
-    """What the texts are that all tokenizers count."""
+    """A note on the texts that all tokenizers count."""
     length = CALLED["length"].called(data["length"].max())
     measured_in = data["measured_in"].iloc[0]
     return f"Texts of {length} tokens of {measured_in}, room for the answer among them."

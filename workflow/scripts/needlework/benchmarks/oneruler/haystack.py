@@ -1,4 +1,4 @@
-"""A book as an endless sequence of sentences, each with what it adds to a prompt in tokens."""
+"""A book as an endless sequence of sentences, with the tokens that each adds to a prompt."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from needlework.prompts.counting.pieces import Pieces
 
 
 class Run(NamedTuple):
-    """The sentences `start` to `end`, without `end`."""
+    """The sentences from `start` to before `end`."""
 
     start: int
     end: int
 
 
 class Haystack:
-    """The sentences of a language's books, two at the least, from the first again after the last.
+    """The sentences of a language's books, at least two; after the last, the first follows again.
 
-    `table` has the schema BOOKS. Sentences are wanted as far as `most_tokens`.
+    `table` has the schema BOOKS. Sentences are counted up to `most_tokens` tokens.
     """
 
     def __init__(
@@ -66,12 +66,12 @@ class Haystack:
         return np.concatenate([[0], np.cumsum(np.tile(own, repeats + 1))])
 
     def most(self, tokens: int) -> int:
-        """About the number of sentences from the first that have at most `tokens` tokens."""
+        """The approximate number of sentences, from the first, that have at most `tokens` tokens."""
         return int(np.searchsorted(self._totals, tokens, side="right")) - 1
 
     @property
     def longest(self) -> int:
-        """The number of sentences that are wanted at most."""
+        """The largest number of sentences that a prompt may need."""
         return len(self._totals) - 1
 
     def numbers(self, run: Run) -> list[int]:

@@ -1,8 +1,8 @@
-"""What is there for a language and what is missing, before a run: corpora, prompts, phrases, tokens.
+"""Check before a run which corpora, prompts, phrases and tokens a language has, and what is missing.
 
     python -m needlework.benchmarks.oneruler.language_check eo --folder my_languages
 
-`--none-words` and `--answer-tags` are what the configuration will have under benchmarks.oneruler.
+`--none-words` and `--answer-tags` have the values that benchmarks.oneruler will have in the configuration.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def findings(
     own_words: Sequence[str] = (),
     own_tags: Sequence[str] = (),
 ) -> Iterator[Finding]:
-    """The findings on a language. Raises UserError if its folder is no folder."""
+    """The findings on a language. Raises UserError if `folder` is not a folder."""
     if not re.fullmatch(LANGUAGE, lang):
         yield Finding(
             "code", f"{lang!r} is not a code: use small letters and digits only", missing=True
@@ -142,7 +142,7 @@ def _answers(
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the findings; 1 where something is missing, else 0."""
+    """Print the findings; the exit code is 1 if something is missing, else 0."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("language")
     parser.add_argument("--folder", type=Path)

@@ -1,6 +1,6 @@
 """The tasks with needles: one to four sentences with a key and a number among the sentences of a book.
 
-Paper, section 2.1 and Figures 9 to 14; what it leaves open is as in the released code.
+Paper, section 2.1 and Figures 9 to 14; where the paper is silent, this follows the released code.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LEAST = 2
 class Nouns(NamedTuple):
     """The nouns that may be keys, by row of the list: in the context's and in the instruction's language.
 
-    `left_out` names those of the context's language that may not, with their rows.
+    `left_out` has the context language's nouns that may not be keys, with their rows.
     """
 
     context: Mapping[int, str]
@@ -45,11 +45,11 @@ class Nouns(NamedTuple):
 
 
 def nouns(tables: Mapping[str, pa.Table], instruction: str, context: str) -> Nouns:
-    """The nouns of a pair of languages.
+    """The nouns of a pair of languages; no two rows have the same noun.
 
-    No two rows have the same noun. In one language the first of equal rows stays; across two, a noun
-    that stands in several rows of either language is ambiguous and left out, as is one that means
-    another row's in the other language, and as are AMBIGUOUS_NOUNS.
+    In a prompt of one language, the first of equal rows stays. With two languages, rows are left out if their
+    noun stands in several rows of either language, or if the asked noun is another row's hidden noun; so are
+    AMBIGUOUS_NOUNS.
     """
     columns = {
         lang: dict(
@@ -96,8 +96,8 @@ def _rows_of(column: Mapping[int, str]) -> dict[str, list[int]]:
 class Draw:
     """The hidden and the asked keys and values of an example: the same in every language and at every length.
 
-    `depths` in percent, `needles` as (row of the key, value) in the order in which they stand,
-    `asked` rows of keys; `answers` is None where the asked key is absent.
+    `depths` are in percent, `needles` are (row of the key, value) in the order of the text, `asked` are rows
+    of keys. `answers` is None if the asked key is absent.
     """
 
     depths: Sequence[int]
@@ -109,7 +109,7 @@ class Draw:
 def draw(
     task: str, needles: Needles, index: int, seed: int, rows: Sequence[int], taken: set[str]
 ) -> Draw:
-    """The draw of an example among the noun `rows`; values are none of the numbers `taken`."""
+    """The draw of an example among the noun `rows`; no value is one of the numbers `taken`."""
     ranked = sorted(rows, key=lambda row: rank_key(NAME, seed, task, index, "key", row))
     keys = ranked[: needles.keys]
     n = needles.keys * needles.values
@@ -153,7 +153,7 @@ class NeedleTasks:
         return {n for text in self._haystack.documents for n in re.findall(r"\d+", text)}
 
     def room(self) -> int:
-        """The tokens of the longest right answer, with the texts that an answer may put around it."""
+        """The tokens of the longest right answer, and of the texts that an answer may put around it."""
         answers = [", ".join(["8888888"] * 4), self._prompt.none]
         around = self._pieces.count(self._prompt.around_answer)
         return around + max(map(self._pieces.count, answers)) + SPARE_TOKENS
@@ -161,7 +161,7 @@ class NeedleTasks:
     def draws(self, task: str, needles: Needles) -> Iterator[Draw]:
         """The hidden keys and values of each example of a task.
 
-        Raises UserError where there are too few nouns.
+        Raises UserError if there are too few nouns.
         """
         rows = list(self._nouns.context)
         wanted = needles.keys + (not needles.present)
@@ -181,7 +181,7 @@ class NeedleTasks:
             yield draw(task, needles, index, self._slice_settings["seed"], rows, self._numbers)
 
     def build(self, drawn: Draw, budget: int, *, none_option: bool) -> Example | None:
-        """The prompt of an example, filled to within a sentence; None where two sentences do not fit."""
+        """The prompt of an example, filled until no sentence fits; None if two sentences do not fit."""
         context, asked = self._nouns.context, self._nouns.asked
         pieces = self._pieces
         question = self._prompt.question(

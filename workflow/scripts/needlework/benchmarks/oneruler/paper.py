@@ -48,9 +48,9 @@ def other_prompts(
     none: bool = True,
     models: Sequence[str] = (),
 ) -> Iterator[str]:
-    """Why a cell is not of the paper's prompts: all of the values that are given must be there.
+    """Reasons why a cell's prompts are not the paper's; each given value must be there.
 
-    none: the questions must allow the answer "none", as those of the paper do.
+    none: the questions must allow the answer "none", as the paper's questions do.
     """
     yield from _other_setup(cell)
     yield from own_instructions(cell, "instruction_lang", "context_lang")
@@ -80,7 +80,7 @@ def _other_setup(cell: Cell) -> Iterator[str]:
 
 
 def of_all(cell: Cell) -> Iterator[str]:
-    """Why a cell is not of all that the paper asked of needles, in all models."""
+    """Reasons why a cell does not cover all needle tasks and models of the paper."""
     return other_prompts(cell, tasks=NEEDLES, lengths=LENGTHS, languages=LANGUAGES, models=MODELS)
 
 

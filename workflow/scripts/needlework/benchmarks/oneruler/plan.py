@@ -28,7 +28,7 @@ LENGTH_CALLED = Factor("length", format=in_1000)
 class Needles(NamedTuple):
     """A task with needles: the keys in the text, the values of each, and how many keys are asked.
 
-    `present` is False where the asked key is none of them.
+    If `present` is False, the asked key is not in the text.
     """
 
     keys: int
@@ -38,7 +38,7 @@ class Needles(NamedTuple):
 
 
 class Frequencies(NamedTuple):
-    """A task of common words: the frequencies of a common word and of any other word in the list."""
+    """A task of common words: how often a common word and any other word stand in the list."""
 
     common: int
     other: int
@@ -188,7 +188,7 @@ def settings(own: Own, name: str, lengths: list[int]) -> SliceSettings:
 
 
 def slice_tasks(own: Own, instruction: str, context: str) -> list[str]:
-    """The tasks of a slice: in whatever order they were written, the prompts are the same."""
+    """The tasks of a slice, in an order that does not depend on the configuration's."""
     crossed = own["cross_lingual_tasks"] if instruction != context else None
     return [task for task in TASKS if task in own["tasks"] and (crossed is None or task in crossed)]
 
@@ -219,9 +219,9 @@ def _max_new_tokens(limits: Mapping[str, Any], languages: set[str]) -> dict[str,
 
 
 def variants(slice_settings: SliceSettings) -> list[tuple[str, bool]]:
-    """The tasks of a slice, each with whether the question offers to answer "none".
+    """The tasks of a slice, each with whether the question offers the answer "none".
 
-    There is no such sentence in the tasks of common words.
+    Tasks of common words never offer it.
     """
     without = slice_settings.get("without_none_tasks", [])
     options = [
@@ -273,26 +273,25 @@ def haystack(own: Own) -> str:
 
 
 def spare(own: Own) -> int:
-    """0 tokens: the longest answer takes all that is reserved of a length."""
+    """0 tokens: the longest answer takes all reserved tokens of a length."""
     return 0
 
 
 def quotes(own: Own) -> list[CorpusTable]:
-    """The books that the benchmark's prompts are cut from; lists of words are made, not read."""
+    """The books that the benchmark's prompts refer to; lists of words are made by the construction."""
     pairs = map(slice_languages, slices(own))
     contexts = {pair[1] for pair in pairs if needle_tasks({"tasks": slice_tasks(own, *pair)})}
     return [(haystack(own), lang) for lang in sorted(contexts)]
 
 
 def run_settings(config: Config) -> Run:
-    """The facts on a run that this benchmark's results need, beside those that all results get.
+    """The facts on a run that this benchmark's results need, beside the facts that all results get.
 
-    metric: "strict" or "released", whose values the figures draw. equal_text: pairs of models, one
-    with prompts measured in its own tokenizer, the other the same with prompts measured in a common
-    one. backends: how each model is run. reasoning: models that reason. text_tokenizer: the tokenizer
-    in which the texts that all tokenizers count are measured. encodings: tokenizer to its encoding,
-    for those of OpenAI. wikipedia_articles: by language, beside those of Table 2. instructions: the
-    languages of the user's folder.
+    metric: "strict" or "released", whose values the figures draw. equal_text: pairs of entries of a model,
+    with prompts measured in its own tokenizer and in a common one. backends: how each model is run.
+    reasoning: models that reason. text_tokenizer: the tokenizer that measures the texts of which all tokenizers count
+    the tokens. encodings: for OpenAI's tokenizers, their encoding. wikipedia_articles: the user's numbers of
+    articles by language, beside Table 2. instructions: the languages of the user's folder.
     """
     own, run = config["benchmarks"][NAME], config["run"]
     entries = {model: config["models"][model] for model in run["models"]}

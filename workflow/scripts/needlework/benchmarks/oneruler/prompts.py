@@ -39,9 +39,9 @@ def build(
     """The instances of a slice, and the lists of words that they refer to.
 
     `slice_settings` is what `plan.settings` gives; `tables` holds the corpora "books", "nouns", "words" and
-    "prompts", each by language; `templates` are none: the prompts are data. The counts:
-    `ambiguous_nouns`, rows of the list of nouns that can be no key in this pair of languages; the log
-    names them.
+    "prompts", each by language; `templates` is empty, since the prompts are data. The count
+    `ambiguous_nouns` is the number of nouns that cannot be keys in this pair of languages; the log names
+    them.
     """
     pieces = Pieces(tokenizer, max(slice_settings["lengths"]))
     builder = _Builder(slice_settings, tables, pieces, tokenizer.reserve)

@@ -30,7 +30,7 @@ ENDS = 5
 
 
 def own(rows: pd.DataFrame, run: Context, condition: str) -> pd.DataFrame:
-    """The rows for which a condition holds, among `equal_tokens` rows with "none" allowed."""
+    """The rows with `condition` among the `equal_tokens` rows that allow "none"."""
     return none_allowed(equal_tokens(where(rows, condition), run))
 
 
@@ -68,7 +68,7 @@ def _equal_text(rows: pd.DataFrame, run: Context) -> pd.Series:
 
 
 def none_allowed(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows without needle prompts that do not allow "none"; all rows if there are no other prompts."""
+    """The rows without needle prompts that do not allow "none"; all rows if there are no others."""
     from needlework.results import cells
 
     needles = rows["task"].isin(list(NIAH))
@@ -123,7 +123,7 @@ def crossed(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def needles_together(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows by task, and again with all needle tasks as one; `of` has the name."""
+    """The rows by task, and again with all needle tasks as one task; the column `of` has the task's name."""
     import pandas as pd
 
     needles = rows[rows["task"].isin(list(NIAH))]
@@ -165,8 +165,8 @@ def reasoned(rows: pd.DataFrame) -> pd.DataFrame:
 def cut_answers(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Whether the limit cut an answer (`value`).
 
-    If the run has models that `comparisons.reasoning` names, the rows are of these alone.
-    Answers with an unknown end are left out.
+    If the run has models that `comparisons.reasoning` names, only their rows are returned. Answers whose
+    finish reason is unknown are left out.
     """
     rows = rows[rows["finish_reason"] != UNKNOWN]
     reason = rows["model"].isin(list(run.run.get("reasoning", ())))
@@ -236,7 +236,7 @@ def ranked(table: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 
 def dropped(rows: pd.DataFrame) -> pd.Series:
-    """Whether the paper leaves an answer out: answers to needle tasks that were cut before any text."""
+    """Whether the paper leaves an answer out: an answer to a needle task that was cut before any text."""
     return (rows["verdict"] == UNFINISHED) & of_needles(rows)
 
 
@@ -287,7 +287,7 @@ def _share(cell: Cell) -> dict[str, Any]:
 
 
 def mean_of(column: str) -> Measure:
-    """The mean of a column that is no share: its interval over questions is from the bootstrap."""
+    """The mean of a column that is not a share; its interval over questions is from the bootstrap."""
 
     def of(cell: Cell) -> Mapping[str, Any]:
         from needlework.results import stats

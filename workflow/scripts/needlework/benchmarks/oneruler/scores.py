@@ -81,7 +81,7 @@ def score_numbers(
 ) -> tuple[float, str]:
     """1.0 if the numbers of two digits or more are exactly the `expected` numbers, and the verdict.
 
-    Verdicts: "correct", "none_word" (the answer holds one), "no_number", "wrong_number".
+    Verdicts: "correct", "none_word" (the answer holds a word for "none"), "no_number", "wrong_number".
     """
     text = unicodedata.normalize("NFKC", text)
     if any(word in text or _squeezed(word) in text for word in none_words):
@@ -176,14 +176,13 @@ def score(
 ) -> pa.Table:
     """Three rows of scores (METRICS) for each row of `generations`.
 
-    `phrases` is the file of the languages' words for "none", `books` are the corpora of the contexts: an
-    answer that quotes one says nothing (`Books`). `settings` may have none_words (language to words for
-    "none", beside ours) and answer_tags (names of tags, beside ours). An answer without text has the
-    verdict "length" where the output limit cut it off (a model that did not end its reasoning), else
-    "no_answer". The released rules see the model's thoughts too, as the released code does.
+    `phrases` is the file of the languages' words for "none". `books` are the corpora of the contexts: an
+    answer that quotes its book does not say "none" (`Books`). `settings` may have none_words (by language,
+    further words for "none") and answer_tags (further names of tags). An answer without text has the verdict
+    "length" if the output limit cut it off (a model that did not end its reasoning), else "no_answer". The
+    released rules read the model's thoughts too, as the released code does.
 
-    Raises UserError as `score_rows` does, and where the language of an instruction has no words for
-    "none".
+    Raises UserError as `score_rows` does, and if the language of an instruction has no words for "none".
     """
     more: Mapping[str, Sequence[str]] = settings.get("none_words", {})
     check(sorted(set(instances["instruction_lang"].to_pylist())), more)
@@ -230,7 +229,7 @@ def score(
 
 
 class Books:
-    """The contexts' texts by language, read when an answer is first looked for in one."""
+    """The contexts' texts by language. A book is read when the first answer is looked for in it."""
 
     def __init__(self, files: Sequence[str | Path]) -> None:
         self._files = {Path(file).stem: file for file in files}

@@ -41,13 +41,13 @@ def says_none(
 ) -> bool:
     """Whether `text` says that there is no number, in one of the wordings or of the plain phrases.
 
-    A plain phrase (a language's configured words, a prompt's own word) counts wherever it stands as
-    words of their own, except where a wording has it among those that count by themselves only. A
-    Korean word may have an ending. In scripts without spaces a phrase may stand within others, but a
-    single character ("无") stands alone: in "无法" it is part of another word.
+    A plain phrase (a language's configured words, a prompt's own word) counts anywhere as a whole word,
+    unless a wording lists it among the phrases that count only by themselves. A Korean word may have an
+    ending. In scripts without spaces a phrase may stand within other characters, but a single character
+    ("无") must stand alone: in "无法" it is part of another word.
 
-    A text that `quotes` what the model has read says nothing, unless all of it is a plain phrase, or one
-    that stands by itself.
+    A text that `quotes` the model's own context says nothing, unless all of it is a plain phrase, or one that
+    stands by itself.
     """
     given = list(none_words)
     patterns = [_patterns(wording) for wording in given if isinstance(wording, Wording)]
@@ -172,9 +172,9 @@ _TAILS = ("です", "など", "等")
 def answer(text: str, tags: Iterable[str]) -> str:
     """The part of `text` that is its answer.
 
-    That is the content of the last of the named tags, in any case and with or without accents. Tags with
-    nothing but punctuation, list numbers or quoted labels between them are read together. If no tag is
-    closed, it is the text after the last opened one; without any tag, all of the text. So an answer that
+    That is the content of the last of the named tags, in any case and with or without accents. Consecutive
+    tags are read together if only punctuation, list numbers or quoted labels stand between them. If no tag
+    is closed, it is the text after the last opened tag; without any tag, all of the text. So an answer that
     repeats itself until the output limit cuts it is read once.
     """
     text = unicodedata.normalize("NFKC", text)
@@ -238,9 +238,9 @@ def score_numbers(
 ) -> tuple[float, str]:
     """1.0 if an answer has exactly the `expected` numbers, and the verdict.
 
-    Verdicts: "correct"; "partial:<right>/<expected>", with "+<others>" where there are wrong ones;
-    "wrong_number" where none is right; "none_error" where the answer has no number and says that there
-    is none; "no_number". A word for "none" beside numbers means nothing ("1234567, no others").
+    Verdicts: "correct"; "partial:<right>/<expected>", with "+<others>" if there are wrong numbers;
+    "wrong_number" if no number is right; "none_error" if the answer has no number and says that there is
+    none; "no_number". A word for "none" beside numbers means nothing ("1234567, no others").
     """
     found, wanted = numbers(text), {int(number) for number in expected}
     if not found:
@@ -260,9 +260,8 @@ def score_none(
 ) -> tuple[float, str]:
     """1.0 if an answer says that there is no number and gives no number, and the verdict.
 
-    An answer that `quotes` its own context says nothing (`says_none`).
-
-    Verdicts: "correct", "wrong_number" where it gives a number, "no_number" where it does neither.
+    An answer that `quotes` its own context says nothing (`says_none`). Verdicts: "correct", "wrong_number" if
+    it gives a number, "no_number" if it neither gives one nor says that there is none.
     """
     if numbers(text):
         return 0.0, "wrong_number"
@@ -272,10 +271,10 @@ def score_none(
 def score_words(text: str, expected: Sequence[str]) -> tuple[float, str]:
     """1.0 if an answer has all `expected` words as words of their own, and the verdict.
 
-    Verdicts: "correct", "partial:<right>/<expected>", "wrong_words". A word that is written with
-    spaces stands for itself alone if it is expected: "công" is not found in "công ty" if both are, but
-    it is if "công ty" is only what the model answered. In scripts without spaces a word stands between
-    marks of punctuation, or among other expected words. A Korean word may have an ending.
+    Verdicts: "correct", "partial:<right>/<expected>", "wrong_words". An expected word with a space is not
+    split: if "công" and "công ty" are both expected, "công" is not found in "công ty"; if only "công" is, it
+    is. In scripts without spaces a word must stand between marks of punctuation, or among other expected
+    words. A Korean word may have an ending.
     """
     sought = [_sought(word) for word in expected]
     parts = {part for phrase in sought for part in phrase}

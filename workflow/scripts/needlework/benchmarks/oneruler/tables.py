@@ -124,7 +124,7 @@ def accuracy(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 
 def ranks(table: pd.DataFrame) -> pd.DataFrame:
-    """Columns with the ranks of a language over all models by both metrics, and the paper's in brackets."""
+    """Columns with a language's ranks over all models by both metrics, and the paper's rank in brackets."""
     every = table[table["model"] == "all"].set_index(["context_lang", "metric"])
     ours, paper = every["rank"].to_dict(), every["published_rank"].dropna().to_dict()
     theirs = {key: f" ({rank:.0f})" for key, rank in paper.items() if key[1] == "released"}

@@ -1,8 +1,8 @@
 """The families of M4LE's tasks: each draws documents in its own way (paper, section 3.3) and asks about them.
 
-The paper takes n = bucket / median length documents at random, and draws again where they are too
-long. So do we, with two limits: after DRAWS draws that do not fit, n changes a little, and a bucket for
-which no n fits has no rows.
+The paper takes n = bucket / median length documents at random, and draws again if they are too long.
+This module does the same with two limits: after DRAWS draws that do not fit, n changes a little, and a
+bucket for which no n fits has no rows.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _TRIED_COUNTS = 200
 
 
 class Recipe(NamedTuple):
-    """What to make: the buckets, the rows per bucket, the seed, and the study of places."""
+    """The settings of construction: the buckets, the rows per bucket, the seed, and the study of places."""
 
     lengths: Sequence[int]
     examples: int
@@ -45,7 +45,7 @@ class Study(NamedTuple):
     examples: int
 
     def at(self, n: int) -> list[int]:
-        """The places among n, evenly spread."""
+        """The indices of `places` evenly spread places among n."""
         last = max(1, self.places - 1)
         return sorted({round(k * (n - 1) / last) for k in range(self.places)})
 
@@ -60,12 +60,12 @@ class Draft(NamedTuple):
 
 
 def lower_bound(bucket: int) -> int:
-    """The length that a row of the bucket exceeds; it depends on no other bucket of a run."""
+    """The length that a row of the bucket must exceed. It does not depend on the run's other buckets."""
     return max((known for known in BUCKETS if known < bucket), default=0)
 
 
 def positions(name: str, n: int) -> list[int]:
-    """The places that the asked document takes in turn among n (released scripts)."""
+    """The places among n at which the released scripts put the asked document, in turn."""
     if name in TOPICS:
         # The last topic is told in the prompt.
         n -= 1
@@ -79,7 +79,7 @@ def positions(name: str, n: int) -> list[int]:
 
 
 class Family:
-    """Shared by all families: from a draft to a row, and the search for a number of documents."""
+    """What all families share: how a draft becomes a row, and the search for a number of documents."""
 
     least = 1
 
@@ -94,11 +94,11 @@ class Family:
 
     @property
     def usable(self) -> bool:
-        """Whether there is anything to ask about."""
+        """Whether the source has a document to ask about."""
         return bool(self.pool)
 
     def rows(self, bucket: int, recipe: Recipe) -> list[Row]:
-        """The rows of a bucket: with the number of documents that gives all of them, or the most."""
+        """The rows of a bucket, with the number of documents that gives all rows, or the most rows."""
         if len(self.pool) < self.least:
             return []
         best: list[Row] = []
@@ -118,13 +118,13 @@ class Family:
         return best
 
     def draw(self, rng: np.random.Generator, n: int, index: int, room: int) -> Draft | None:
-        """A draft of n documents for the row `index`; None of what is longer than `room`, or impossible."""
+        """A draft of n documents for the row `index`; None if it is longer than `room`, or cannot be made."""
         raise NotImplementedError
 
     def moved(self, study: Study, seed: int) -> Iterator[Row]:
-        """Rows without a bucket: the same documents and question, the asked one at each place in turn.
+        """Rows without a bucket: the same documents and question, the asked document at each place in turn.
 
-        Of topics twice as many examples (appendix B).
+        Tasks that ask for topics get twice as many examples (appendix B).
         """
         n = min(study.candidates, self._most())
         twice = 1 + (self.task.task_type == "RET")

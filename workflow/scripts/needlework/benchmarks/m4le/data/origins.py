@@ -185,7 +185,7 @@ ORIGINS: dict[str, Origin] = {
 
 
 def origin(task: Task) -> Origin:
-    """The origin of a task; in a further language, the files of that language in place of the Chinese."""
+    """The origin of a task. In a further language, its files stand in place of the Chinese files."""
     found, lang = ORIGINS[task.follows], task.second
     if task.name == task.follows:
         return found

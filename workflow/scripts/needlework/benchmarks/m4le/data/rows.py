@@ -124,11 +124,11 @@ class Document(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A document, and what can be asked about it.
+    """A document, and the questions that it can answer.
 
-    `title` is its title, and `asked` what a prompt asks for it by, if that is not the title (keywords).
-    `label` is its class, `answers` its summary or translation. `parts` are its paragraphs or, of a
-    question, the documents that come with it.
+    `title` is its title. `asked` is the text by which a prompt asks for it, if that is not the title (such
+    as keywords). `label` is its class, `answers` its summary or translation. `parts` are its paragraphs or,
+    for a question, the documents that come with it.
     """
 
     text: str
@@ -173,7 +173,7 @@ class Row(NamedTuple):
 
 
 def rows_table(rows: Iterable[Row], what: str) -> pa.Table:
-    """ROWS in the given order; UserError if there is none."""
+    """ROWS in the given order; UserError if there are no rows."""
     columns: dict[str, list[Any]] = {name: [] for name in ROWS.names}
     counts: Counter[tuple[str, int]] = Counter()
     for row in rows:
@@ -196,7 +196,7 @@ _Texts = Mapping[str, Any]
 
 
 def sample_records(task: Task, files: Sequence[Path]) -> Iterator[Record]:
-    """The sample's documents for a task. UserError if the sample has none for it."""
+    """The sample's documents for a task. UserError if the sample has no documents for it."""
     texts = {path.stem: safe_yaml.read(path) for path in files}
     if task.name not in _READERS:
         raise UserError(f"m4le's sample has no texts for {task.name}: leave it out of `tasks`.")

@@ -134,7 +134,7 @@ def drcd_topics(task: Task, files: Sequence[Path]) -> Iterator[Record]:
 
 
 def cnn(task: Task, files: Sequence[Path]) -> Iterator[Record]:
-    """CNN's stories of more than 30 words with their highlights; a line that ends in no mark gets one."""
+    """CNN's stories of more than 30 words with highlights; lines without a final mark get a full stop."""
     for path in files:
         story: list[str] = []
         highlights: list[str] = []
@@ -158,7 +158,7 @@ def cepsum(task: Task, files: Sequence[Path]) -> Iterator[Record]:
 
 
 def lcsts(task: Task, files: Sequence[Path]) -> Iterator[Record]:
-    """LCSTS: posts whose summary its readers gave the mark 5."""
+    """LCSTS: posts whose summary its readers rated 5."""
     entry = re.compile(
         r"<doc\b.*?<human_label>\s*5\s*</human_label>\s*<summary>(.*?)</summary>\s*"
         r"<short_text>(.*?)</short_text>",
@@ -270,7 +270,7 @@ def dureader(task: Task, files: Sequence[Path]) -> Iterator[Record]:
 
 
 def wikihow(task: Task, files: Sequence[Path]) -> Iterator[Record]:
-    """WikiHow's guides of more than 60 words; line ends and commas of its format are joined."""
+    """WikiHow's guides of more than 60 words; the CSV file's commas and line ends between steps go."""
     for row in _csv(files[0].read_text(encoding="utf-8")):
         title = row["title"].rstrip("0123456789")
         if len(row["text"].split()) <= 60 or not title or row["title"] in _EXAMPLE_GUIDES:
@@ -515,7 +515,7 @@ def _by_name(files: Sequence[Path], parts: int = 2) -> Mapping[str, Path]:
 
 
 def ncls(task: Task, files: Sequence[Path]) -> Iterator[Record]:
-    """NCLS: English articles with a Chinese summary, the corrected one where there is one."""
+    """NCLS: English articles with a Chinese summary, in the corrected version if there is one."""
     found: dict[str, str] = {}
     following = ""
     with files[0].open(encoding="utf-8") as lines:

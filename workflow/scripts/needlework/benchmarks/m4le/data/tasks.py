@@ -32,13 +32,13 @@ ABILITIES = (
 class Task(NamedTuple):
     """A task file of the hub.
 
-    `lang` is the paper's language ("en", "zh" or "en,zh"), `answer_lang` that of the answers. A task in
-    a further language ("en,de") has the source, the rules and the metric of the task `follows`. `unit`
-    is how the file counts lengths: "words" between white space, "characters", "mixed" (both added: the
-    words of English, the characters of Chinese), or "any" (words of any script). `metric` is the
-    paper's: "accuracy" (a gold answer is a part of the answer), "match" (they are equal), "f1" (of sets of
-    ids), "rouge" (ROUGE-L recall) or "bleu"; the released scorer's is `released`. An answer ends before the
-    first of each of `cuts`, one after the other. `source` is the data set's name in the paper.
+    `lang` is the paper's language ("en", "zh" or "en,zh"), `answer_lang` the language of the answers. A task
+    in a further language ("en,de") has the source, the rules and the metric of the task `follows`. `unit` is
+    how the file counts lengths: "words" between white space, "characters", "mixed" (the words of English and
+    the characters of Chinese together), or "any" (words of any script). `metric` is the paper's metric:
+    "accuracy" (a gold answer is a part of the answer), "match" (they are equal), "f1" (of sets of ids),
+    "rouge" (ROUGE-L recall) or "bleu"; `released` is the released scorer's. An answer is cut before the first
+    occurrence of each of `cuts`, one after the other. `source` is the data set's name in the paper.
     """
 
     name: str
@@ -229,7 +229,7 @@ SAMPLED = (
 
 
 class Item(NamedTuple):
-    """A document of a prompt; `id` is what the prompt calls it, "" where it has no name there."""
+    """A document of a prompt; `id` is its name in the prompt, or ""."""
 
     text: str
     title: str = ""
@@ -237,7 +237,7 @@ class Item(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """Characters [start, end) of a prompt, and what they are (`prompt.ROLES`)."""
+    """Characters [start, end) of a prompt, and their role (`prompt.ROLES`)."""
 
     role: str
     start: int
@@ -296,9 +296,9 @@ def load_frames(path: str | Path) -> dict[str, Frame]:
 
 
 def texts_of(frame: Frame) -> dict[str, tuple[str, ...]]:
-    """The texts of a frame that have words, which a user may write anew, each with its placeholders.
+    """The texts of a frame that contain words, so that a user may replace them; each with its placeholders.
 
-    An example is a text of a prompt, whether the frame has one or not.
+    The example is included even if the frame has none.
     """
     found: dict[str, tuple[str, ...]] = {}
     for name in TEXTS:
@@ -313,7 +313,7 @@ def texts_of(frame: Frame) -> dict[str, tuple[str, ...]]:
 def worded(frame: Frame, texts: Mapping[str, str]) -> Frame:
     """The frame with a user's texts in place of all texts of `texts_of`; missing texts are left out.
 
-    The white space around the frame's texts stays, and what has no words: ids, and what joins items.
+    The frame keeps its white space, and its parts without words: ids, and the separators of items.
     """
     own = {}
     for name in texts_of(frame):
@@ -349,14 +349,14 @@ def render(
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
-    """The template with its `{placeholders}` replaced, once: a value's own braces stay."""
+    """The template with its `{placeholders}` replaced once; braces inside a value are not replaced."""
     return re.sub(r"\{(\w+)\}", lambda found: values[found[1]], template)
 
 
 def cut(frame: Frame, instruction: str, text: str) -> Cut | None:
-    """The frame, found in an `instruction` and the `text` that follows it; None if it is not there.
+    """The parts of the frame found in an `instruction` and the `text` that follows it; None if not found.
 
-    All places are in `text`.
+    All offsets refer to `text`.
     """
     if not _pattern(frame.instruction).fullmatch(instruction):
         return None
