@@ -1,4 +1,4 @@
-"""How much a user's data may hold: a small file can decompress to more than any memory."""
+"""Limits on the size of a user's data: a small file can decompress to more than any memory."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Budget:
 
 
 def size_of(value: object) -> int:
-    """About how many bytes a value takes."""
+    """The approximate number of bytes that a value takes."""
     if isinstance(value, str | bytes):
         return len(value) + VALUE_BYTES
     if isinstance(value, Mapping):
@@ -64,8 +64,8 @@ def size_of(value: object) -> int:
 def check_records(path: str | Path, where: str, quoted: bool) -> int:
     """The bytes of the longest record (line) of a text file; UserError if it exceeds a row's limit.
 
-    `quoted`: a record continues over lines until its quotes are closed (CSV). Readers hold a record at once,
-    so it is measured before any of them sees it. UserError, too, if the file is not in UTF-8.
+    `quoted`: a record continues over lines until its quotes are closed (CSV). The size is measured before a
+    reader opens the file, since readers hold a whole record. UserError, too, if the file is not in UTF-8.
     """
     longest = length = quotes = number = 0
     decoder = getincrementaldecoder("utf-8")()

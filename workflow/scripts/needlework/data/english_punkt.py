@@ -1,8 +1,8 @@
 """Sentences and words of a text as NLTK 3.8.1 cuts them: Punkt with its English model, in every language.
 
-mLongRR's haystacks and needles are placed by them. The rules are those of Kiss and Strunk (2006), section 4,
-as that version applies them; what the model learned is resources/mlongrr/english_punkt.txt. Later versions
-treat curly quotation marks as closing ones and cut elsewhere, so no installed version is used.
+mLongRR's haystacks and needles are placed by them. The rules follow Kiss and Strunk (2006), section 4, as
+NLTK 3.8.1 applies them; the trained model is resources/mlongrr/english_punkt.txt. Later versions treat curly
+quotation marks as closing marks and cut elsewhere, so no installed version is used.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _ELLIPSIS = re.compile(r"\.\.+")
 class Model:
     """The model of English words, all in small letters.
 
-    `abbreviations` without their last stop; `starters` often begin a sentence; `collocations` are pairs
-    of words that a stop does not part. `lower` are written with a small letter, `capital_inside` those
-    of them that also have a capital within sentences, and `lower_first` begin sentences with a small
-    letter and have no capital.
+    `abbreviations` are without their last stop; `starters` often begin a sentence; `collocations` are pairs
+    of words that a stop does not separate. `lower` are words written with a small letter, `capital_inside`
+    those words of `lower` that also have a capital within sentences, and `lower_first` words that begin
+    sentences with a small letter and never have a capital.
     """
 
     abbreviations: frozenset[str]

@@ -1,6 +1,6 @@
 """English names of languages, in tables and figures.
 
-Apart from what builds prompts, so that one more name makes none of them anew.
+It is separate from the modules that build prompts, so that a further name does not rebuild prompts.
 """
 
 from __future__ import annotations
@@ -45,5 +45,5 @@ LANGUAGE_NAMES = {
 
 
 def language_name(code: str) -> str:
-    """The English name of a language; its code where we have none."""
+    """The English name of a language, or its code if the name is unknown."""
     return LANGUAGE_NAMES.get(code, code)

@@ -1,7 +1,7 @@
 """Files in Python packages: model weights from a package index.
 
-A name `package:<distribution>/<path>` means the file or folder of that name among the files of an
-installed distribution. None of its code is run.
+A name `package:<distribution>/<path>` means the file or folder with this path among the files of an installed
+distribution. The distribution's code is not run.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def is_packaged(name: str | None) -> bool:
 
 
 def is_installed(name: str) -> bool:
-    """Whether the package that `package:<distribution>/<path>` names is installed, whatever the path."""
+    """Whether the package that `package:<distribution>/<path>` names is installed; the path is ignored."""
     return _root(name) is not None
 
 
@@ -50,7 +50,7 @@ def find(name: str) -> Path | None:
 def local_name(name: str, where: str) -> str:
     """A name for loaders: the path of a packaged file; any other name is unchanged.
 
-    Raises UserError, with `where` in words, if the package or the file is not installed.
+    Raises UserError, which begins with `where`, if the package or the file is not installed.
     """
     if not is_packaged(name):
         return name

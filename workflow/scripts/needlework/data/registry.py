@@ -22,7 +22,7 @@ class SourceFile:
     """A published file. `id` is its path below a mirror's root and below results/sources/.
 
     `part` names the kind of file, if a source has several kinds. `size` is in bytes. If `sha256` is not
-    known, `unverified` says so and what is checked instead.
+    known, `unverified` explains why, and what is checked instead.
     """
 
     id: str
@@ -53,7 +53,7 @@ class Source:
         return sorted({language for file in self.files for language in file.languages})
 
     def of(self, lang: str, part: str | None = None) -> list[SourceFile]:
-        """The files of a part that hold a language. If there is none, UserError names the available files."""
+        """The files of a part that hold a language. Without any, UserError names the available files."""
         parts = [file for file in self.files if file.part == part]
         if found := [file for file in parts if lang in file.languages]:
             return found

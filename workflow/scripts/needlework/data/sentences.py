@@ -1,8 +1,7 @@
-"""Cutting a text into sentences by rules: the languages of ONERULER, and any other by general ones.
+"""Cutting a text into sentences by rules: own rules for ONERULER's languages, general rules for all others.
 
-In doubt, a rule leaves a sentence whole: a missed end costs one place for a needle, a wrong end puts a
-needle into the middle of a sentence. The rules of languages are in `needlework.data.sentences` and in
-the tables below; nothing is downloaded.
+In doubt, a rule leaves a sentence whole: a missed end costs one place for a needle, a wrong end puts a needle
+into the middle of a sentence. Nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -196,9 +195,9 @@ _GOES_ON = {
 class Rules:
     """The rules of a language's sentences.
 
-    `inside` and `ending` are abbreviations (see `needlework.data.sentences`), `words` single letters
-    that are words. `ordinals`: whether 3. means third. `goes_on` matches what continues a sentence
-    behind a closing quotation mark. `joiner` stands between two sentences.
+    `inside` and `ending` are abbreviations (see `needlework.data.sentences`), `words` are single letters that
+    are words. `ordinals`: whether "3." means third. `goes_on` matches a text that continues a sentence behind
+    a closing quotation mark. `joiner` stands between two sentences.
     """
 
     inside: frozenset[str]
@@ -210,9 +209,9 @@ class Rules:
 
 
 def rules(lang: str, *, abbreviated: Iterable[str] = (), joiner: str | None = None) -> Rules:
-    """The rules of `lang`: its own, or the general ones if it is not known.
+    """The rules of `lang`: its own, or the general rules if the language is unknown.
 
-    `abbreviated` are further words whose stop ends no sentence. `joiner` replaces the language's own
+    `abbreviated` are further words whose stop does not end a sentence. `joiner` replaces the language's own
     (nothing in zh and ja, else a space).
     """
     goes_on = _GOES_ON.get(lang)
@@ -241,7 +240,7 @@ def fold(text: str) -> str:
 def split(text: str, rules: Rules) -> list[str]:
     """The sentences of `text` (white space folded first), stripped; none is empty.
 
-    None has more than MAX_CHARACTERS characters.
+    A sentence has at most MAX_CHARACTERS characters.
     """
     text = fold(text)
     sentences = (text[start:end].strip() for start, end in _spans(text, rules))

@@ -27,9 +27,9 @@ DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 class Record:
     """The record of a fetched file, stored as `<destination>.json`.
 
-    `via` is "origin" or "mirror". `read` is "whole", or "prefix" for the first bytes up to a line
-    end. `sha256` is that of the bytes on the disk, `published_sha256` that of the whole file at its
-    origin (None: not known), and `verified` what the bytes were checked against: "published sha256",
+    `via` is "origin" or "mirror". `read` is "whole", or "prefix" for the first bytes up to a line end.
+    `sha256` is the digest of the bytes on the disk, `published_sha256` the digest of the whole file at its
+    origin (None if unknown). `verified` is what the bytes were checked against: "published sha256",
     "published md5", "mirror's sha256", "published size" or "nothing".
     """
 
@@ -53,13 +53,13 @@ def fetch(
 ) -> Record:
     """Bring a published file to `destination`, and its record to `<destination>.json`.
 
-    `mirror` is a directory or URL that has the file under its id; where it has a SHA256SUMS at its
-    root, that says what its files are instead of the published checksums. `prefix` reads the first
-    so many bytes only, up to the last line end in them (a shorter file is read whole).
+    `mirror` is a directory or URL that has the file under its id. If it has a SHA256SUMS at its root, these
+    checksums hold instead of the published ones. With `prefix`, only so many bytes are read, up to the last
+    line end in them (a shorter file is read whole).
 
-    The file appears complete and verified, or not at all. An interrupted download is continued by
-    the next call, if the server says that it still has the same file. Raises UserError, one sentence
-    with the file's id, where it was to come from, and the remedy.
+    The file appears complete and verified, or not at all. The next call continues an interrupted download, if
+    the server says that it still has the same file. Raises UserError, one sentence with the file's id, its
+    address, and the remedy.
     """
     destination = Path(destination)
     part = Part(destination, title=file.id)

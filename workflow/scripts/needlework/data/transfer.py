@@ -64,10 +64,10 @@ PATIENCE = Patience()
 
 @dataclass(frozen=True)
 class Whole:
-    """The file that a part is the beginning of, as its server identified it.
+    """The whole file, as its server identified it, of which a part has been fetched.
 
-    Without a `validator` (a strong ETag, or Last-Modified) nothing can tell whether the server still
-    has the same file, and its part is never continued.
+    Without a `validator` (a strong ETag, or Last-Modified), nobody can tell whether the server still has the
+    same file, so the part is not continued.
     """
 
     url: str
@@ -107,9 +107,9 @@ class Part:
         return whole if known and fits else None
 
     def append(self, chunks: Iterable[bytes], limit: int | None) -> None:
-        """Write `chunks` behind what there is, until the part has `limit` bytes or they end.
+        """Append `chunks` until the part has `limit` bytes or the chunks end.
 
-        Fails at once where the disk has no room for the `goal`.
+        Fails at once if the disk has no room for the `goal`.
         """
         length = self.length
         if self.missing_room() > 0:
@@ -176,7 +176,7 @@ class LocalFile:
         return self.path.read_text("utf-8", errors="replace") if self.path.is_file() else None
 
     def copy_into(self, part: Part, *, size: int | None, prefix: int | None) -> bool:
-        """Fill `part` with the file or its first `prefix` bytes; True if that is all of it."""
+        """Fill `part` with the file or its first `prefix` bytes; True if that is the whole file."""
         if not self.path.is_file():
             raise TransferError(
                 "the mirror lacks the file", self.shown, "put it there, or unset `mirror:`"
@@ -203,9 +203,9 @@ class WebFile:
         return self._persist(self._text, arrived=lambda: 0)
 
     def copy_into(self, part: Part, *, size: int | None, prefix: int | None) -> bool:
-        """Fill `part` with the file or its first `prefix` bytes; True if that is all of it.
+        """Fill `part` with the file or its first `prefix` bytes; True if that is the whole file.
 
-        `size` is the whole file's published size, where known.
+        `size` is the whole file's published size, if known.
         """
         return self._persist(
             lambda: self._continue(part, size, prefix), arrived=lambda: part.length

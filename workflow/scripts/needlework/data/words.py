@@ -24,5 +24,5 @@ def marks() -> str:
 
 
 def word_starts(text: str) -> list[int]:
-    """Where each word of `text` begins, in characters."""
+    """The index of the first character of each word of `text`."""
     return [match.start() for match in WORD.finditer(text)]

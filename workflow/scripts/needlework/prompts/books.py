@@ -1,4 +1,4 @@
-"""Whole books in tokens."""
+"""Token counts of whole books."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from needlework.prompts.wording import read_text
 
 
 def token_counts(books: Mapping[str, Sequence[str]], name: str, tokenizer: Tokenizer) -> pa.Table:
-    """The tokens of each language's unchanged files; columns: context_lang, tokenizer, n_tokens."""
+    """The tokens of each language's original files; columns: context_lang, tokenizer, n_tokens."""
     rows = [
         {
             "context_lang": lang,

@@ -1,7 +1,7 @@
 """Prompts for other programs: rendered, as chat messages, in JSON Lines and in Parquet.
 
-Both have one prompt a row: its `instance_id`, by which the backend `replay` finds an answer, the message,
-the references, the metric, the limit of the answer, and the benchmark's factors.
+Both formats have one prompt per row: its `instance_id`, by which the backend `replay` finds an answer, the
+message, the references, the metric, the limit of the answer, and the benchmark's factors.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MESSAGES = pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())])
 
 
 def exported_schema(instances: pa.Schema) -> pa.Schema:
-    """The columns of an instance file, with `messages` for the spans of `prompt`."""
+    """The columns of an instance file, with `messages` in place of `prompt`."""
     fields = [
         pa.field("messages", MESSAGES) if field.name == "prompt" else field.remove_metadata()
         for field in instances
@@ -140,7 +140,8 @@ def write_tasks(
 ) -> None:
     """Write the task for inspect_ai, and the folder of tasks for lm-eval.
 
-    `prompts` are the exported Parquet files, `templates` the code of the former and of the latter.
+    `prompts` are the exported Parquet files, `templates` the code of the inspect_ai task and of the lm-eval
+    task.
     """
     texts = [Path(template).read_text(encoding="utf-8") for template in templates]
     with atomic_write(inspect_task) as part:

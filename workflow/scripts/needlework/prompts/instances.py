@@ -1,6 +1,6 @@
-"""The writer of instance files: prompts collected as columns, each span held once.
+"""The writer of instance files: prompts are collected as columns, and each span is held once.
 
-Most spans are in many prompts (a document, a label, an instruction), and as objects they would be gigabytes.
+Most spans are in many prompts (a document, a label, an instruction); as objects they would take gigabytes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from needlework.records import SPAN, instance_id, instances_schema
 
 
 class Spans:
-    """Spans by number, each once."""
+    """Spans by number; each span is held once."""
 
     def __init__(self) -> None:
         self._numbers: dict[Span, int] = {}
@@ -42,7 +42,7 @@ class Spans:
 
 
 class Instances:
-    """The instances of a slice; `columns` are its factors, and counts that follow them, by Arrow type."""
+    """The instances of a slice; `columns` are its factors and the counts that follow them, by Arrow type."""
 
     def __init__(
         self,
@@ -72,8 +72,8 @@ class Instances:
     ) -> None:
         """Add a prompt: the numbers of its spans, its text, length in tokens, and all other columns.
 
-        The instance is named by benchmark, task, `named` (factors and whatever else tells prompts of one
-        wording apart) and text.
+        The instance's id is made of benchmark, task, `named` (the factors and other values that distinguish
+        prompts with one wording) and text.
         """
         name = instance_id(self._benchmark, task, named, text)
         self._check(name, text, n_tokens, len(self._counts))

@@ -1,9 +1,9 @@
 """Prompts in an order in which neighbours share the longest prefix, and where to cut it into shards.
 
-An engine with prefix caching computes what two prompts begin with once, if the second comes while the
+An engine with prefix caching computes the common prefix of two prompts once, if the second comes while the
 cache still holds the first. The prefixes of all prompts form a tree. A walk through it, which is the
-lexicographic order, leaves a prefix only after all prompts that begin with it, so a cache of little
-more than one prompt suffices. Prompts are compared as sequences of spans, without rendering them.
+lexicographic order, leaves a prefix only after all prompts that begin with it, so a cache of little more
+than one prompt suffices. Prompts are compared as sequences of spans, without rendering them.
 """
 
 from __future__ import annotations
@@ -39,8 +39,9 @@ Key = tuple[str, str, int, int]
 class Order(NamedTuple):
     """An order of prompts.
 
-    `places` are the places of the prompts as they are to be sent, `shared` (int64, as long) how many
-    characters each, in this order, has in common with the beginning of the one before it.
+    `places` are the indices of the prompts in the order of sending. `shared` (int64, of the same length) are
+    the numbers of characters that each prompt in this order has in common with the beginning of the previous
+    prompt.
     """
 
     places: list[int]
@@ -80,9 +81,8 @@ class Prompts(Sequence[list[Span]]):
     def order(self, documents: Mapping[str, str]) -> Order:
         """The order in which neighbours share the longest prefix.
 
-        Which of two prompts comes first depends on the two alone: on the texts of their spans and,
-        of long ones, on their documents' names. Equal prompts keep their order. The role of a span
-        counts for nothing.
+        The order of two prompts depends only on the two: on the texts of their spans and, for long texts, on
+        their documents' names. Equal prompts keep their order. The role of a span is ignored.
         """
         keys = _keys(self._spans, documents)
         distinct = sorted(set(keys))
@@ -172,7 +172,7 @@ def _shared(prompts: Sequence[np.ndarray], ranks: np.ndarray, keys: Sequence[Key
 
 
 def common(one: Sequence[object], other: Sequence[object]) -> int:
-    """How many elements two sequences have in common from the beginning."""
+    """The length of the common prefix of two sequences."""
     pairs = zip(one, other, strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
@@ -185,10 +185,9 @@ def cut(
 ) -> list[range]:
     """The places of the n shards of an order: contiguous, in order, and together all of it.
 
-    `tokens` and `shared` are those of each prompt in the order. Shards are cut where neighbours share
-    least, among the places that keep each shard's tokens within `tolerance` of an even share. Where
-    there is none, as with few or very different prompts, the nearest place is taken, and shards can
-    be empty.
+    `tokens` and `shared` are the values of each prompt in the order. Shards are cut where neighbours share
+    least, among the places that keep each shard's tokens within `tolerance` of an even share. If there is no
+    such place, as with few or very different prompts, the nearest place is taken, and shards can be empty.
     """
     before = np.concatenate([[0], np.cumsum(np.asarray(tokens, np.int64))])
     between = np.concatenate([np.asarray(shared, np.int64), [0]])

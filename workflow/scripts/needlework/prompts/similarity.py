@@ -1,4 +1,4 @@
-"""How similar a prompt's needle and distractors are, by the run's embedder."""
+"""The similarity of a prompt's needle and distractors, by the run's embedder."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ SIMILARITIES = pa.schema([("instance_id", pa.string()), ("similarity", pa.float6
 def similarities(instances: pa.Table, documents: Documents, embedder: Embedder) -> pa.Table:
     """SIMILARITIES of `instances` (instance_id and prompt), in their order.
 
-    `similarity` is the mean inner product of the needle's vector with those of the prompt's distractors,
-    each the whole document that the prompt quotes; null where a prompt lacks the one or the other.
+    `similarity` is the mean inner product of the needle's vector with the vectors of the prompt's
+    distractors, each the vector of the whole document that the prompt quotes. It is null if a prompt has no
+    needle or no distractor.
     """
     sources = [
         (

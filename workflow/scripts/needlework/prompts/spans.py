@@ -54,9 +54,9 @@ def render(spans: Iterable[Mapping[str, object] | Span], documents: Mapping[str,
 class Documents(Mapping[str, str]):
     """The documents of corpus files, by source id `<corpus>/<lang>/<id>`.
 
-    Of a table of questions, the document is the context. Lists of words, and rows that are whole prompts,
-    are read from their file when one of them is first asked for, and only the last file's are held: as
-    text they would be gigabytes.
+    In a table of questions, the document is the context. Lists of words, and rows that are whole prompts, are
+    read from their file when they are first needed, and only the last file's are held, since their texts
+    would take gigabytes.
     """
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ class Documents(Mapping[str, str]):
 
     @classmethod
     def of(cls, benchmark: str, corpora: Iterable[str], documents: Iterable[str]) -> Documents:
-        """The documents of a benchmark's prompts: corpus tables, and texts that the construction made."""
+        """The documents of a benchmark's prompts: corpus tables, and texts made by the construction."""
         files = {f"{Path(path).parent.name}/{Path(path).stem}": path for path in corpora}
         return cls.read(files | {f"{benchmark}/{Path(path).stem}": path for path in documents})
 
@@ -123,7 +123,7 @@ class Documents(Mapping[str, str]):
     def piece(self, source: str) -> str | list[str]:
         """A document as it is stored: its text, or the words of a numbered list.
 
-        Raises KeyError if there is none of that name.
+        Raises KeyError if no document has this name.
         """
         if source in self._texts:
             return self._texts[source]
@@ -134,7 +134,7 @@ class Documents(Mapping[str, str]):
         return self._held[1][row].as_py()
 
     def words(self, source: str) -> tuple[str, pa.StringArray, pa.Int32Array] | None:
-        """A numbered list as places in its file's list of words; None for other documents.
+        """A numbered list as indices into its file's list of words; None for other documents.
 
         The first value is the same for all documents of a file.
         """

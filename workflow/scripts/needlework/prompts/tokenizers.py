@@ -1,4 +1,4 @@
-"""One protocol over several tokenizers: how many tokens a text has, without special tokens."""
+"""One protocol for several tokenizers: how many tokens a text has, without special tokens."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def in_pieces(
     encoding: tiktoken.Encoding, encode: Callable[[str], list[int]]
 ) -> Callable[[str], list[int]]:
-    """`encode`, but a text at which it panics is split by the same pattern here, and encoded in pieces."""
+    """`encode`, but a text at which it panics is split by the same pattern and encoded in pieces."""
 
     def ids(text: str) -> list[int]:
         try:
@@ -64,10 +64,9 @@ class Tokenizer:
     """Counts tokens. `name` is the tokenizer's key in the configuration.
 
     `proof` says where the tokenizer splits text, if that follows from its files. Then prompts are counted
-    from their pieces (`needlework.prompts.counting`); `verify`, one of VERIFY, tokenizes none, a hundredth
-    and the first few of a slice, or all of these prompts whole too. `sums` is the folder that caches the
-    counts of documents.
-    `reserve` tokens of a prompt's length are left for the models' chat templates and reasoning.
+    from their pieces (`needlework.prompts.counting`), and `verify` says which of them are also tokenized
+    whole: none, a hundredth and the first few of a slice, or all. `sums` is the folder that caches the counts
+    of documents. `reserve` tokens of a prompt's length are left for chat templates and reasoning.
     """
 
     name: str
@@ -78,7 +77,7 @@ class Tokenizer:
     reserve: int = 0
 
     def check(self, instance_id: str, text: str, n_tokens: int, place: int) -> None:
-        """Raise UserError if the sum of a prompt's tokens is wrong; `place` counts the slice's prompts."""
+        """Raise UserError if the sum of a prompt's tokens is wrong; `place` is its index in the slice."""
         if self.proof is None or self.verify == "none":
             return
         # Instances are named by a digest, so a sample of the names is a random sample of the prompts.

@@ -50,7 +50,7 @@ def read_template(path: str | Path, placeholders: Sequence[str]) -> list[str]:
 
 
 def user_texts(instructions: Mapping[str, Any], lang: str, names: Sequence[str]) -> dict[str, str]:
-    """A user's texts in a language, by these names; empty if the paper's texts are used.
+    """A user's texts in a language, by the given names; empty if the paper's texts are used.
 
     `instructions` is a benchmark's key: by language, a folder of `<name>.txt` or a block of texts.
     """
@@ -66,9 +66,9 @@ def user_texts(instructions: Mapping[str, Any], lang: str, names: Sequence[str])
 def check_texts(
     where: str, instructions: Mapping[str, Any], texts: Texts, needed: Mapping[str, Sequence[str]]
 ) -> None:
-    """Raise UserError where a user's texts are no texts of the benchmark, or some are missing.
+    """Raise UserError if a user's texts are unknown to the benchmark, or some are missing.
 
-    `where` is the key of `instructions`; `needed` has by language the names that this run's prompts take.
+    `where` is the key of `instructions`; `needed` has by language the names that this run's prompts need.
     """
     for lang, given in instructions.items():
         place = f"{where}.{lang}"
@@ -98,7 +98,7 @@ def check_texts(
 def papers_instructions(
     benchmark: str, own: Mapping[str, Any], languages: Sequence[str]
 ) -> list[str]:
-    """A sentence if a user's questions in other languages than English have the paper's instructions."""
+    """A sentence if a user's questions are not in English but have the paper's English instructions."""
     lacking = sorted({lang for lang in languages if lang != "en"} - set(own["instructions"]))
     if not lacking or own["needles"] in CORPORA:
         return []
@@ -109,7 +109,7 @@ def papers_instructions(
 
 
 def all_texts(given: Any) -> dict[str, str]:
-    """All texts of a language, of a folder or a block."""
+    """All texts of a language, from a folder or a block."""
     if isinstance(given, str):
         return {file.stem: read_text(file).strip() for file in entries(given, ".txt")}
     return dict(given)
@@ -129,5 +129,5 @@ class Templates:
         return read_template(self._files[name], self._known[name])
 
     def text(self, name: str, usual: str = "") -> str:
-        """A text that the paper's prompts have in no file: a user's, or the `usual` one."""
+        """A user's text, or else `usual`; for texts that are in no file of the paper's prompts."""
         return self._texts.get(name, usual)

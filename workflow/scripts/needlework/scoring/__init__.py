@@ -1,5 +1,5 @@
 """From answers to values: metrics, translation into English, the rows of scores.
 
-One value an answer. Metrics of one benchmark alone lie in its package. Means, intervals
-and the papers' numbers are in `results`.
+A metric gives an answer one value. A metric that only one benchmark uses is in the benchmark's package.
+Means, intervals and the papers' numbers are in `results`.
 """

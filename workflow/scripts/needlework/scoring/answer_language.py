@@ -1,7 +1,7 @@
-"""In which language an answer is: by its letters, else by py3langid, which knows a hundred languages.
+"""The language of an answer: from its letters, else from py3langid, which knows a hundred languages.
 
-Names, numbers and a few words are of no language, and some texts may be of several: then it is
-undecided (None).
+The language of names, numbers and very short texts is undecided (None), and so is that of a text which may be
+in several languages.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _SCRIPTS = tuple(
 
 
 def languages_of(texts: Iterable[str]) -> list[str | None]:
-    """The language (ISO 639-1) of each text; None where it is undecided."""
+    """The language (ISO 639-1) of each text; None if it is undecided."""
     return [_by_letters(text[:_MOST]) or _identified(text[:_MOST]) for text in texts]
 
 

@@ -1,7 +1,8 @@
-"""A judge: a model that is asked whether answers are right that the second scorer leaves undecided.
+"""A judge: a model that is asked whether the answers that the second scorer leaves undecided are right.
 
-It sees question, references and answer, never the haystack. The texts are bounded and quoted line by line, so
-none can pass for a part of the prompt. Answers of known verdict are put to it too (`known_cases`).
+It sees the question, the references and the answer, never the haystack. These texts are bounded and quoted
+line by line, so that they cannot pass for a part of the prompt. The judge is also asked about answers of
+known verdict (`known_cases`).
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ _SEPARATOR = "|"
 
 
 class Case(NamedTuple):
-    """An answer that is put to the judge. `kind` names its prompt; `right` is its verdict, if it is known."""
+    """An answer for the judge. `kind` names its prompt; `right` is its verdict, if known."""
 
     benchmark: str
     model: str
@@ -64,7 +65,7 @@ class Case(NamedTuple):
 def known_cases(path: str | Path) -> list[Case]:
     """The answers of known verdict in a CSV file.
 
-    Its columns are benchmark, kind, lang, question, references (with `|` between), answer, right (yes or no).
+    Columns: benchmark, kind, lang, question, references (separated by `|`), answer, right (yes or no).
     """
     with Path(path).open(encoding="utf-8", newline="") as lines:
         return [
@@ -90,8 +91,8 @@ def undecided(
 ) -> Iterator[Case]:
     """A model's answers that the second scorer leaves undecided, from files of the workflow.
 
-    `documents` are those that prompts quote, read if a question needs them. `kinds` are those of tasks that
-    are not "answer". Raises UserError as `read_table` does.
+    `documents` are the documents that prompts quote; they are read if a question needs them. `kinds` has the
+    kinds of tasks whose kind is not "answer". Raises UserError as `read_table` does.
     """
     read = read_table(scores, ["instance_id", "sample", "metric", "verdict"])
     of_second = pc.equal(read["metric"], CAREFUL)
@@ -157,7 +158,7 @@ def prompts(cases: Iterable[Case], templates: Mapping[str, str], tokenizer: Toke
 
 
 def prompt(case: Case, template: str) -> str:
-    """A template with the case's texts, bounded and quoted, in the places of their names."""
+    """A template in which the case's texts, bounded and quoted, replace their names."""
     references = list(dict.fromkeys(case.references))[:_REFERENCES]
     texts = {
         "question": _quoted(_bounded(case.question.strip(), _QUESTION)),

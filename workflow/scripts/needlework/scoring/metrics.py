@@ -28,7 +28,7 @@ _LOOSE_JOINER = re.compile(r"(?<![^\s\d-])-|-(?![^\s\d-])")
 
 
 def number_of(digits: str) -> int:
-    """The number in decimal digits; of very many digits another one, which is as long as no reference.
+    """The number in decimal digits. Of very many digits, only the first are read: more than a reference has.
 
     Python converts no more than 4,300 digits, and a model can write more.
     """
@@ -36,7 +36,7 @@ def number_of(digits: str) -> int:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of `text`, folded; of a script without spaces, the runs between other characters."""
+    """The words of `text`, folded; in a script without spaces, the runs of letters without a break."""
     if text.isascii():
         text = text.lower().encode().translate(_KEPT_ASCII).decode()
     else:
@@ -96,8 +96,8 @@ _SEPARATORS = str.maketrans({"\u066c": ",", "\u060c": ",", "\u066b": ".", "\u201
 def numbers(text: str) -> set[int]:
     """The numbers of two digits or more in `text`, in any script's digits, grouped or not.
 
-    As LaTeX writes them too, with a unit of ten thousand (482만 1937), and in Chinese numerals of five
-    characters or more; shorter ones are parts of words.
+    Also as LaTeX writes them, with a unit of ten thousand (482만 1937), and in Chinese numerals of five
+    characters or more; shorter Chinese numerals are parts of words.
     """
     text = _LATEX_GROUP.sub(",", unicodedata.normalize("NFKC", text))
     if not text.isascii():
@@ -166,11 +166,11 @@ _normalised_reference = lru_cache(maxsize=65536)(normalise)
 def exact_accuracy(
     prediction: str, translated: str | None, references: Iterable[str]
 ) -> tuple[float, str]:
-    """1.0 if the answer or its English translation holds any reference, else 0.0, and why.
+    """1.0 if the answer or its English translation holds any reference, else 0.0; and the verdict.
 
-    The verdict is "match:raw:<i>" or "match:translated:<i>" with the index of the first reference
-    that was found (the answer itself is searched first), "no_match", or "empty" where neither text
-    holds anything but punctuation.
+    The verdict is "match:raw:<i>" or "match:translated:<i>" with the index of the first reference that was
+    found (the answer itself is searched first), "no_match", or "empty" if both texts are empty but for
+    punctuation.
     """
     references = [_normalised_reference(reference) for reference in references]
     empty = True

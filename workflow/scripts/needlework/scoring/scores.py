@@ -1,4 +1,4 @@
-"""From answers to scores: joining them with their instances, whatever the benchmark's metric."""
+"""From answers to scores: each answer is joined with its instance and rated by the benchmark's metric."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def second(read: tuple[float | None, str], papers: float) -> tuple[float, str, s
 
 
 def read_answers(path: str | Path, columns: Sequence[str], instances: pa.Table) -> pa.Table:
-    """These columns of answers or translations. Ids are shared with the ids of `instances`, to save memory.
+    """The given columns of answers or translations; ids are shared with `instances` to save memory.
 
-    The ids of a million answers would be half of what is held. UserError as `records.read_table`.
+    The ids of a million answers would take half of the memory. UserError as `records.read_table`.
     """
     table = read_table(path, columns)
     ids = _one_array(instances["instance_id"])
@@ -75,14 +75,14 @@ def score_rows(
     """The scores of `generations` (records.scores_schema), in the same order.
 
     `instances` needs instance_id, task, example_id, references and the factors (not the prompt).
-    `rate(row, text, translated)` gives an answer's value, verdict and metric, or several of them: a
-    row of scores each. Its `row` has the instance's columns, finish_reason, completion_tokens,
-    reasoning_tokens and outcome of the answer, and raw_text, all that the model wrote; `translated` is
-    None where the text is no other in English. A skipped or failed request has the value 0.0, and the finish
-    reason as its verdict.
+    `rate(row, text, translated)` gives an answer's value, verdict and metric, or several of them: a row of
+    scores each. Its `row` has the instance's columns, the answer's finish_reason, completion_tokens,
+    reasoning_tokens and outcome, and raw_text, the whole text that the model wrote. `translated` is None if
+    there is no translation that differs from the text. A skipped or failed request has the value 0.0, and
+    the finish reason as its verdict.
 
-    Raises UserError where an instance or an answer comes twice, an answer belongs to no instance, an
-    instance has no answer, or an answer has no translation.
+    Raises UserError if an instance or an answer occurs twice, an answer belongs to no instance, an instance
+    has no answer, or an answer has no translation.
     """
     places = _places(instances, generations)
     english = None

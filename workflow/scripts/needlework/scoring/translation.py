@@ -1,4 +1,4 @@
-"""Answers into English: which language a text is in, its translation, and what translation loses."""
+"""Answers in English: the language of a text, its translation, and the losses of translation."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Metric = Callable[[str, str | None, Sequence[str]], tuple[float, str]]
 
 
 class Translation(NamedTuple):
-    """A text in English, and the language (ISO 639-1) that it was in: "und" if unknown or unasked."""
+    """A text in English, and its original language (ISO 639-1), "und" if unknown or not identified."""
 
     lang: str
     text: str
@@ -51,9 +51,9 @@ def _detector() -> Any:
 
 
 def identify(texts: Sequence[str]) -> list[str]:
-    """The language of each text: one of LANGUAGES, or "und" without a letter of their scripts.
+    """The language of each text: one of LANGUAGES, or "und" if it has no letter of their scripts.
 
-    On a few words (an answer, a name) this is a guess; on a sentence it is right nearly always.
+    On a few words (an answer, a name) this is a guess; on a sentence it is nearly always right.
     """
     detected = _detector().detect_languages_in_parallel_of(list(texts))
     codes = [UNKNOWN if d is None else d.iso_code_639_1.name.lower() for d in detected]
@@ -63,10 +63,10 @@ def identify(texts: Sequence[str]) -> list[str]:
 def translate(texts: Iterable[str], translator: Translator, cache: str | Path) -> list[Translation]:
     """Translate each text to English, in order. English texts and texts without letters stay unchanged.
 
-    A translator that needs no languages is told none: all are "und". Each distinct text is translated
-    once and kept in the journal `cache` under a key made of the translator's identity, the language
-    and the text, as soon as it comes: a kill or an error loses only what was under way.
-    Raises UserError where the translator fails for good.
+    A translator that does not need the languages gets "und" for all. Each distinct text is translated once.
+    Its translation is saved at once in the journal `cache`, under a key made of the translator's identity,
+    the language and the text, so a kill or an error loses only the texts that are being translated. Raises
+    UserError if the translator fails for good.
     """
     texts = list(texts)
     distinct = list(dict.fromkeys(texts))
@@ -136,10 +136,10 @@ def translation_ceiling(
 ) -> pa.Table:
     """How many gold answers survive the translation that the models' answers go through.
 
-    `questions` are aligned QUESTIONS tables by language, English among them. Of a language's `n`
-    answers to the questions that English has too, `n_survived` are, once translated, right by
-    `metric` (a metric module's `score`) against the English answers. English itself is left out:
-    nothing is translated there. Raises UserError where the English answers are missing.
+    `questions` are aligned QUESTIONS tables by language, English among them. `n` is the number of a
+    language's answers to questions that English has too. `n_survived` of them are right by `metric` (a metric
+    module's `score`) against the English answers after they are translated. English itself is left out.
+    Raises UserError if the English answers are missing.
     """
     if "en" not in questions:
         raise UserError(

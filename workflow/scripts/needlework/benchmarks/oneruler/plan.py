@@ -289,9 +289,9 @@ def run_settings(config: Config) -> Run:
 
     metric: "strict" or "released", whose values the figures draw. equal_text: pairs of entries of a model,
     with prompts measured in its own tokenizer and in a common one. backends: how each model is run.
-    reasoning: models that reason. text_tokenizer: the tokenizer that measures the texts of which all tokenizers count
-    the tokens. encodings: for OpenAI's tokenizers, their encoding. wikipedia_articles: the user's numbers of
-    articles by language, beside Table 2. instructions: the languages of the user's folder.
+    reasoning: models that reason. text_tokenizer: the tokenizer that measures the texts of which all
+    tokenizers count the tokens. encodings: for OpenAI's tokenizers, their encoding. wikipedia_articles: the
+    user's numbers of articles by language, beside Table 2. instructions: the languages of the user's folder.
     """
     own, run = config["benchmarks"][NAME], config["run"]
     entries = {model: config["models"][model] for model in run["models"]}

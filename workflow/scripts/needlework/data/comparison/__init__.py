@@ -1,4 +1,4 @@
 """Forms in which a text and an answer are compared, one module each: `normalise` and `contains`.
 
-Both the choice of distractors and the metrics use them, so they are in an earlier room. No score.
+They are not in `scoring`, since the choice of distractors uses them too.
 """

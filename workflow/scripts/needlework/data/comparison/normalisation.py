@@ -1,7 +1,7 @@
 """The form in which answers are compared, and when a text contains an answer.
 
-Scoring uses it, and so does the choice of distractors, which must contain no accepted answer. It is a
-module of its own so that a change of scoring builds no prompt again.
+Scoring and the choice of distractors use it; a distractor must contain no accepted answer. It is a module of
+its own so that a change of scoring does not rebuild prompts.
 """
 
 from __future__ import annotations
@@ -92,6 +92,6 @@ def normalise(text: str) -> str:
 def contains(reference: str, prediction: str) -> bool:
     """Whether `prediction` holds `reference`, both already normalised.
 
-    No text holds a reference of which nothing is left (an answer made of punctuation).
+    An empty reference (an answer made of punctuation) is in no text.
     """
     return bool(reference) and reference in prediction

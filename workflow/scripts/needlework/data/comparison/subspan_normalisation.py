@@ -1,8 +1,7 @@
 """The form in which best_subspan_em compares answers.
 
-It is a module of its own so that a change of scoring builds no prompt again: the choice of distractors
-uses it too. The facts are those of `metrics.py` in nelson-liu/lost-in-the-middle at 29b8a6d; the program
-here is this project's own.
+It is a module of its own so that a change of scoring does not rebuild prompts: the choice of distractors uses
+it too. The rules follow `metrics.py` in nelson-liu/lost-in-the-middle at 29b8a6d; no code is copied.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ _ARTICLE = re.compile(rf"(?:a(?<!{_IN_WORD}a)n?|t(?<!{_IN_WORD}t)he)(?!{_IN_WORD
 def normalise(text: str) -> str:
     """`text` in lower case, without ASCII punctuation and the articles a, an, the, white space folded.
 
-    Punctuation goes without a trace ("U.S." -> "us", "and/or" -> "andor"), before articles do
-    ("a.m." -> "am"); other scripts' punctuation stays. The articles go in every language.
+    Punctuation is deleted ("U.S." -> "us", "and/or" -> "andor"), before articles are ("a.m." -> "am"). Other
+    scripts' punctuation stays. The articles are deleted in every language.
     """
     if text.isascii():
         kept = text.lower().encode().translate(None, _DROP_BYTES).decode()

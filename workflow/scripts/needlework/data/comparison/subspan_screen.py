@@ -1,8 +1,8 @@
 """Whether a passage holds an answer to a question that best_subspan_em scores.
 
-It does if the metric would accept the passage as an answer ("commissioner" holds "the Commission"). It
-also does if the passage has the answer in another writing, which the metric does not see ("٣" and "3",
-"co-op" with a hyphen of another script), since a model finds it there all the same.
+It does if the metric would accept the passage as an answer ("commissioner" holds "the Commission"). It also
+does if the passage has the answer in another writing ("٣" and "3", "co-op" with a hyphen of another script):
+the metric does not see it, but a model finds it there.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from needlework.data.comparison import normalisation, subspan_normalisation
 
 
 def normalise(text: str) -> tuple[str, str]:
-    """`text` in both forms in which it is compared: the metric's, and the one that knows all writings."""
+    """`text` in both forms in which it is compared: the metric's form, and one form for all writings."""
     return subspan_normalisation.normalise(text), normalisation.normalise(text)
 
 
 def contains(reference: tuple[str, str], text: tuple[str, str]) -> bool:
     """Whether `text` holds `reference` in either form, both already normalised.
 
-    A reference of which nothing is left ("*") is held by no text, although the metric accepts every text
-    for it: no passage would be without it.
+    An empty reference ("*") is in no text. The metric finds it in every text, so that no passage would be
+    left.
     """
     return any(part and part in whole for part, whole in zip(reference, text, strict=True))
 
 
 class Text:
-    """A text that answers are looked for in; it is normalised only if it may hold one."""
+    """A text in which answers are looked for; it is normalised only if it may hold an answer."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -45,7 +45,7 @@ class Text:
 
     @property
     def letters(self) -> tuple[bytes, bytes]:
-        """The ASCII letters, digits and spaces of each form, articles with them."""
+        """The ASCII letters, digits and spaces of each form, with articles."""
         if self._letters is None:
             text = self._text
             if text.isascii() or all(map(_silent, _foreign(text))):
@@ -80,7 +80,7 @@ class Answer:
         self._plain = bool(second) and not _OTHER.search(second)
 
     def held_by(self, text: Text) -> bool:
-        """As `contains` of the normalised forms."""
+        """Whether a text holds the answer, as `contains` on the normalised forms."""
         first, second = text.letters
         if not _all_in(self._first, first) and not _all_in(self._second, second):
             return False

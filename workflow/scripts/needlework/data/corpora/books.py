@@ -19,11 +19,9 @@ BOOKS = pa.schema(
 
 
 def book_table(texts: Iterable[str], lang: str, rules: sentences.Rules, where: str) -> pa.Table:
-    """One row of BOOKS: texts cut into sentences, none across two texts.
+    """One row of BOOKS: texts cut into sentences; no sentence crosses two texts.
 
-    UserError with fewer than two sentences.
-
-    `where` names the texts in errors.
+    UserError with fewer than two sentences. `where` names the texts in errors.
     """
     found = [sentence for text in texts for sentence in sentences.split(text, rules)]
     if len(found) < 2:

@@ -1,4 +1,4 @@
-"""What a corpus is. Planning reads this, so it needs the standard library alone."""
+"""The description of a corpus. Planning reads it, so it needs the standard library alone."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ class Corpus(NamedTuple):
     """Where a corpus comes from: the module that reads it, below `needlework`, and the source and its part.
 
     serves: the keys of the configuration that may choose it, by the schema's keyword `corpus`. files: the
-    patterns of its files, with the language for `{lang}`: of a corpus without a source in resources/sample,
-    of one that has languages of the user's own in the folder that `sources.<source>.folder` names. packaged:
-    the languages that a package holds. languages: those of a corpus whose files do not tell. resources:
-    files below resources/ that its reader gets first, in every language; a corpus that has these alone
-    besides `files`, and no `part`, is extended by a folder. benchmark: the one that says what else a table
-    depends on (`Plan.corpus_settings`, `corpus_files`).
+    patterns of its files, with `{lang}` for the language: in resources/sample if it has no source, for a
+    user's further languages in the folder that `sources.<source>.folder` names. packaged: the languages that
+    a package holds. languages: its languages, if its files do not tell them. resources: files below
+    resources/ that its reader gets first, in every language; if a corpus has only these, `files` and no
+    `part`, a user's folder extends it. benchmark: the benchmark that defines what else a table depends on
+    (`Plan.corpus_settings`, `corpus_files`).
     """
 
     reader: str

@@ -21,7 +21,7 @@ LONGEST = 100
 class Found:
     """The rows of a data set: `rows` were read, `left_out` has counts by reason, with the first `examples`.
 
-    `where` is its place in the configuration. `limited`: as many rows were read as `rows` allows.
+    `where` is its place in the configuration. `limited` means that reading stopped at the key `rows`.
     """
 
     where: str
@@ -37,17 +37,17 @@ class Found:
         return self.rows - sum(self.left_out.values())
 
     def leave_out(self, reason: str, example: str) -> None:
-        """Count a row; the first of a reason is its example."""
+        """Count a row that is left out; the first row of a reason is the reason's example."""
         self.left_out[reason] = self.left_out.get(reason, 0) + 1
         self.examples.setdefault(reason, example)
 
     def leave_out_part(self, what: str, example: str) -> None:
-        """Count what is left out of a row that remains."""
+        """Count a part that is left out of a row which stays."""
         self.parts[what] = self.parts.get(what, 0) + 1
         self.examples.setdefault(what, example)
 
     def said(self) -> str:
-        """The rows in one sentence, with each reason and its first example."""
+        """The numbers of rows in one sentence, with each reason and its first example."""
         reasons = [
             f"{n:,} {reason} ({self.examples[reason]})" for reason, n in self.left_out.items()
         ]
@@ -63,20 +63,20 @@ class Found:
 
 
 def shortened(text: str) -> str:
-    """A text on one line, and not too long."""
+    """A text on one line, cut if it is too long."""
     line = " ".join(text.split())
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 3]}..."
 
 
 def counted(instances: str | Path, counts: Mapping[str, int]) -> str:
-    """What was counted while prompts of the user's data were built, in one sentence; "" if nothing was."""
+    """A sentence with the counts from building prompts of the user's data; "" if nothing was counted."""
     file = Path(instances)
     said = [f"{name.replace('_', ' ')}: {n:,}" for name, n in counts.items() if n]
     return f"{file.parent.parent.name}, prompts {file.stem}: {'; '.join(said)}." if said else ""
 
 
 def write_found(found: Found, path: str | Path) -> None:
-    """Write what was found as JSON."""
+    """Write the findings as JSON."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     Path(path).write_text(json.dumps(asdict(found), indent=1, ensure_ascii=False), encoding="utf-8")
 
@@ -91,7 +91,7 @@ def read_found(path: str | Path) -> Found | None:
 
 @contextmanager
 def naming_left_out(found: Iterable[Found | None]) -> Iterator[None]:
-    """Add what was left out of the data to an error that may follow from it."""
+    """Add the rows left out of the data to an error that may follow from them."""
     try:
         yield
     except UserError as error:
@@ -99,7 +99,7 @@ def naming_left_out(found: Iterable[Found | None]) -> Iterator[None]:
 
 
 def with_left_out(error: UserError, found: Iterable[Found | None]) -> UserError:
-    """An error with what was left out of the data that it may follow from."""
+    """An error that also names the rows left out of the data, since it may follow from them."""
     said = [one.said() for one in found if one is not None and one.lost]
     # A corpus of questions and the passages made of it are the same rows.
     return UserError(" ".join([str(error), *dict.fromkeys(said)]))

@@ -21,7 +21,7 @@ MAX_LINE_BYTES = 1 << 24
 
 
 class Line(NamedTuple):
-    """An object of a file with its line, so that errors can name it."""
+    """A JSON object with its file and line, so that errors can name them."""
 
     path: Path
     number: int
@@ -63,9 +63,9 @@ def read_lines(path: str | Path) -> Iterator[Line]:
 
 
 def objects(path: Path, lines: Iterable[bytes]) -> Iterator[Line]:
-    """The objects of `lines`, which `path` names in errors; no line is longer than MAX_LINE_BYTES.
+    """The objects of `lines`, which `path` names in errors; a line has at most MAX_LINE_BYTES.
 
-    UserError as `read_lines` of the lines' content.
+    UserError as in `read_lines` for the content of the lines.
     """
     number = 0
     for number, data in enumerate(progress(lines, desc=path.name, unit="line"), start=1):

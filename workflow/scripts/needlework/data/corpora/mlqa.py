@@ -1,4 +1,4 @@
-"""MLQA: questions with aligned ids in seven languages, each in two to four of them."""
+"""MLQA: questions in seven languages; each is in two to four of them, with the same id."""
 
 from __future__ import annotations
 

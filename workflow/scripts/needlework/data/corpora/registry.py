@@ -1,4 +1,4 @@
-"""All corpora: what reads each, where it comes from, and which languages it has.
+"""All corpora: the reader, the source and the languages of each.
 
 Planning reads this, so it needs the standard library and YAML alone.
 """
@@ -25,10 +25,10 @@ LANGUAGE = "[a-z0-9]{1,35}"
 
 
 def folder_languages(folder: str | None, source: str = "oneruler") -> list[str]:
-    """The languages of a user's folder (`sources.<source>.folder`): the names of its folders.
+    """The languages of a user's folder (`sources.<source>.folder`): the names of its subfolders.
 
-    UserError if there is no such folder, or a folder in it is not named by a language's code. Hidden
-    folders are ignored.
+    UserError if there is no such folder, or a subfolder's name is not a language's code. Hidden folders are
+    ignored.
     """
     if folder is None:
         return []
@@ -115,9 +115,10 @@ def corpus_table(corpus: str, lang: str) -> str:
 
 
 def local_files(patterns: Sequence[str]) -> list[str]:
-    """The files that the patterns of a user's data set name, in the patterns' order, each once.
+    """The files that match the patterns of a user's data set, in the patterns' order, each once.
 
-    `*` in a file's name stands for any characters; all else, such as `[1]` or `?`, for itself.
+    `*` in a file's name stands for any characters; all other characters, such as `[1]` or `?`, for
+    themselves.
     """
     return list(dict.fromkeys(str(file) for pattern in patterns for file in _matching(pattern)))
 
@@ -153,17 +154,17 @@ def _matches(name: str, parts: Sequence[str]) -> bool:
 
 
 def own_corpus(name: str, own: Own) -> Entry | None:
-    """A user's corpus among `own` (`corpora` in the configuration), or that whose contexts these are."""
+    """The user's corpus of this name in `own` (the key `corpora`), or the corpus with these contexts."""
     return own.get(name) or own.get(base_of(name))
 
 
 def base_of(name: str) -> str:
-    """The corpus of questions whose contexts a corpus of this name would be; else the name itself."""
+    """The corpus of questions to whose contexts this name refers; the name itself if there is none."""
     return name.removesuffix(OWN_PASSAGES).removesuffix(OWN_PARAGRAPHS)
 
 
 def languages_of(name: str, own: Own = MappingProxyType({})) -> tuple[str, ...]:
-    """The languages of a corpus, without those that a user's folder adds. `own` are the user's corpora."""
+    """The languages of a corpus, without the languages of a user's folder. `own` are the user's corpora."""
     entry = own_corpus(name, own)
     return _languages_of(name) if entry is None else tuple(sorted(entry["languages"]))
 
@@ -181,7 +182,7 @@ def _languages_of(name: str) -> tuple[str, ...]:
 
 
 def serving(key: str, own: Own = MappingProxyType({})) -> list[str]:
-    """The corpora among which a key of the configuration chooses (the schema's keyword `corpus`)."""
+    """The corpora that a key of the configuration can choose (the schema's keyword `corpus`)."""
     named = [name for name, corpus in CORPORA.items() if key in corpus.serves]
     named += [name for name, entry in own.items() if key in OWN_SERVES[entry["kind"]]]
     if key == "haystack":

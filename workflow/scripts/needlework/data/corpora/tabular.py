@@ -1,8 +1,8 @@
-"""A user's own data sets as corpora: of the Hugging Face hub, or local Parquet, JSON Lines and CSV files.
+"""A user's own data sets as corpora: from the Hugging Face hub, or local Parquet, JSON Lines and CSV files.
 
-The package `datasets` streams them, so only the rows that are read are downloaded. The configuration maps
-the columns (`corpora.<name>.columns`); a dot names a field inside a column (`answers.text`), unless a
-column has that very name.
+The package `datasets` streams them, so only the rows that are read are downloaded. The configuration maps the
+columns (`corpora.<name>.columns`); a dot names a field inside a column (`answers.text`), unless a column has
+exactly this name.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from needlework.records import PASSAGES, RECORDS
 
 
 class Context:
-    """A context in which answers are looked for; it is put into one form when that is first needed."""
+    """A context in which answers are looked for; it is normalised at the first search."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -108,13 +108,13 @@ ELSEWHERE = "whose answers do not stand in the context"
 
 
 class ListForm(NamedTuple):
-    """How a text holds a list: as JSON, and parted by a separator."""
+    """How a text holds a list: as JSON, or with a separator."""
 
     json: bool
     separator: str | None
 
     def parted(self, text: str) -> list[str]:
-        """The texts of a list that is written as one text; the text itself if it is no list."""
+        """The texts of a list that is written as one text; the text itself if it is not a list."""
         if self.json and text.lstrip().startswith("["):
             try:
                 found = json.loads(text)
@@ -126,7 +126,7 @@ class ListForm(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A row of a data set: its place, from 0, its columns, what errors call the data set, and its lists."""
+    """A row of a data set: its index, from 0, its columns, the data set's name in errors, and its lists."""
 
     place: int
     values: Mapping[str, object]
@@ -135,7 +135,7 @@ class Row(NamedTuple):
     lists: ListForm
 
     def texts(self, key: str) -> list[str]:
-        """The texts in the column of `key`: none if it is not mapped or empty."""
+        """The texts in the column of `key`; empty if it is not mapped or has no value."""
         if key not in self.columns:
             return []
         name = self.columns[key]
@@ -184,7 +184,7 @@ class Row(NamedTuple):
         )
 
     def shown(self, key: str) -> str:
-        """The row, and what its column of `key` holds."""
+        """The row's name and its value in the column of `key`, for errors."""
         name = self.columns[key if key in self.columns else f"{key}s"]
         return f"row {self.place + 1}, whose column {name!r} is empty"
 

@@ -139,7 +139,7 @@ _SECOND = "\0"
 
 
 class Part(NamedTuple):
-    """A piece of a prompt: its text up to the first split, the tokens to the last, the text from there.
+    """A piece of a prompt: its text up to the first split, the tokens up to the last, the text behind.
 
     A text without splits is all `head`, with `inner` None.
     """
@@ -159,7 +159,7 @@ class Document:
         self.sums: Sequence[int] = sums.astype(np.int32).data
 
     def part(self, start: int, end: int) -> Part:
-        """The characters [start, end)."""
+        """The characters [start, end) as a part of a prompt."""
         first, last = bisect_right(self.places, start), bisect_left(self.places, end) - 1
         if first > last:
             return Part(self.text[start:end])
@@ -174,7 +174,7 @@ class Document:
         return self.sums[-1] if len(self.sums) else 0
 
     def before(self, place: int) -> int:
-        """The tokens before the last split that is not behind the character `place`."""
+        """The number of tokens before the last split at or before the character `place`."""
         i = bisect_right(self.places, place) - 1
         return self.sums[i] if i >= 0 else 0
 
@@ -203,9 +203,9 @@ class _Words(dict[str, int]):
 
 
 class Counter:
-    """Counts prompts from their parts. Exact if the tokenizer has a proof; else an estimate.
+    """Counts prompts from their parts: exactly if the tokenizer has a proof, otherwise approximately.
 
-    Documents get running sums as far as `most_tokens`, if given.
+    Documents get running sums up to `most_tokens` tokens, if that is given.
     """
 
     def __init__(self, tokenizer: Tokenizer, most_tokens: int | None = None) -> None:
@@ -315,10 +315,10 @@ class Counter:
             self._texts.save()
 
     def cut_ahead(self, texts: Iterable[str], *seed: object) -> None:
-        """`part` of texts of which prompts will be made, in an order drawn from `seed`, saved now and then.
+        """Count the texts that prompts will be made from, in an order drawn from `seed`; save now and then.
 
-        Jobs that run at once and have seeds of their own so share the work: each counts what no other has
-        counted yet. If nothing is kept on disk, there is nothing to share.
+        Jobs that run at the same time with different seeds share the work: each counts texts that no other
+        job has counted yet. If nothing is kept on disk, this does nothing.
         """
         if self._texts is None:
             return
@@ -329,7 +329,7 @@ class Counter:
                 self._texts.look()
 
     def sum_ahead(self, texts: Iterable[str], *seed: object) -> None:
-        """As `cut_ahead`, the sums of texts that are long enough to be kept as documents."""
+        """Make the running sums of texts that are long enough to be documents, as `cut_ahead` does."""
         if self._folder is not None:
             for text in _shuffled(filter(self.is_long, texts), seed):
                 self.document(text)
@@ -341,7 +341,7 @@ class Counter:
         return text[next((i for i in places if splits(text[i - 1], text[i])), 0) :]
 
     def tokens(self, parts: Iterable[Part]) -> int:
-        """The tokens of a prompt of these pieces, one after the other."""
+        """The number of tokens of a prompt that consists of these parts, in order."""
         total, left, begun = 0, "", False
         known = self._windows.get
         for head, inner, tail in parts:
@@ -380,7 +380,7 @@ def _code() -> str:
 
 
 def split_places(text: str, proof: Proof) -> Array:
-    """The characters of a text before which it is split by the proof: at most one in `proof.gap`."""
+    """The characters of a text before which the proof says that it is split, at most one in `proof.gap`."""
     splits, gap = proof.splits, proof.gap
     found = [np.zeros(0, dtype=np.int64)]
     for start in range(0, len(text), _STRETCH):
@@ -423,12 +423,12 @@ def fit(
     least: int,
     most: int,
 ) -> tuple[int, int] | None:
-    """A size n from `least` to `most` whose prompt fits while that of n + 1 does not, and its tokens.
+    """The largest size from `least` to `most` whose prompt fits, and its tokens; None if none fits.
 
-    `predict(n)` says the tokens of a prompt of size n, `count(n)` counts the finished prompt, and
-    `guess(tokens)` is near the size that has so many. A prediction that the count confirms is trusted
-    for its neighbour too, so that a prompt is counted once; where it does not, sizes are counted
-    until one fits and the next does not. None if `least` does not fit.
+    `predict(n)` estimates the tokens of a prompt of size n, `count(n)` counts the finished prompt, and
+    `guess(tokens)` estimates the size that has so many tokens. If the count confirms a prediction, the
+    prediction for the next size is trusted too, so that a prompt is counted once. If not, sizes are counted
+    until one fits and the next does not.
     """
 
     def predicted(limit: int) -> int:
@@ -468,9 +468,9 @@ class Fitted(NamedTuple):
 class Pieces(Spans):
     """Spans by number, their texts, and the tokens of prompts for one tokenizer.
 
-    `most_tokens` is the most tokens of one document that a prompt can hold: running sums go about so far.
-    `count(text)` tokenizes a text, and `document(text)` gives its running sums. `sums` shares counts with
-    other jobs: `cut_ahead` and `sum_ahead` before prompts are built, `save` after them.
+    `most_tokens` is the largest number of tokens of one document that a prompt can hold; running sums end
+    there. `count(text)` tokenizes a text, and `document(text)` gives its running sums. `sums` shares counts
+    with other jobs: `cut_ahead` and `sum_ahead` before prompts are built, `save` after them.
     """
 
     def __init__(self, tokenizer: Tokenizer, most_tokens: int | None = None) -> None:
@@ -510,7 +510,7 @@ class Pieces(Spans):
         return self._sum(numbers) if self.sums.exact else self.count(self.text(numbers))
 
     def of_texts(self, *texts: str) -> int:
-        """The exact tokens of short texts that recur, one after the other; each is tokenized once."""
+        """The exact tokens of short texts, one after the other; a text that recurs is tokenized once."""
         if self.sums.exact:
             return self.sums.tokens([*map(self.sums.part, texts)])
         return self.count("".join(texts))
@@ -525,8 +525,8 @@ class Pieces(Spans):
     ) -> Fitted | None:
         """The largest prompt of `least` to `most` sentences within the budget; None if `least` do not fit.
 
-        `prompt(n)` gives the span numbers of a prompt of n sentences; `guess(tokens)` is near the number of
-        sentences that have so many tokens.
+        `prompt(n)` gives the span numbers of a prompt of n sentences; `guess(tokens)` estimates the number of
+        sentences with so many tokens.
         """
         prompt = cache(prompt)
         predict = cache(lambda n: self._sum(prompt(n)))
@@ -555,11 +555,11 @@ _DIGITS = "0123456789"
 
 
 class NumberedLists:
-    """Lists of `words` in prompts that have the list between any two of the texts `around`.
+    """Counts the tokens of prompts with a numbered list of `words` between two of the texts `around`.
 
-    A list is split at two places an entry: behind its number (`cut` characters behind the digits), and behind
-    its word. Each word and each number is tokenized once. `costs` are the tokens of each word beyond those
-    of "a".
+    A list is split twice per entry: behind its number (`cut` characters behind the digits) and behind its
+    word. Each word and each number is tokenized once. `costs` are the tokens of each word beyond those of the
+    word "a".
     """
 
     def __init__(self, pieces: Pieces, words: Sequence[str], around: Sequence[str]) -> None:
@@ -598,7 +598,7 @@ class NumberedLists:
         return self._pieces.sums.tokens([first, *chain(*((listed, other) for other in others))])
 
     def predict(self, entries: int, costs: int) -> int:
-        """Estimate the tokens of a prompt with a list of so many entries, whose words cost `costs` in all."""
+        """Estimate the tokens of a prompt whose list has `entries` entries with `costs` tokens in all."""
         self._grow(entries)
         return self._frame + (len(self._around) - 1) * (costs + int(self._totals[entries]))
 
@@ -655,7 +655,7 @@ _STUB = _LABEL + "a"
 
 
 class LineCosts:
-    """The tokens that passages add to a prompt in which each has a line of its own."""
+    """The tokens that passages add to a prompt in which each passage has its own line."""
 
     def __init__(self, pieces: Pieces) -> None:
         self.pieces = pieces
@@ -671,15 +671,15 @@ class LineCosts:
         return cost
 
     def fragment(self, text: str) -> int:
-        """As `text`, not remembered: for cut passages."""
+        """As `text`, but not cached: for passages that are cut."""
         return self.pieces.count(_LABEL + text + _STUB) - self._neighbour
 
     def texts(self, texts: Sequence[str]) -> np.ndarray:
-        """The costs of several lines: int64, one a text."""
+        """The tokens of several lines (int64, one per text)."""
         return np.fromiter((self.text(text) for text in texts), np.int64, len(texts))
 
     def labels(self, n: int) -> np.ndarray:
-        """Entry k: the tokens that the numbers of lines 0..k-1 have beyond as many zeros; k = 0..n."""
+        """For k = 0..n, the tokens of the numbers of lines 0..k-1 beyond the tokens of k zeros."""
         while len(self._labels) <= n:
             size = 2 * len(self._labels) + 64
             stubs = (f"\n{line(i, 'a')}" for i in range(size))
@@ -697,7 +697,7 @@ class Frame:
 
 
 class Candidates:
-    """Distractors in the order in which they are taken, with the running sum of their costs."""
+    """Distractors in the order of use, with the running sum of their tokens."""
 
     def __init__(self, texts: Sequence[str], costs: LineCosts) -> None:
         self.texts = texts
@@ -707,9 +707,9 @@ class Candidates:
 
 
 class Filling:
-    """How much of a list of distractors a prompt holds: `whole` of them, and `cut` characters of the next.
+    """How many distractors of a list a prompt holds: `whole` of them, and `cut` characters of the next.
 
-    `n_tokens` is the finished prompt's length, `numbers` its spans; `exhausted` says that the list ended
+    `n_tokens` is the finished prompt's length, `numbers` are its spans; `exhausted` means that the list ended
     before the budget.
     """
 
@@ -729,10 +729,10 @@ def fill(
 ) -> Filling | None:
     """Fill a prompt with whole distractors while they fit and, if wanted, the beginning of the next.
 
-    `fixed` are the passages that must stand in the prompt (the needle, or none), `candidates`
-    the other passages. `prompt(whole, cut)` gives the span numbers of the finished prompt.
-    None if not even the fixed passages fit. A cut falls between words (or characters, in
-    scripts without spaces), and the next word would not have fitted.
+    `fixed` are the passages that must stand in the prompt (the needle, or none), `candidates` the other
+    passages. `prompt(whole, cut)` gives the span numbers of the finished prompt. None if the fixed passages
+    do not fit. A cut falls between words (or characters, in scripts without spaces), and the next word would
+    not fit.
     """
     allowance = 0
     best: Filling | None = None

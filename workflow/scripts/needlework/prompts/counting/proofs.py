@@ -1,13 +1,13 @@
 """Pairs of characters between which a tokenizer always splits text: proved from its own files.
 
-Two proofs. A tokenizer that splits by a pattern before it merges never merges across two matches. One that
-merges neighbours into the pieces of a vocabulary never merges two characters that stand side by side in no
-piece. If neither applies, there is no proof, and whole texts are tokenized.
+There are two proofs. A tokenizer that splits by a pattern before it merges never merges across two matches.
+A tokenizer that merges neighbours into the pieces of a vocabulary never merges two characters that are
+neighbours in no piece. If neither applies, there is no proof, and whole texts are tokenized.
 
-A pattern is read as an automaton of positions (Glushkov's). Where no path through it reads the character b
-right after the character a, the text is split between every a and b. The automaton has more paths than the
-pattern has matches (it ignores greed, possession and upper bounds). So what the automaton rules out, the
-pattern rules out too.
+A pattern is read as an automaton of positions (Glushkov's). If no path through it reads the character b right
+after the character a, the text is split between every a and b. The automaton has more paths than the pattern
+has matches (it ignores greed, possession and upper bounds). So a split that holds for the automaton holds for
+the pattern too.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ SPACES = frozenset(
 
 
 class Unproven(Exception):
-    """A property of a tokenizer for which there is no proof here; the message names it."""
+    """A property of a tokenizer that cannot be proved here; the message names it."""
 
 
 def plain(character: str) -> bool:
-    """Whether engines of different Unicode versions agree on a character: assigned, and no odd control."""
+    """Whether all Unicode versions treat a character alike: it is assigned, and no rare control."""
     if character in "\t\n\r":
         return True
     return unicodedata.category(character) not in ("Cn", "Cc", "Co", "Cs")
@@ -64,10 +64,10 @@ class _Part:
 
 @dataclass
 class Automaton:
-    """The positions of a pattern: which characters each reads, and which positions can come next.
+    """The positions of a pattern: the characters that each reads, and the positions that can come next.
 
-    `asserting` are those after which the pattern looks at what follows. Raises Unproven for a pattern
-    that looks back, or has what is not understood here.
+    After a position in `asserting`, the pattern looks at the next character. Raises Unproven for a pattern
+    that looks back, or has a construct that is not supported here.
     """
 
     pattern: str
@@ -91,12 +91,12 @@ class Automaton:
         return found
 
     def splits(self, before: str, after: str) -> bool:
-        """Whether no match goes on from one character to the other, nor depends on what follows the first."""
+        """Whether no match goes on from one character to the other, or depends on what follows the first."""
         reading, following = self.reads(before), self.reads(after)
         return not any(i in self.asserting or self.follow[i] & following for i in reading)
 
     def alone(self, character: str) -> bool:
-        """Whether some match is sure to begin at a character, as it can be that one alone."""
+        """Whether a match is certain to begin at a character, because the character alone can be a match."""
         if self._possessive or self._whole.asserts:
             return False
         single = self._whole.first & self._whole.last - self.asserting
@@ -286,13 +286,13 @@ SPACE = "\u2581"  # how vocabularies write a space
 
 @dataclass(frozen=True)
 class Proof:
-    """What follows from a tokenizer's files.
+    """Where a tokenizer splits text, as proved from its files.
 
-    `splits(a, b)`: no token holds the end of a text that ends in a and the beginning of one that begins
-    with b, and the tokens of neither text depend on the other. `within(text)` counts a text that stands
-    behind such a place. `before(text, places)` counts what stands before each of such places of a text
-    from its beginning; None if the tokens' lengths do not add up to the text. `digest` names the files.
-    Behind `anchor`, which is split from everything, a text has the tokens that it has behind a split.
+    `splits(a, b)`: no token crosses the border between a text that ends in a and a text that begins with b,
+    and the tokens of neither text depend on the other. `within(text)` is the number of tokens of a text
+    behind such a border. `before(text, places)` are the numbers of tokens before each of such borders in a
+    text, from its beginning; None if the tokens' lengths do not add up to the text. `digest` identifies the
+    files. Behind `anchor`, which is split from everything, a text has the same tokens as behind a border.
     Running sums of a document are made for at most one place in `gap` characters.
     """
 
@@ -350,7 +350,7 @@ def of_characters() -> Proof:
 
 
 def of_tiktoken(encoding: tiktoken.Encoding, ids: Callable[[str], list[int]]) -> Proof:
-    """Of a tiktoken.Encoding, by its pattern. `ids(text)` are its tokens, as it gives them."""
+    """The proof for a tiktoken.Encoding, by its pattern. `ids(text)` are the encoding's tokens."""
     pattern = encoding._pat_str
     ranks: Mapping[bytes, int] = encoding._mergeable_ranks
     tokens = sorted(ranks, key=ranks.__getitem__)
@@ -370,9 +370,9 @@ def of_tiktoken(encoding: tiktoken.Encoding, ids: Callable[[str], list[int]]) ->
 
 
 def of_sentencepiece(processor: SentencePieceProcessor) -> Proof:
-    """Of a SentencePieceProcessor that merges (BPE), by its vocabulary.
+    """The proof for a SentencePieceProcessor that merges (BPE), by its vocabulary.
 
-    Raises Unproven if it normalises text, or has no bytes for characters that it does not know.
+    Raises Unproven if it normalises text, or has no bytes for unknown characters.
     """
     model = processor.serialized_model_proto()
     pieces: list[str] = []
@@ -417,10 +417,10 @@ def of_sentencepiece(processor: SentencePieceProcessor) -> Proof:
 
 
 def of_huggingface(description: str) -> Proof:
-    """Of a fast tokenizer of Hugging Face, from its description (`tokenizer.json`).
+    """The proof for a fast tokenizer of Hugging Face, from its description (`tokenizer.json`).
 
-    Raises Unproven if it does not merge (BPE), or has a normaliser, pre-tokenizer or added tokens
-    that are not understood here.
+    Raises Unproven if it does not merge (BPE), or has a normaliser, pre-tokenizer or added tokens that are
+    not supported here.
     """
     from tokenizers import Tokenizer
 

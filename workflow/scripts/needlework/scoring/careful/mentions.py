@@ -42,14 +42,14 @@ _CHINESE = {
 
 
 class Date(NamedTuple):
-    """A date; parts that are not given are 0."""
+    """A date; missing parts are 0."""
 
     day: int
     month: int
     year: int
 
     def within(self, other: Date) -> bool:
-        """Whether another date has all the parts of this one, equal."""
+        """Whether another date has all parts of this date, with equal values."""
         return all(mine in (0, theirs) for mine, theirs in zip(self, other, strict=True))
 
 
@@ -383,7 +383,7 @@ _OPENING = frozenset("the by and but when if it was because according in of for"
 
 
 def partly(text: Words, wanted: Words) -> bool:
-    """Whether a text contains enough of a reference that it may mean it in other words or forms."""
+    """Whether a text contains so much of a reference that it may mean it in other words or forms."""
     named = [word for word in wanted.bare if word not in _LINKS and word not in ARTICLES]
     asked = [word for word in named if word not in GENERIC and word not in _HONORIFICS] or named
     if not asked or any(map(unspaced, asked)):
@@ -397,7 +397,7 @@ def partly(text: Words, wanted: Words) -> bool:
 
 
 def akin(one: str, other: str) -> bool:
-    """Whether two words begin alike, as forms of one word do."""
+    """Whether two words begin alike, as the inflected forms of a word do."""
     if one == other:
         return True
     if one[0].isdigit() or other[0].isdigit() or one[0] != other[0]:

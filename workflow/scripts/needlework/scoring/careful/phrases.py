@@ -1,4 +1,4 @@
-"""Phrases of a language that tell a reader how to take an answer: resources/phrases/."""
+"""Phrases of a language that show how an answer is meant, from resources/phrases/."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _HERE = ""
 
 
 class Cue(NamedTuple):
-    """A phrase in a text: what it tells, its words, and its language."""
+    """A phrase found in a text: its kind, its words, and its language."""
 
     kind: str
     start: int
@@ -47,7 +47,7 @@ def languages() -> frozenset[str]:
 
 
 def of_text(text: str, hints: Sequence[str], words: Words) -> tuple[str, ...]:
-    """The languages whose phrases a text may have: the given ones, those of its script, and English."""
+    """The languages whose phrases a text may have: the given languages, those of its script, and English."""
     found = [lang for lang in hints if lang in languages()]
     if not text.isascii():
         found += [lang for lang, letters in _SCRIPTS if letters.search(text)]
@@ -96,7 +96,7 @@ def _table(langs: tuple[str, ...], plain: bool) -> Branch:
 
 
 def cues(text: Words, langs: tuple[str, ...]) -> list[Cue]:
-    """All phrases in a text, in their order; of one kind the longest, and none within another."""
+    """All phrases in a text, in order. Of overlapping phrases of a kind, only the longest is kept."""
     # A text without any accent may have left them out.
     table = _table(langs, text.words == text.bare)
     found: list[Cue] = []
@@ -122,7 +122,7 @@ def cues(text: Words, langs: tuple[str, ...]) -> list[Cue]:
 
 @cache
 def common(langs: tuple[str, ...]) -> frozenset[str]:
-    """The most common words of languages."""
+    """The most common words of the given languages."""
     return frozenset(
         word
         for lang in langs
@@ -132,7 +132,7 @@ def common(langs: tuple[str, ...]) -> frozenset[str]:
 
 @cache
 def endings(langs: tuple[str, ...]) -> frozenset[str]:
-    """The endings that languages add to words, and what they remove from a word first."""
+    """The endings that languages add to words, each with the letters that they first remove from a word."""
     kinds = ("endings", "dropped")
     listed = (
         str(mapping(f"phrases/{lang}.yaml").get(kind, "")) for lang in langs for kind in kinds

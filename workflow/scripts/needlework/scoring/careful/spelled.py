@@ -1,4 +1,4 @@
-"""Numbers in words: a number that is sought is spelled in each language, and looked for."""
+"""Numbers in words: the number that is looked for is spelled in each language."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def numbers_of(references: Iterable[Words]) -> tuple[int, ...]:
 
 
 def with_digits(text: Words, langs: tuple[str, ...]) -> Words:
-    """A reference with number words in digits."""
+    """A reference with its number words replaced by digits."""
     forms = _merged(_small(lang) for lang in langs) if _may_count(text, langs) else {}
     return _scaled(_replaced(text, langs, forms), langs)
 
@@ -47,11 +47,10 @@ def with_sought(
     numbers: tuple[int, ...],
     cardinals: frozenset[int] = frozenset(),
 ) -> Words:
-    """An answer with digits in place of those sought numbers that it has in words.
+    """An answer in which digits replace those of `numbers` that it has in words.
 
-    Of `cardinals`, ordinals are other words: "second" is no two.
-
-    Spelling takes its time: a large number that the answer has in digits is left out.
+    Ordinals of the numbers in `cardinals` are not replaced: "second" is not 2. A large number that the answer
+    already has in digits is not spelled, since spelling takes time.
     """
     left = [n for n in numbers if n < _MOST or str(n) not in text.words]
     forms: dict[str, int] = {}

@@ -1,8 +1,8 @@
-"""Whether an answer asserts what it mentions, or denies it, doubts it, or lists it among others.
+"""Whether an answer asserts the reference that it mentions, denies it, doubts it, or lists it among others.
 
-An answer is split into clauses. A mention is denied where a negation stands before it, doubted beside an
-"or", superseded where a "but" goes on to something else, one of several in a list of candidates. Where an
-answer draws a conclusion, the conclusion counts.
+An answer is split into clauses. A mention is denied if a negation stands before it, doubted if it stands
+beside an "or", superseded if a "but" goes on to something else, and one of several in a list of candidates.
+If an answer draws a conclusion, the conclusion counts.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _STARTS = ("but", "retract", "though", "so")
 
 @dataclass(frozen=True)
 class Clause:
-    """Words from `start` to `end`, what begins them, and the number of their sentence."""
+    """Words from `start` to `end`, the word or mark that begins them, and the number of their sentence."""
 
     start: int
     end: int
@@ -81,7 +81,7 @@ class Statement:
 
     @cached_property
     def clauses(self) -> list[Clause]:
-        """The clauses: they begin with a sentence, or with "but", "though", "so", or a correction."""
+        """The clauses. A clause begins with a sentence, or with "but", "though", "so", or a correction."""
         leads = {cue.start: cue.kind for cue in self.of(*_STARTS)}
         made: list[Clause] = []
         start, lead, sentence = 0, "", 0
@@ -107,7 +107,7 @@ class Statement:
         return [clause.end for clause in self.clauses]
 
     def asserted(self, found: Sequence[Span]) -> str:
-        """ "right" where the text asserts one of its mentions, else what it does with the last."""
+        """The state of the last mention, or "right" if the text asserts any mention."""
         if not found:
             return "other"
         said = self._concludes(found)
@@ -264,12 +264,12 @@ class Statement:
 
     @cached_property
     def items(self) -> list[Span]:
-        """What commas, lines, "and" and "or" separate."""
+        """The parts of the text between commas, line ends, "and" and "or"."""
         return self._separated({cue.start: cue.end for cue in self.of("and", "or")})
 
     @cached_property
     def punctuated(self) -> list[Span]:
-        """What commas and lines alone separate: within a word, a letter is no "or"."""
+        """The parts between commas and line ends only; in some scripts, an "or" may be part of a word."""
         return self._separated({})
 
     def _separated(self, cuts: Mapping[int, int]) -> list[Span]:

@@ -158,14 +158,14 @@ _LAYOUT_TAGS = frozenset("b i u em strong p br li ul ol div span code pre h1 h2 
 
 
 def judged(state: str) -> float | None:
-    """1.0 for an asserted reference, 0.0 on evidence against it, else None: undecided."""
+    """1.0 for an asserted reference, 0.0 if there is evidence against it, None if undecided."""
     return 1.0 if state == ASSERTED else 0.0 if state in _AGAINST else None
 
 
 def of_words(text: str, references: Sequence[str], langs: Sequence[str] = ()) -> Verdict:
-    """1.0 if an answer asserts any of the references, and why.
+    """1.0 if an answer asserts any of the references, and the verdict.
 
-    `langs` are the languages that the answer may be in, beside English and those of its letters.
+    `langs` are the languages that the answer may be in, beside English and the languages of its letters.
     """
     said, references = tagged(text), list(dict.fromkeys(references))
     if not said.strip():
@@ -227,7 +227,7 @@ def _unspelled(said: str, langs: Sequence[str]) -> bool:
 
 
 def bare_list(text: str) -> bool:
-    """Whether an answer is nothing but numbers, and at most a word such as "and" between them."""
+    """Whether an answer has only numbers, with at most a word such as "and" between them."""
     return sum(map(str.isalpha, tagged(text))) <= _LONGEST_JOINT
 
 
@@ -254,7 +254,7 @@ def _wanted(references: tuple[str, ...], langs: tuple[str, ...]) -> tuple[list[W
 
 
 def tagged(text: str) -> str:
-    """The content of the last tag around an answer, or all text before a question that the model invents."""
+    """The content of the last tag around an answer; without a tag, the text before an invented question."""
     text = bounded(text)
     if (further := _NEXT_QUESTION.search(text)) and text[: further.start()].strip():
         text = text[: further.start()].rstrip("\n")
@@ -279,13 +279,13 @@ def of_numbers(
     compared: bool = False,
     digits: int = 2,
 ) -> Verdict:
-    """1.0 if the numbers that an answer gives as its own are exactly `gold`, and why.
+    """1.0 if the numbers that an answer gives as its own are exactly `gold`, and the verdict.
 
-    `compared` says that the question asks for the larger: then a comparison counts by its conclusion.
-    Numbers of fewer than `digits` digits count nowhere.
+    `compared` means that the question asks for the larger number: then the conclusion of a comparison
+    counts. Numbers of fewer than `digits` digits are ignored.
 
-    A number of fewer than six digits is none of the answer's unless it is expected, or the answer has
-    nothing but numbers ("In chapter 12 of the book, ...").
+    A number of fewer than six digits counts only if it is expected, or if the answer consists of numbers: "In
+    chapter 12 of the book, ..." does not answer 12.
     """
     wanted, said = set(gold), tagged(text)
     found = given_numbers(said, wanted, langs, compared=compared, digits=digits)
@@ -335,7 +335,7 @@ def has_number(text: str) -> bool:
 def of_names(
     text: str, gold: Sequence[str], others: Iterable[Sequence[str]], langs: Sequence[str] = ()
 ) -> Verdict:
-    """1.0 if an answer chooses the candidate with one of the names `gold`, and none of `others`."""
+    """1.0 if an answer chooses the candidate with one of the names `gold`, and no candidate in `others`."""
     said = tagged(text)
     words = read(said)
     used = of_text(said, langs, words)
@@ -369,7 +369,7 @@ def _names_of(found: Iterable[Candidate]) -> set[str]:
 
 
 def of_yes_or_no(text: str, langs: Sequence[str] = ()) -> str | None:
-    """ "yes" or "no", as an answer says whether the passages hold the answer; None where it says neither."""
+    """The answer's "yes" or "no" to whether the passages hold the answer; None if it says neither."""
     said = tagged(text)
     words = read(said)
     used = of_text(said, langs, words)
@@ -503,9 +503,9 @@ def _counts(words: Words, item: Span) -> bool:
 
 
 def denies(text: str, nouns: Sequence[str], langs: Sequence[str] = ()) -> bool:
-    """Whether a sentence of an answer without numbers says that there is none of `nouns`.
+    """Whether a sentence of an answer without numbers says that the text has none of `nouns`.
 
-    Not so where it only says that the model does not know.
+    A sentence that only says that the model does not know is no denial.
     """
     words = read(text)
     used = of_text(text, langs, words)

@@ -22,7 +22,7 @@ RESOURCES = Path(__file__).resolve().parents[5] / "resources"
 
 
 def files() -> list[str]:
-    """The tables, below resources/: what scores of the metric "careful" depend on beside the code."""
+    """The tables below resources/ on which the metric "careful" depends."""
     found = (path for folder in FOLDERS for path in (RESOURCES / folder).iterdir())
     return sorted(str(path.relative_to(RESOURCES)) for path in found)
 
@@ -41,7 +41,7 @@ def mapping(name: str) -> dict[Any, Any]:
 
 
 def split(listed: str) -> list[str]:
-    """Phrases that semicolons separate."""
+    """The phrases of a text in which semicolons separate them."""
     return [phrase.strip() for phrase in listed.split(";") if phrase.strip()]
 
 
@@ -122,7 +122,7 @@ _COMPOSED_TONE = re.compile("[òóõỏọùúũủụÒÓÕỎỌÙÚŨỦỤ][
 
 @lru_cache(maxsize=65536)
 def bare(word: str) -> str:
-    """A folded word without accents; an accent that stands alone stays."""
+    """A folded word without accents; an accent that stands alone is kept."""
     if word.isascii():
         return word
     parts = unicodedata.normalize("NFD", word)
@@ -147,7 +147,7 @@ def _latin() -> dict[int, str]:
 
 
 def without_umlauts(text: str) -> str:
-    """German and Nordic letters as an English keyboard writes them: Röntgen as Roentgen."""
+    """German and Nordic letters in ASCII: Röntgen becomes Roentgen."""
     return text.translate(_UMLAUTS)
 
 
@@ -221,7 +221,7 @@ _SIGNS = str.maketrans({"%": " percent ", "٪": " percent ", "％": " percent "}
 
 
 def in_digits(text: str) -> str:
-    """A folded text with its numbers in digits without separators of groups."""
+    """A folded text whose numbers are in digits, without separators of thousands."""
     if not _DIGIT.search(text) or (text.isascii() and not _WRITTEN_OTHERWISE.search(text)):
         return text
     if "m" in text or "M" in text:
@@ -295,7 +295,7 @@ def _units() -> dict[str, str]:
 
 
 def in_one_form(words: Sequence[str], capitals: Sequence[bool]) -> list[str]:
-    """Words with Roman numerals in digits, and units in one form."""
+    """The words with Roman numerals in digits, and with one form for each unit."""
     made: list[str] = []
     for place, word in enumerate(words):
         roman = capitals[place] and _ROMAN.fullmatch(word)
@@ -359,7 +359,7 @@ class Words:
 
     @cached_property
     def stems(self) -> tuple[str, ...]:
-        """The stem of each word: its first letters, which its forms share."""
+        """The stem of each word: the first letters, which its inflected forms share."""
         return tuple(w if w[0].isdigit() or not w.isalpha() else w[:_STEM] for w in self.bare)
 
     @cached_property
@@ -369,7 +369,7 @@ class Words:
 
     @cached_property
     def proper(self) -> list[bool]:
-        """Whether each word may be a name: in scripts without capitals, any."""
+        """Whether each word may be a name; in scripts without capitals, every word may."""
         pairs = zip(self.words, self.capitals, strict=True)
         return [capital or word[0].upper() == word[0] for word, capital in pairs]
 
@@ -406,7 +406,7 @@ class Words:
         return self.words[place - 1][0].isdigit() and self.words[place + 1][0].isdigit()
 
     def pick(self, places: Sequence[int]) -> Words:
-        """The words at these places."""
+        """The words at the given indices."""
         return Words(
             [self.words[i] for i in places],
             [self.gaps[i] for i in places] + self.gaps[-1:],
@@ -419,20 +419,20 @@ class Words:
         return not self.joined.isascii() and any(map(cyrillic, self.words))
 
     def in_latin(self) -> Words:
-        """The words with Cyrillic letters as Serbian Latin ones."""
+        """The words with Cyrillic letters converted to Serbian Latin."""
         return Words([in_latin(word) for word in self.words], self.gaps, self.capitals)
 
     def part(self, start: int, end: int) -> Words:
-        """Some of the words."""
+        """A slice of the words."""
         return Words(self.words[start:end], self.gaps[start : end + 1], self.capitals[start:end])
 
     def in_one_form(self) -> Words:
-        """The words with Roman numerals in digits, and units in one form."""
+        """The words with Roman numerals in digits, and with one form for each unit."""
         return Words(in_one_form(self.words, self.capitals), self.gaps, self.capitals)
 
 
 def bounded(text: str) -> str:
-    """A text, without its middle if it is very long."""
+    """The text; a very long text without its middle."""
     if len(text) <= MOST_CHARACTERS:
         return text
     half = MOST_CHARACTERS // 2
@@ -513,17 +513,17 @@ def _split(token: str) -> list[str]:
 
 
 def unspaced(word: str) -> bool:
-    """Whether a word is a letter of a script without spaces."""
+    """Whether a word is a character of a script without spaces."""
     return len(word) <= 3 and bool(UNSPACED_RUN.match(word))
 
 
 def hangul(word: str) -> bool:
-    """Whether a word is Korean: particles follow its words without a space."""
+    """Whether a word is Korean, so that particles may follow it without a space."""
     return bool(_HANGUL.match(word))
 
 
 def reference(text: str) -> Words:
-    """The words of a reference, without articles where there is anything else, and without brackets."""
+    """The words of a reference, without brackets and, unless it has nothing else, without articles."""
     return _remembered(text) if len(text) <= _SHORT else _without_brackets(text)
 
 

@@ -1,1 +1,1 @@
-"""Translators into English: one module a kind."""
+"""Translators into English: one module per kind."""

@@ -1,7 +1,7 @@
-"""What every translator offers, and how one is found by its kind.
+"""The interface of translators, and how a translator is found by its kind.
 
-A translator is one module in this folder with a `TRANSLATOR`: a subclass of `Translator`. It is
-imported by name at run time, so an edit of one translator is no change of the others.
+A translator is one module in this folder with a `TRANSLATOR`: a subclass of `Translator`. It is imported
+by name at run time, so that an edit of one translator does not change the digest of the others.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from needlework.errors import UserError
 
 
 class Translator(ABC):
-    """A way into English, made from one block under `translators` of the configuration."""
+    """A translator into English, made from one block under `translators` of the configuration."""
 
     # How many texts `translate` takes at once.
     batch_size = 1
@@ -31,13 +31,13 @@ class Translator(ABC):
     def identity(self) -> Mapping[str, object] | None:
         """The settings on which every translation depends, as JSON values without secrets.
 
-        None where a translation costs nothing, so that there is no point in keeping it.
+        None if translations cost nothing, so that they need not be cached.
         """
 
     def check(self) -> None:
-        """Raise UserError, before any work, where the key or the model is known to be missing.
+        """Raise UserError, before any work, if the key or the model is known to be missing.
 
-        Needs the standard library alone: Snakemake's own process checks, which has no more.
+        Needs only the standard library, since Snakemake's own process calls it.
         """
         return None
 
@@ -45,24 +45,24 @@ class Translator(ABC):
     def translate(self, texts: Sequence[str], languages: Sequence[str]) -> list[str]:
         """The texts in English, in their order.
 
-        `languages` are their ISO 639-1 codes, "und" where unknown. Raises UserError where the
-        translator fails for good. A model is loaded on the first call.
+        `languages` are their ISO 639-1 codes, "und" if unknown. Raises UserError if the translator fails for
+        good. A model is loaded on the first call.
         """
 
     def arriving(
         self, texts: Sequence[str], languages: Sequence[str]
     ) -> Generator[Mapping[int, str], None, None]:
-        """As `translate`, but each translation as it comes, by its text's place.
+        """As `translate`, but yields each translation when it arrives, with the index of its text.
 
-        What has come, and may have cost money, is yielded before an error is raised. Once it is
-        closed, nothing more is sent.
+        Translations that have arrived, and may have cost money, are yielded before an error is raised. After
+        the generator is closed, nothing more is sent.
         """
         yield dict(zip(range(len(texts)), self.translate(texts, languages), strict=True))
 
     def cleaned(self, translation: str) -> str:
-        """`translation` without what else the translator wrote.
+        """`translation` without other text that the translator wrote.
 
-        The journal keeps all of it, so that better cleaning needs no new request.
+        The journal keeps the uncleaned text, so that better cleaning needs no new request.
         """
         return translation
 
@@ -76,7 +76,7 @@ def translator_kinds() -> list[str]:
 def load_translator(config: Entry) -> Translator:
     """The translator of one block under `translators`; nothing is loaded yet.
 
-    Raises UserError where there is no such kind.
+    Raises UserError if the kind does not exist.
     """
     kind, kinds = config["kind"], translator_kinds()
     if kind not in kinds:
@@ -89,5 +89,5 @@ def load_translator(config: Entry) -> Translator:
 
 
 def check_translator(config: Entry) -> None:
-    """Raise UserError, before any work, where this block's translator is known not to work here."""
+    """Raise UserError, before any work, if this block's translator is known not to work here."""
     load_translator(config).check()

@@ -19,7 +19,7 @@ MAX_CHARACTERS = 25_000
 class Google(Translator):
     """The service at the key `base_url`, with the API key in the variable that `key_env` names.
 
-    The service detects the source language itself: it does so better on short answers than we can.
+    The service detects the source language itself, which it does better on short answers than we can.
     """
 
     batch_size = MAX_TEXTS
@@ -29,7 +29,7 @@ class Google(Translator):
         return {"kind": "google"}
 
     def check(self) -> None:
-        """Raise UserError where the key is missing or the URL is none."""
+        """Raise UserError if the key is missing or the URL is not valid."""
         check_url(self.config["base_url"], "the translator google")
         api_key(self.config["key_env"], "the translator google", may_be_none=False)
 
@@ -40,7 +40,7 @@ class Google(Translator):
     def arriving(
         self, texts: Sequence[str], languages: Sequence[str]
     ) -> Generator[dict[int, str], None, None]:
-        """The texts in English by their places, in order, one request's at a time."""
+        """The texts in English with their indices, in order; the texts of one request arrive together."""
         first = 0
         for some in _portions(texts):
             yield dict(enumerate(self._request(some), first))

@@ -33,7 +33,7 @@ TIMEOUT_S = 120.0
 
 
 class Refused(UserError):
-    """The service refused a request for good. `body` is what it wrote, without secrets."""
+    """The service refused a request for good. `body` is its reply, without secrets."""
 
     def __init__(self, message: str, status: int, body: str) -> None:
         super().__init__(message)
@@ -41,9 +41,9 @@ class Refused(UserError):
 
 
 class Endpoint:
-    """A URL that takes and gives JSON. Safe to use from several threads.
+    """A URL that receives and returns JSON. Safe to use from several threads.
 
-    httpx is imported here alone: translators are checked where it may not be installed.
+    Only this class imports httpx: translators are checked where it may not be installed.
     """
 
     def __init__(self, url: str, *, translator: str, secret: str, header: str, scheme: str) -> None:
@@ -64,10 +64,10 @@ class Endpoint:
     def post(self, payload: Mapping[str, object], read: Callable[[Any], T]) -> T:
         """Post `payload`, and return the result of `read` on the response.
 
-        `read` raises LookupError, TypeError or ValueError on a body that is not what it expects.
-        Busy servers, lost connections, timeouts and unreadable bodies are tried again, with pauses
-        of at least what Retry-After says. Raises UserError where that does not help, and Refused
-        where it cannot.
+        `read` raises LookupError, TypeError or ValueError on a body that is not what it expects. Requests are
+        repeated if the server is busy, the connection is lost, a timeout passes or the body cannot be read,
+        after a pause of at least Retry-After. Raises UserError if repeating did not help, and Refused if it
+        cannot.
         """
         for attempt in range(1, ATTEMPTS + 1):
             try:

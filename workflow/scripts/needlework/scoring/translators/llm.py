@@ -43,8 +43,8 @@ class _Written(NamedTuple):
 class Llm(Translator):
     """The model `name` at `base_url`, with the API key in the variable that `key_env` names.
 
-    `key_env: null` is for a server that asks for none. Temperature 0. What the model writes is a text
-    to be searched for references, and nothing else is ever done with it.
+    `key_env: null` is for a server that asks for no key. The temperature is 0. The model's reply is only
+    searched for references.
     """
 
     batch_size = 8 * AT_ONCE
@@ -54,14 +54,14 @@ class Llm(Translator):
         return {"kind": "llm", "name": self.config["name"], "instruction": INSTRUCTION}
 
     def check(self) -> None:
-        """Raise UserError where the key is missing or the URL is none."""
+        """Raise UserError if the key is missing or the URL is not valid."""
         check_url(self.config["base_url"], f"the translator {self._where}")
         self._secret()
 
     def translate(self, texts: Sequence[str], languages: Sequence[str]) -> list[str]:
         """The model's translation; empty if the model or its endpoint refuses the text.
 
-        Raises UserError too where a translation was cut: a limit is too low.
+        Also raises UserError if a translation was cut because a limit is too low.
         """
         found: dict[int, str] = {}
         for some in self.arriving(texts, languages):
@@ -71,7 +71,7 @@ class Llm(Translator):
     def arriving(
         self, texts: Sequence[str], languages: Sequence[str]
     ) -> Generator[dict[int, str], None, None]:
-        """As `translate`, but each translation as it comes."""
+        """As `translate`, but yields each translation when it arrives."""
         endpoint = self._endpoint
         with ThreadPoolExecutor(AT_ONCE) as pool:
             places = {pool.submit(self._ask, endpoint, t): place for place, t in enumerate(texts)}
@@ -92,7 +92,7 @@ class Llm(Translator):
                     future.cancel()
 
     def cleaned(self, translation: str) -> str:
-        """What the model wrote, without its reasoning."""
+        """The model's reply without its reasoning."""
         return without_reasoning(translation)
 
     def _ask(self, endpoint: Endpoint, text: str) -> str:

@@ -66,7 +66,7 @@ class Nllb(Translator):
         return own | {"max_tokens": [MAX_SOURCE_TOKENS, MAX_NEW_TOKENS]}
 
     def check(self) -> None:
-        """Raise UserError where the model is to be in a local folder and is not."""
+        """Raise UserError if the model should be in a local folder and is not."""
         name = self.config["name"]
         local = Path(name).is_absolute() or name.startswith(".")
         if local and not Path(name, "config.json").is_file():
@@ -76,7 +76,7 @@ class Nllb(Translator):
             )
 
     def translate(self, texts: Sequence[str], languages: Sequence[str]) -> list[str]:
-        """The texts in English. Texts in a language without a code in NLLB are unchanged."""
+        """The texts in English. Texts in a language that NLLB does not know are unchanged."""
         translations = list(texts)
         for language in sorted(FLORES.keys() & set(languages)):
             places = [place for place, code in enumerate(languages) if code == language]

@@ -14,7 +14,7 @@ class Untranslated(Translator):
     needs_languages = False
 
     def identity(self) -> None:
-        """Nothing is worth keeping."""
+        """None: translations need not be cached."""
         return None
 
     def translate(self, texts: Sequence[str], languages: Sequence[str]) -> list[str]:
