@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
 
@@ -26,7 +27,7 @@ from needlework.planning.schema import schema
 from needlework.results import published as publications
 from needlework.results.drawing import draw
 from needlework.results.result import Context
-from needlework.results.written_tables import lay_out
+from needlework.results.written_tables import html_table, lay_out
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "workflow/scripts"
@@ -262,3 +263,17 @@ def test_every_result_of_the_results_module_is_listed(benchmark) -> None:
     for result in benchmark.results:
         assert result.numbers.__module__.startswith(own)
         assert result.numbers.__name__ == result.name and result.caption
+
+
+def test_errors_that_nobody_made_are_a_table_without_rows() -> None:
+    shown = load_benchmark("oneruler").by_name["errors"].shown
+    made = {"model": "reader", "source": "ours", "task": "all", "context_lang": "all"}
+    share = {"n_errors": 0, "value": 0.0, "n": 1, "ci_low": 0.0, "ci_high": 0.8}
+    table = pd.DataFrame(
+        [
+            made | {"length": length, "error": "lost", **share, "n_questions": 1, "n_exhausted": 0}
+            for length in ("long", "1000")
+        ]
+    )
+    for text in (lay_out(table, shown, "errors", "Errors"), html_table(table, shown, "Errors")):
+        assert shown[0].below.empty in text

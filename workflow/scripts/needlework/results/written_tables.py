@@ -88,7 +88,9 @@ def parts_of(table: pd.DataFrame, layout: Layout) -> Iterator[Part]:
         for key, part in rows.groupby(per, sort=False) if per and len(rows) else [((), rows)]:
             words = " ".join(f.called(v) for f, v in zip(grid.float_per, key, strict=False))
             across = _across(grid, part)
-            blocks, notes = tuple(_blocks(grid, part, across)), " ".join(_notes(grid, part))
+            # Without a column, as of errors that nobody made, no row has anything to show.
+            blocks = tuple(_blocks(grid, part, across)) if across else ()
+            notes = " ".join(_notes(grid, part))
             yield Part(grid, words, tuple(across), *_head(grid, part, across), blocks, notes)
 
 
