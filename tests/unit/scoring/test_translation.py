@@ -13,13 +13,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from email.utils import formatdate
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from http_server import OpenAIServer, Reply, completion, prompt_of, refusal
 from needlework.benchmarks.mlneedle import scores as released_mlneedle
 from needlework.errors import UserError
 from needlework.journal import Journal
@@ -364,87 +364,39 @@ def test_nllb_without_its_packages_says_which(tiny_nllb, monkeypatch):
 
 # The services
 
-# What the server does with a request: (status, headers, body), or None to drop the connection.
-Response = tuple[int, Mapping[str, str], bytes] | None
+
+def google_answer(body: Any) -> Reply:
+    return Reply({"data": {"translations": [{"translatedText": f"<{q}>"} for q in body["q"]]}})
 
 
-class Service:
-    """A server on loopback. `respond` gets each request's number (from 0) and JSON body."""
-
-    def __init__(self) -> None:
-        self.requests: list[tuple[str, Mapping[str, str], Any]] = []
-        self.respond: Callable[[int, Any], Response] = lambda number, body: (500, {}, b"")
-        lock = threading.Lock()
-        service = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            disable_nagle_algorithm = True
-
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                with lock:
-                    number = len(service.requests)
-                    service.requests.append((self.path, dict(self.headers), body))
-                response = service.respond(number, body)
-                if response is None:
-                    self.close_connection = True
-                    return
-                status, headers, content = response
-                self.send_response(status)
-                for name, value in headers.items():
-                    self.send_header(name, value)
-                self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
-                self.wfile.write(content)
-
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
-        threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
-
-
-def ok(body: Any) -> Response:
-    return 200, {"Content-Type": "application/json"}, json.dumps(body).encode()
-
-
-def google_answer(body: Any) -> Response:
-    return ok({"data": {"translations": [{"translatedText": f"<{q}>"} for q in body["q"]]}})
-
-
-def llm_answer(body: Any) -> Response:
-    text = body["messages"][-1]["content"]
-    return ok({"choices": [{"message": {"role": "assistant", "content": f" <{text}>\n"}}]})
+def llm_answer(body: Any) -> Reply:
+    return completion(body, f" <{prompt_of(body)}>\n")
 
 
 @pytest.fixture
-def service(monkeypatch) -> Iterator[Service]:
+def service(monkeypatch) -> Iterator[OpenAIServer]:
     monkeypatch.setenv("A_KEY", SECRET)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setattr(http, "FIRST_PAUSE_S", 0.01)
-    running = Service()
-    yield running
-    running.server.shutdown()
-    running.server.server_close()
+    with OpenAIServer() as running:
+        yield running
 
 
-def google(service: Service | None, **changes: Any) -> dict[str, Any]:
-    url = service.url if service else "https://translation.googleapis.com"
+def google(service: OpenAIServer, **changes: Any) -> dict[str, Any]:
+    url = service.url.removesuffix("/v1")
     return {"kind": "google", "key_env": "A_KEY", "base_url": url} | changes
 
 
-def llm(service: Service, **changes: Any) -> dict[str, Any]:
-    url = f"{service.url}/v1"
-    return {"kind": "llm", "name": "some-model", "key_env": "A_KEY", "base_url": url} | changes
+def llm(service: OpenAIServer, **changes: Any) -> dict[str, Any]:
+    base = {"kind": "llm", "name": "some-model", "key_env": "A_KEY", "base_url": service.url}
+    return base | changes
 
 
 KINDS = {"google": (google, google_answer), "llm": (llm, llm_answer)}
 
 
 @pytest.fixture(params=KINDS)
-def kind(request) -> tuple[Callable[..., dict[str, Any]], Callable[[Any], Response]]:
+def kind(request) -> tuple[Callable[..., dict[str, Any]], Callable[[Any], Reply]]:
     """A service's block of the configuration, and its right answer to a request."""
     return KINDS[request.param]
 
@@ -456,50 +408,51 @@ def test_a_request_to_google_may_hold_all_that_it_takes() -> None:
 
 
 def test_google_gets_the_texts_and_the_key_in_a_header(service):
-    service.respond = lambda number, body: google_answer(body)
+    service.reply = lambda number, body: google_answer(body)
     check_translator(google(service))
     english = load_translator(google(service)).translate(["uno & dos", "zwei"], ["es", "de"])
     assert english == ["<uno & dos>", "<zwei>"]
-    ((path, headers, body),) = service.requests
-    assert path == "/language/translate/v2"
-    assert headers["X-goog-api-key"] == SECRET
-    assert body == {"q": ["uno & dos", "zwei"], "target": "en", "format": "text"}
+    (got,) = service.received
+    assert got.path == "/language/translate/v2"
+    assert got.headers["x-goog-api-key"] == SECRET
+    assert got.body == {"q": ["uno & dos", "zwei"], "target": "en", "format": "text"}
 
 
 def test_google_s_limits_on_a_request_are_kept(service):
-    service.respond = lambda number, body: google_answer(body)
+    service.reply = lambda number, body: google_answer(body)
     texts = [f"{number}" for number in range(300)] + ["a" * 20_000, "b" * 20_000, "c" * 40_000]
     english = load_translator(google(service)).translate(texts, ["es"] * len(texts))
     assert english == [f"<{text}>" for text in texts]
-    sizes = [(len(body["q"]), sum(map(len, body["q"]))) for _, _, body in service.requests]
+    asked_for = [got.body["q"] for got in service.received]
+    sizes = [(len(texts), sum(map(len, texts))) for texts in asked_for]
     assert all(count <= 128 for count, _ in sizes)
     assert all(characters <= 25_000 or count == 1 for count, characters in sizes)
     assert len(sizes) == 5
 
 
 def test_llm_gets_the_text_as_a_user_s_message(service):
-    service.respond = lambda number, body: llm_answer(body)
+    service.reply = lambda number, body: llm_answer(body)
     check_translator(llm(service))
     texts = [f"texto {number}" for number in range(30)]
     english = load_translator(llm(service)).translate(texts, ["es"] * 30)
     assert english == [f"<{text}>" for text in texts]
-    path, headers, body = service.requests[0]
-    assert path == "/v1/chat/completions"
-    assert headers["Authorization"] == f"Bearer {SECRET}"
-    assert (body["model"], body["temperature"]) == ("some-model", 0)
-    assert [message["role"] for message in body["messages"]] == ["system", "user"]
+    got = service.received[0]
+    assert got.path == "/v1/chat/completions"
+    assert got.headers["authorization"] == f"Bearer {SECRET}"
+    assert (got.body["model"], got.body["temperature"]) == ("some-model", 0)
+    assert [message["role"] for message in got.body["messages"]] == ["system", "user"]
 
 
 def test_llm_without_a_key_sends_none(service, monkeypatch):
     monkeypatch.delenv("A_KEY")
-    service.respond = lambda number, body: llm_answer(body)
+    service.reply = lambda number, body: llm_answer(body)
     check_translator(llm(service, key_env=None))
     assert load_translator(llm(service, key_env=None)).translate(["uno"], ["es"]) == ["<uno>"]
-    assert "Authorization" not in service.requests[0][1]
+    assert "authorization" not in service.received[0].headers
 
 
 def test_an_llm_that_refuses_has_translated_nothing(service):
-    service.respond = lambda number, body: ok({"choices": [{"message": {"content": None}}]})
+    service.reply = lambda number, body: Reply({"choices": [{"message": {"content": None}}]})
     assert load_translator(llm(service)).translate(["uno"], ["es"]) == [""]
 
 
@@ -507,9 +460,9 @@ def numbered(count: int) -> list[str]:
     return [f"Der Fluss Nummer {number} fließt durch die alte Stadt." for number in range(count)]
 
 
-def asked(service: Service) -> list[str]:
+def asked(service: OpenAIServer) -> list[str]:
     """The texts in the requests that came, sorted."""
-    bodies = [body for _, _, body in service.requests]
+    bodies = [got.body for got in service.received]
     return sorted(
         text for body in bodies for text in body.get("q") or [body["messages"][-1]["content"]]
     )
@@ -522,22 +475,22 @@ def test_a_refused_request_discards_no_translation_that_has_come(
     block, answer = kind
     texts, refused = numbered(20), threading.Event()
 
-    def respond(number: int, body: Any) -> Response:
+    def respond(number: int, body: Any) -> Reply:
         if texts[-1] in json.dumps(body, ensure_ascii=False):
             # The others that were sent with it are still under way.
             refused.set()
-            return 400, {}, b'{"error": {"message": "no such model"}}'
+            return Reply({"error": {"message": "no such model"}}, 400)
         if block is llm and number >= 17:
             refused.wait(60)
             time.sleep(0.2)
         return answer(body)
 
-    service.respond = respond
+    service.reply = respond
     with pytest.raises(UserError, match=r"status 400: .*no such model"):
         translate(texts, load_translator(block(service)), tmp_path)
     assert asked(service) == sorted(texts)
-    service.requests.clear()
-    service.respond = lambda number, body: answer(body)
+    service.received.clear()
+    service.reply = lambda number, body: answer(body)
     assert [text for _, text in translate(texts, load_translator(block(service)), tmp_path)] == [
         f"<{text}>" for text in texts
     ]
@@ -546,43 +499,43 @@ def test_a_refused_request_discards_no_translation_that_has_come(
 
 def test_nothing_is_sent_after_a_refused_request(service, tmp_path):
     texts = numbered(40)
-    service.respond = lambda number, body: (400, {}, b"no such model")
+    service.reply = lambda number, body: Reply(b"no such model", 400)
     with pytest.raises(UserError, match="no such model"):
         translate(texts, load_translator(llm(service)), tmp_path)
-    assert len(service.requests) < 20
+    assert len(service.received) < 20
 
 
 def test_nothing_is_sent_once_the_journal_cannot_be_written(service, tmp_path, monkeypatch):
-    def respond(number: int, body: Any) -> Response:
+    def respond(number: int, body: Any) -> Reply:
         time.sleep(0.05)
         return llm_answer(body)
 
     def full(*_: object) -> None:
         raise UserError("the disk is full")
 
-    service.respond = respond
+    service.reply = respond
     monkeypatch.setattr("needlework.journal.Journal.append", full)
     with pytest.raises(UserError, match="the disk is full"):
         translate(numbered(60), load_translator(llm(service)), tmp_path)
-    assert len(service.requests) < 30
+    assert len(service.received) < 30
 
 
 @pytest.mark.parametrize(
-    "refusal",
+    "refused",
     [
-        (400, {}, b'{"error": {"message": "No.", "code": "content_filter"}}'),
-        (400, {}, b'{"error": {"message": "Azure OpenAI\'s content management policy"}}'),
-        (403, {}, b'{"error": {"message": "Your input was flagged"}}'),
-        ok({"choices": [{"message": {"content": "The r"}, "finish_reason": "content_filter"}]}),
+        refusal(400, "No.", "content_filter"),
+        refusal(400, "Azure OpenAI's content management policy"),
+        refusal(403, "Your input was flagged"),
+        Reply({"choices": [{"message": {"content": "The r"}, "finish_reason": "content_filter"}]}),
     ],
 )
-def test_a_text_refused_for_its_content_is_not_translated(service, tmp_path, caplog, refusal):
+def test_a_text_refused_for_its_content_is_not_translated(service, tmp_path, caplog, refused):
     texts = numbered(3)
 
-    def respond(number: int, body: Any) -> Response:
-        return refusal if "Nummer 1" in body["messages"][-1]["content"] else llm_answer(body)
+    def respond(number: int, body: Any) -> Reply:
+        return refused if "Nummer 1" in body["messages"][-1]["content"] else llm_answer(body)
 
-    service.respond = respond
+    service.reply = respond
     for _ in range(2):
         found = translate(texts, load_translator(llm(service)), tmp_path)
         assert [text for _, text in found] == [f"<{texts[0]}>", "", f"<{texts[2]}>"]
@@ -593,8 +546,7 @@ def test_a_text_refused_for_its_content_is_not_translated(service, tmp_path, cap
 
 
 def test_a_refused_key_is_no_refused_text(service, tmp_path):
-    said = b'{"error": {"message": "suspended", "code": "content_policy"}}'
-    service.respond = lambda number, body: (401, {}, said)
+    service.reply = lambda number, body: refusal(401, "suspended", "content_policy")
     with pytest.raises(UserError, match=r"status 401: .*suspended"):
         translate([SENTENCES["de"]], load_translator(llm(service)), tmp_path)
 
@@ -609,60 +561,60 @@ def test_a_refused_key_is_no_refused_text(service, tmp_path):
     ],
 )
 def test_reasoning_is_no_part_of_a_translation(service, tmp_path, written, english):
-    service.respond = lambda number, body: ok({"choices": [{"message": {"content": written}}]})
+    service.reply = lambda number, body: Reply({"choices": [{"message": {"content": written}}]})
     # The second time from the journal, which keeps the reasoning.
     for _ in range(2):
         found = translate([SENTENCES["de"]], load_translator(llm(service)), tmp_path)
         assert found == [Translation("de", english)]
-    assert len(service.requests) == 1
+    assert len(service.received) == 1
 
 
 @pytest.mark.parametrize("reason", ["length", "model_length"])
 def test_a_cut_translation_is_an_error_and_not_kept(service, tmp_path, reason):
     cut = {"choices": [{"message": {"content": "The r"}, "finish_reason": reason}]}
-    service.respond = lambda number, body: ok(cut)
+    service.reply = lambda number, body: Reply(cut)
     with pytest.raises(UserError, match=r"begins with 'Der Fluss fließt.*: raise the limit"):
         translate([SENTENCES["de"]], load_translator(llm(service)), tmp_path)
-    service.respond = lambda number, body: llm_answer(body)
+    service.reply = lambda number, body: llm_answer(body)
     found = translate([SENTENCES["de"]], load_translator(llm(service)), tmp_path)
     assert found == [Translation("de", f"<{SENTENCES['de']}>")]
 
 
-FAULTS: dict[str, Response] = {
-    "busy": (503, {}, b"<html>busy</html>"),
-    "too many requests": (429, {"Retry-After": "0"}, b""),
-    "dropped connection": None,
-    "not JSON": (200, {}, b'{"data": '),
-    "another shape": ok({"data": [], "choices": []}),
-    "not text": ok(
+FAULTS = {
+    "busy": Reply(b"<html>busy</html>", 503),
+    "too many requests": Reply(b"", 429, {"Retry-After": "0"}),
+    "dropped connection": Reply(stop_after=0),
+    "not JSON": Reply(b'{"data": '),
+    "another shape": Reply({"data": [], "choices": []}),
+    "not text": Reply(
         {
             "data": {"translations": [{"translatedText": 7}]},
             "choices": [{"message": {"content": 7}}],
         }
     ),
-    "too few": ok({"data": {"translations": []}, "choices": [{}]}),
-    "deeply nested": (200, {}, b"[" * 100_000),
-    "broken compression": (200, {"Content-Encoding": "gzip"}, b"not gzip"),
+    "too few": Reply({"data": {"translations": []}, "choices": [{}]}),
+    "deeply nested": Reply(b"[" * 100_000),
+    "broken compression": Reply(b"not gzip", headers={"Content-Encoding": "gzip"}),
 }
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_transient_fault_is_tried_again(service, kind, fault):
     block, answer = kind
-    service.respond = lambda number, body: FAULTS[fault] if number < 2 else answer(body)
+    service.reply = lambda number, body: FAULTS[fault] if number < 2 else answer(body)
     assert load_translator(block(service)).translate(["uno"], ["es"]) == ["<uno>"]
-    assert len(service.requests) == 3
+    assert len(service.received) == 3
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_lasting_fault_ends_in_one_sentence(service, kind, fault, monkeypatch):
     monkeypatch.setattr(http, "ATTEMPTS", 3)
     block, _ = kind
-    service.respond = lambda number, body: FAULTS[fault]
+    service.reply = lambda number, body: FAULTS[fault]
     with pytest.raises(UserError, match=r"failed: .* \(attempt 3\); check .* run again") as error:
         load_translator(block(service)).translate(["uno"], ["es"])
-    assert service.url in str(error.value)
-    assert len(service.requests) == 3
+    assert service.address in str(error.value)
+    assert len(service.received) == 3
 
 
 @pytest.mark.parametrize("date", [False, True])
@@ -672,18 +624,18 @@ def test_retry_after_is_honoured(service, kind, date):
     after = formatdate(time.time() + 2, usegmt=True) if date else "1"
     times: list[float] = []
 
-    def respond(number: int, body: Any) -> Response:
+    def respond(number: int, body: Any) -> Reply:
         times.append(time.monotonic())
-        return (429, {"Retry-After": after}, b"") if number == 0 else answer(body)
+        return Reply(b"", 429, {"Retry-After": after}) if number == 0 else answer(body)
 
-    service.respond = respond
+    service.reply = respond
     assert load_translator(block(service)).translate(["uno"], ["es"]) == ["<uno>"]
     assert times[1] - times[0] >= 0.9
 
 
 def test_a_server_that_asks_for_hours_is_not_waited_for(service, kind):
     block, _ = kind
-    service.respond = lambda number, body: (429, {"Retry-After": "7200"}, b"")
+    service.reply = lambda number, body: Reply(b"", 429, {"Retry-After": "7200"})
     with pytest.raises(UserError, match=r"status 429 \(attempt 1\)"):
         load_translator(block(service)).translate(["uno"], ["es"])
 
@@ -692,15 +644,15 @@ def test_refused_requests_are_not_retried_and_hide_the_key(service, kind, tmp_pa
     caplog.set_level(logging.DEBUG)
     block, answer = kind
     denied = f"\x1b[31mAPI key {SECRET} is not valid\n" + "x" * 5000
-    service.respond = lambda number, body: (
-        answer(body) if number == 0 else (403, {}, denied.encode())
+    service.reply = lambda number, body: (
+        answer(body) if number == 0 else Reply(denied.encode(), 403)
     )
     with_password = service.url.replace("://", f"://user:{SECRET}@")
-    translator = load_translator(block(service, base_url=f"{with_password}/v1?key={SECRET}"))
+    translator = load_translator(block(service, base_url=f"{with_password}?key={SECRET}"))
     translate([SENTENCES["de"]], translator, tmp_path)
     with pytest.raises(UserError, match=r"status 403: .*API key \*\*\* is not valid") as error:
         translate([SENTENCES["es"]], translator, tmp_path)
-    assert len(service.requests) == 2
+    assert len(service.received) == 2
     assert "\x1b" not in str(error.value)
     assert len(str(error.value)) < 600
     assert SECRET not in str(error.value) + caplog.text
@@ -714,13 +666,12 @@ def test_a_key_that_json_escapes_shows_nowhere(service, kind, tmp_path, caplog, 
     written = key.replace("/", "\\/").replace("=", "\\u003d").encode()
     block, answer = kind
 
-    def respond(number: int, body: Any) -> Response:
-        status, headers, content = answer(body)
-        if number:
-            status, content = 403, b'{"error": {"message": "not with KEY"}}'
-        return status, headers, content.replace(b"KEY", written)
+    def respond(number: int, body: Any) -> Reply:
+        reply = refusal(403, "not with KEY") if number else answer(body)
+        content = json.dumps(reply.body).encode().replace(b"KEY", written)
+        return Reply(content, reply.status)
 
-    service.respond = respond
+    service.reply = respond
     translator = load_translator(block(service))
     text = SENTENCES["de"] + " KEY"
     (found,) = translate([text], translator, tmp_path)
@@ -757,9 +708,9 @@ def test_an_unsendable_key_does_not_show_in_the_error(service, kind, monkeypatch
     assert SECRET not in str(error.value)
     # What `$(cat file)` or an editor leaves at the end of a key is no part of it.
     monkeypatch.setenv("A_KEY", f" {SECRET}\r\n")
-    service.respond = lambda number, body: answer(body)
+    service.reply = lambda number, body: answer(body)
     load_translator(block(service)).translate(["uno"], ["es"])
-    assert any(SECRET in value for value in service.requests[0][1].values())
+    assert any(SECRET in value for value in service.received[0].headers.values())
 
 
 @pytest.mark.parametrize(
@@ -809,10 +760,8 @@ def test_broken_replies_give_one_sentence(service, monkeypatch, status):
     monkeypatch.setattr("needlework.scoring.translators.http.ATTEMPTS", 1)
     headers = {"Content-Type": "text/plain; charset=punycode", "Content-Encoding": "gzip"}
     for content in (b"\xff\xfeno", bytes(100_000_000)):
-        service.respond = lambda number, body, content=content: (
-            status,
-            headers,
-            gzip.compress(content),
+        service.reply = lambda number, body, content=content: Reply(
+            gzip.compress(content), status, headers
         )
         with pytest.raises(UserError, match=r"the translator some-model .* failed: "):
             load_translator(llm(service)).translate(["gift"], ["de"])
@@ -820,21 +769,21 @@ def test_broken_replies_give_one_sentence(service, monkeypatch, status):
 
 @pytest.mark.slow
 def test_a_killed_run_loses_only_what_was_under_way(service, tmp_path, root):
-    command = [sys.executable, "-c", KILLED, f"{service.url}/v1", str(tmp_path)]
+    command = [sys.executable, "-c", KILLED, service.url, str(tmp_path)]
     environment = os.environ | {
         "PYTHONPATH": str(root / "workflow" / "scripts"),
         "PYTHONIOENCODING": "utf-8",
     }
     in_the_middle, killed = threading.Event(), threading.Event()
 
-    def respond(number: int, body: Any) -> Response:
+    def respond(number: int, body: Any) -> Reply:
         if number < 18:
             return llm_answer(body)
         in_the_middle.set()
         killed.wait(60)
-        return None
+        return Reply(stop_after=0)
 
-    service.respond = respond
+    service.reply = respond
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
     assert in_the_middle.wait(60)
     # All that was answered is on the disk, the half of a batch too.
@@ -844,10 +793,10 @@ def test_a_killed_run_loses_only_what_was_under_way(service, tmp_path, root):
     process.send_signal(signal.SIGKILL)
     process.wait()
     killed.set()
-    kept = {body["messages"][-1]["content"] for _, _, body in service.requests[:18]}
+    kept = {prompt_of(got.body) for got in service.received[:18]}
 
-    service.requests.clear()
-    service.respond = lambda number, body: llm_answer(body)
+    service.received.clear()
+    service.reply = lambda number, body: llm_answer(body)
     done = subprocess.run(
         command, env=environment, capture_output=True, encoding="utf-8", check=True
     )
