@@ -72,7 +72,7 @@ def test_the_changelog_has_the_projects_version() -> None:
 
 @pytest.mark.slow
 def test_long_groups_of_tests_begin_first() -> None:
-    files = ["tests/unit/test_errors.py", "tests/workflow/test_retrieval_shards.py"]
+    files = ["tests/unit/test_errors.py", "tests/workflow/test_own_data.py"]
     command = [sys.executable, "-m", "pytest", "-n0", "-q", "--collect-only", *files]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     first = re.findall(r"^(tests/\S+?)::", done.stdout, re.MULTILINE)

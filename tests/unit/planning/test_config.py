@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import math
 import re
 from collections.abc import Mapping
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -178,16 +180,11 @@ def test_a_models_own_lengths_come_first() -> None:
     [
         ("modles", {}, "the configuration", "models"),
         ("run.model", ["lexical"], "run", "models"),
-        ("retrieval.embeder", "ngram", "retrieval", "embedder"),
         ("sources.mmarco.passage", 5, "sources.mmarco", "passages"),
         ("models.lexical.contxt", 5, "models.lexical", "context"),
-        ("models.lexical.sampling.temprature", 1, "models.lexical.sampling", "temperature"),
         ("tokenizers.mistral-v1.versoin", "v1", "tokenizers.mistral-v1", "version"),
-        ("embedders.mpnet.revison", "x", "embedders.mpnet", "revision"),
         ("translators.google.key-env", "X", "translators.google", "key_env"),
-        ("translation.translater", "none", "translation", "translator"),
         ("benchmarks.mlneedel", {}, "benchmarks", "mlneedle"),
-        ("benchmarks.mlneedle.needle_langs", ["en"], "benchmarks.mlneedle", "needle_languages"),
         (
             "benchmarks.mlneedle.comparisons.decode",
             [],
@@ -236,42 +233,25 @@ def test_the_kind_decides_which_keys_are_known() -> None:
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("models", []),
         ("models", None),
-        ("run", None),
         ("run", "mlneedle"),
         ("run.models", "lexical"),
         ("run.models", []),
-        ("run.models", [1]),
         ("run.models", ["lexical", "lexical"]),
-        ("retrieval", None),
         ("retrieval.top", "300"),
-        ("retrieval.top", 0),
         ("retrieval.shards", True),
         ("journal", 5),
         ("models.lexical", None),
-        ("models.lexical", []),
-        ("models.lexical.context", "8192"),
         ("models.lexical.context", 8192.5),
-        ("models.lexical.sampling", None),
         ("models.lexical.sampling.top_p", 0),
         ("models.lexical.sampling.temperature", -1),
-        ("models.lexical.lengths", 512),
         ("tokenizers.words", "words"),
-        ("tokenizers.words", None),
-        ("translators.none", []),
         ("benchmarks", None),
-        ("benchmarks.mlneedle", None),
-        ("benchmarks.mlneedle.lengths", "512"),
-        ("benchmarks.mlneedle.lengths", []),
         ("benchmarks.mlneedle.lengths", [512, 512]),
         ("benchmarks.mlneedle.questions", "ten"),
-        ("benchmarks.mlneedle.questions", 0),
         ("benchmarks.mlneedle.questions", {"en": 5}),
-        ("benchmarks.mlneedle.positions", 1),
         ("benchmarks.mlneedle.positions", "start"),
         ("benchmarks.mlneedle.question_lang", ["en"]),
-        ("benchmarks.mlneedle.needle_languages", []),
         ("benchmarks.mlneedle.comparisons.decoding", [["lexical", "oracle", "empty"]]),
     ],
 )
@@ -531,9 +511,12 @@ def test_the_sample_of_passages_is_no_larger_than_its_pool() -> None:
     assert "sources.mmarco.passages is 11" in message and "raise sources.mmarco.pool" in message
 
 
-@pytest.mark.parametrize("registry", ["models", "tokenizers", "embedders", "translators"])
 @pytest.mark.parametrize(
-    "name", ["a/b", "..", ".hidden", "", "a b", "a\\b", "a\nb", "модель", "a$b"]
+    ("registry", "name"),
+    [
+        *product(["models"], ["..", ".hidden", "", "a b", "a\\b", "a\nb", "модель", "a$b"]),
+        *product(["models", "tokenizers", "embedders", "translators"], ["a/b"]),
+    ],
 )
 def test_a_name_that_cannot_be_part_of_a_path(registry: str, name: str) -> None:
     entry = {
@@ -578,16 +561,14 @@ def test_no_key_stands_twice(file) -> None:
     yaml.load((ROOT / file).read_text(encoding="utf-8"), Unique)  # noqa: S506
 
 
-@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
 @pytest.mark.parametrize(
-    "key",
+    ("key", "number"),
     [
-        "models.lexical.timeout",
-        "models.lexical.sampling.temperature",
-        "models.lexical.engine.gpu_memory_utilization",
-        "models.lexical.request.frequency_penalty",
-        "models.lexical.batch_limits.megabytes",
-        "sources.mmarco.prefix_mb",
+        ("models.lexical.timeout", math.nan),
+        ("models.lexical.sampling.temperature", math.inf),
+        # Blocks whose keys the schema does not know.
+        ("models.lexical.engine.gpu_memory_utilization", -math.inf),
+        ("models.lexical.request.frequency_penalty", math.nan),
     ],
 )
 def test_what_is_no_finite_number_is_refused(key: str, number: float) -> None:
@@ -623,13 +604,9 @@ def test_where_no_length_fits_another_remedy_is_proposed() -> None:
     assert "add a shorter one to benchmarks.mlneedle.lengths, of which 512 is the least" in message
 
 
-@pytest.mark.parametrize(
-    ("key", "shown"),
-    [("models.lexical.shards", "1000000 is greater"), ("retrieval.shards", "1000000 is greater")],
-)
-def test_more_shards_than_can_be_planned_are_refused(key: str, shown: str) -> None:
-    message = complaint(changed(key, 1000000))
-    assert message.startswith(f"{key} is 1000000") and shown in message
+@pytest.mark.parametrize("key", ["models.lexical.shards", "retrieval.shards"])
+def test_more_shards_than_can_be_planned_are_refused(key: str) -> None:
+    assert complaint(changed(key, 1000000)).startswith(f"{key} is 1000000, but 1000000 is greater")
 
 
 def test_a_name_too_long_for_a_path_is_refused() -> None:
@@ -955,26 +932,26 @@ def test_a_run_on_the_sample_keeps_its_settings() -> None:
 @pytest.mark.parametrize(
     ("argument", "value"),
     [
-        ("journal=5", {"journal": "5"}),
-        ("mirror=null", {"mirror": None}),
-        ("run={limit: 5}", {"run": {"limit": 5}}),
-        ("retrieval={top: 5, similarity: true}", {"retrieval": {"top": 5, "similarity": True}}),
-        ("models={m: {context: 9, sampling: {temperature: 1e-1}}}", None),
-        ("models={m: {backend: vllm, name: 7, engine: {max_num_seqs: 4}}}", None),
-        ("benchmarks={oneruler: {languages: [no, 5]}}", None),
-        ("benchmarks={mlneedle: {questions: all, positions: 3}}", None),
-        ("benchmarks={m4le: {release: 2023}}", None),
-        ("run={limit", {"run": "{limit"}),
+        ("journal=5", "5"),
+        ("mirror=null", None),
+        ("run={limit: 5}", {"limit": 5}),
+        ("retrieval={top: 5, similarity: true}", {"top": 5, "similarity": True}),
+        (
+            "models={m: {context: 9, sampling: {temperature: 1e-1}}}",
+            {"m": {"context": 9, "sampling": {"temperature": 0.1}}},
+        ),
+        (
+            "models={m: {backend: vllm, name: 7, engine: {max_num_seqs: 4}}}",
+            {"m": {"backend": "vllm", "name": "7", "engine": {"max_num_seqs": 4}}},
+        ),
+        ("benchmarks={oneruler: {languages: [no, 5]}}", {"oneruler": {"languages": ["no", "5"]}}),
+        (
+            "benchmarks={mlneedle: {questions: all, positions: 3}}",
+            {"mlneedle": {"questions": "all", "positions": 3}},
+        ),
+        ("benchmarks={m4le: {release: 2023}}", {"m4le": {"release": "2023"}}),
+        ("run={limit", "{limit"),
     ],
 )
 def test_the_command_line_has_the_types_of_the_schema(argument: str, value: Any) -> None:
-    wanted = {
-        "models={m: {c": {"m": {"context": 9, "sampling": {"temperature": 0.1}}},
-        "models={m: {b": {"m": {"backend": "vllm", "name": "7", "engine": {"max_num_seqs": 4}}},
-        "benchmarks={on": {"oneruler": {"languages": ["no", "5"]}},
-        "benchmarks={ml": {"mlneedle": {"questions": "all", "positions": 3}},
-        "benchmarks={m4": {"m4le": {"release": "2023"}},
-    }
-    key = argument.partition("=")[0]
-    other = next((found for begins, found in wanted.items() if argument.startswith(begins)), None)
-    assert command_line_values([argument]) == (value if value is not None else {key: other})
+    assert command_line_values([argument]) == {argument.partition("=")[0]: value}

@@ -109,6 +109,28 @@ def test_a_missing_weights_folder_is_named_by_its_path(
     run(**{key: "some/model"})
 
 
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (
+            {"backend": "openvino", "name": "weights/tiny.gguf"},
+            r"weights/tiny\.gguf, which does not",
+        ),
+        ({"backend": "openvino", "name": "package:no-such/a.gguf"}, r"no-such/a\.gguf is not in"),
+        (
+            {"backend": "openai", "key_env": None, "base_url": "https://127.0.0.1:9/v1"},
+            r"SSL_CERT_FILE names /nowhere\.pem, which does not exist",
+        ),
+    ],
+)
+def test_missing_weights_and_certificates_are_named(
+    changes: dict[str, Any], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere.pem")
+    with pytest.raises(UserError, match=said):
+        run(**changes)
+
+
 def test_an_endpoint_that_nothing_listens_at_is_told(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
