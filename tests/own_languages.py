@@ -174,7 +174,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def write_language(folder: Path, lang: str) -> None:
-    """Write a language's data and texts: questions.csv, passages.jsonl, and the folder `languages`."""
+    """Write a language's data, in a folder of its own, and its texts, below `languages`."""
     own = LANGUAGES[lang]
     rows = ["q,t,c,a"]
     passages = []
@@ -183,8 +183,8 @@ def write_language(folder: Path, lang: str) -> None:
         context, question = own.context.format(town=town, year=year), own.question.format(town=town)
         rows.append(f'{question},{town},"{context}","[""{year}""]"')
         passages.append(json.dumps({"c": own.passage.format(town=town)}, ensure_ascii=False))
-    _write(folder / "questions.csv", "\n".join(rows) + "\n")
-    _write(folder / "passages.jsonl", "\n".join(passages) + "\n")
+    _write(folder / f"{lang}/questions.csv", "\n".join(rows) + "\n")
+    _write(folder / f"{lang}/passages.jsonl", "\n".join(passages) + "\n")
     for name, text in instructions(own).items():
         _write(folder / f"languages/{lang}/{name}.txt", text + "\n")
     niah = {
@@ -199,19 +199,28 @@ def write_language(folder: Path, lang: str) -> None:
         "none": own.none,
     }
     _write(folder / f"languages/{lang}/niah.json", json.dumps(niah, ensure_ascii=False))
-    _write(folder / "languages/nouns.tsv", "\n".join([lang, *own.nouns.split()]) + "\n")
 
 
-def configuration(lang: str) -> dict[str, Any]:
-    """Both kinds of data in all tasks that they serve."""
-    own, texts = LANGUAGES[lang], {lang: f"languages/{lang}"}
+def write_data(folder: Path) -> None:
+    """Write the data and texts of all languages."""
+    for lang in LANGUAGES:
+        write_language(folder, lang)
+    nouns = zip(*(own.nouns.split() for own in LANGUAGES.values()), strict=True)
+    lines = ["\t".join(row) for row in [tuple(LANGUAGES), *nouns]]
+    _write(folder / "languages/nouns.tsv", "\n".join(lines) + "\n")
+
+
+def configuration() -> dict[str, Any]:
+    """Both kinds of data in all tasks that they serve, in all languages."""
+    langs, texts = [*LANGUAGES], {lang: f"languages/{lang}" for lang in LANGUAGES}
     columns = {"question": "q", "title": "t", "context": "c", "answers": "a"}
     benchmarks = {
         "mlneedle": {
             "needles": "asked",
             "haystack": "asked_paragraphs",
-            "needle_languages": [lang],
-            "haystack_languages": [lang],
+            "needle_languages": langs,
+            "haystack_languages": ["multilingual"],
+            "multilingual": langs,
             "lengths": [800],
             "questions": 4,
             "aligned": True,
@@ -226,27 +235,27 @@ def configuration(lang: str) -> dict[str, Any]:
             "query_aware_pairs": [],
             "random_order": [],
             "random_distractors": [],
-            "languages": [lang],
+            "languages": langs,
             "tasks": ["closed_book", "oracle", "multi_document_qa", "key_value"],
             "n_documents": [{"n": 10, "gold_indices": [0, 9]}],
             "n_pairs": [{"n": 10, "indices": [0, 9]}],
             "keys": ["uuid"],
-            "key_languages": [lang],
+            "key_languages": langs,
             "examples": 2,
             "instructions": texts,
         },
         "oneruler": {
             "data": "oneruler",
             "haystack": "texts",
-            "languages": [lang],
+            "languages": langs,
             "cross_lingual": [],
             "tasks": [f"niah_{n}" for n in "single multikey multivalue multiquery none".split()],
             "lengths": [1500],
             "examples": 2,
             "none_option": [True, False],
-            "none_words": {lang: [own.none]},
-            "answer_tags": [own.tag],
-            "full_stops": {lang: own.full_stop},
+            "none_words": {lang: [own.none] for lang, own in LANGUAGES.items()},
+            "answer_tags": [own.tag for own in LANGUAGES.values()],
+            "full_stops": {lang: own.full_stop for lang, own in LANGUAGES.items()},
         },
     }
     return {
@@ -258,12 +267,12 @@ def configuration(lang: str) -> dict[str, Any]:
             "asked": {
                 "kind": "questions",
                 "columns": columns,
-                "languages": {lang: {"files": ["questions.csv"]}},
+                "languages": {lang: {"files": [f"{lang}/questions.csv"]} for lang in langs},
             },
             "texts": {
                 "kind": "texts",
                 "columns": {"text": "c"},
-                "languages": {lang: {"files": ["passages.jsonl"]}},
+                "languages": {lang: {"files": [f"{lang}/passages.jsonl"]} for lang in langs},
             },
         },
         "benchmarks": benchmarks,

@@ -12,8 +12,8 @@ from runs import Workflow, copy_workflow
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("demo")]
 
-# One without documents of its own and one with; test_retrieval_shards.py cuts MLNeedle's.
-BENCHMARKS = ("lost_in_the_middle", "mlongrr")
+# One without documents of its own and one with.
+BENCHMARKS = ("mlneedle", "mlongrr")
 
 
 def contents(workflow: Workflow) -> dict[str, bytes]:

@@ -27,11 +27,13 @@ def other_run(demo: Workflow, folder: Path, keep=None) -> str:
     return f"runs={{before: {folder}}}"
 
 
+PAIRS = ("compare", "--config", "compare=[[lexical,oracle],[oracle,empty]]")
+
+
 @pytest.fixture(scope="module")
 def compared(demo) -> Workflow:
     """The demo after a comparison of its models in all benchmarks."""
-    targets = [f"{benchmark}_comparisons" for benchmark in BENCHMARKS]
-    demo.run(*targets, "--config", "compare=[[lexical,oracle],[oracle,empty]]")
+    demo.run(*PAIRS)
     return demo
 
 
@@ -47,15 +49,15 @@ def test_models_of_one_run_are_compared(compared, benchmark) -> None:
     )
 
 
-def test_mlneedle_is_compared_by_its_factors(demo) -> None:
-    own = ("--config", "compare=[[oracle,empty]]", "run={benchmarks: [mlneedle]}")
-    demo.run("compare", *own)
-    # With nothing to compare anew, the line is printed all the same.
-    lines = demo.run("compare", *own).stderr.splitlines()
-    own_lines = [line for line in lines if "1 of 1 pairs of models differ" in line]
-    assert own_lines and max(map(len, own_lines)) <= 80
-    rows = list(csv.DictReader(demo.result("comparisons/mlneedle.csv").open()))
-    assert {row["by"] for row in rows} >= {"all", "task", "needle_lang", "length"}
+def test_mlneedle_is_compared_by_its_factors(compared) -> None:
+    rows = pd.read_csv(compared.result("comparisons/mlneedle.csv"))
+    assert set(rows["by"]) >= {"all", "task", "needle_lang", "length"}
+
+
+def test_the_answer_is_printed_with_nothing_to_compare_anew(compared) -> None:
+    lines = compared.run(*PAIRS).stderr.splitlines()
+    own = [line for line in lines if "2 of 2 pairs of models differ" in line]
+    assert own and max(map(len, own)) <= 80
 
 
 def test_the_same_run_elsewhere_shows_no_difference(demo, tmp_path) -> None:

@@ -176,11 +176,10 @@ def test_every_file_says_what_made_it(demo) -> None:
         assert not any(name.startswith("/") for name in inputs)
 
 
-@pytest.mark.parametrize("shards", [1, 3])
-def test_neither_cores_nor_shards_change_anything(demo, tmp_path, shards) -> None:
-    """The same files, byte for byte, from any number of cores and shards."""
+def test_neither_cores_nor_shards_change_anything(demo, tmp_path) -> None:
+    """The same files, byte for byte, from one core and searches in three parts."""
     config = tmp_path / "config.yaml"
-    config.write_text(yaml.safe_dump({"retrieval": {"shards": shards}}))
+    config.write_text(yaml.safe_dump({"retrieval": {"shards": 3}}))
     other = Workflow(ROOT, tmp_path / "run")
     names = ["hi-zh", "de-multilingual", "en-none"]
     targets = [f"results/instances/mlneedle/words/{name}.parquet" for name in names]
@@ -191,9 +190,7 @@ def test_neither_cores_nor_shards_change_anything(demo, tmp_path, shards) -> Non
     assert len(made) == len(FILES.settings("mlneedle")["multilingual"]) + len(names)
     for file in made:
         same = demo.directory / file.relative_to(other.directory)
-        assert pq.read_table(file).equals(pq.read_table(same))
-        # The metadata holds the digests of the inputs, which are other files where shards are.
-        assert shards > 1 or file.read_bytes() == same.read_bytes()
+        assert file.read_bytes() == same.read_bytes(), file
 
 
 @pytest.fixture(scope="module")
