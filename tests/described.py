@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
+import pytest
 
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.results import published as publications
@@ -22,6 +23,19 @@ def numbers(
 ) -> pd.DataFrame:
     """The numbers of a result."""
     return result(rows, Context(published, run))
+
+
+def is_mean_of(
+    table: pd.DataFrame, labels: Mapping[str, Any], scores: pd.DataFrame, answers: str
+) -> None:
+    """Assert that the cell with these labels is the mean of these answers, a query of the scores."""
+    mine, found = scores.query(answers), table
+    for column, value in labels.items():
+        found = found[found[column] == value]
+    assert len(mine) and len(found) == 1, (labels, len(mine), len(found))
+    cell = found.iloc[0]
+    assert cell["value"] == pytest.approx(mine["value"].mean())
+    assert cell["n"] == len(mine) and cell["ci_low"] <= cell["value"] <= cell["ci_high"]
 
 
 def filled(benchmark: str, kind: str, own: Mapping[str, Any]) -> list[str]:

@@ -1,15 +1,14 @@
-"""MLNeedle's figures: their numbers by hand, every picture drawn, the same bytes each time."""
+"""MLNeedle's figures: of which answers each point is the mean, and what changes no number."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
 import factories.mlneedle
-from described import numbers, results
+from described import is_mean_of, numbers, results
 from factories.mlneedle import SETTINGS
 from needlework.results import published
 
@@ -35,51 +34,44 @@ def of(scores, **factors):
     return scores
 
 
-# The numbers
+EXACT = "task == 'exact' and model == 'mistral'"
 
 
-def test_figure1_is_the_diagonal_over_all_lengths(scores, data):
-    mine = of(scores, task="exact", model="mistral", needle_lang="hi", haystack_lang="hi")
-    row = of(data["figure1"], model="mistral", needle_lang="hi")
-    assert len(row) == 1
-    assert row["value"].item() == pytest.approx(mine["value"].mean())
-    assert row["n"].item() == 4 * 3 * 2
-    assert row["published"].item() == 0.32
-    assert row["comparison"].item() == "cannot tell: the paper's is of 32768 tokens alone"
-    others = of(data["figure1"], source="published")
-    assert set(others["model"]) == {"Cohere-Aya-23-8B"} and len(others) == 7
-
-
-def test_figure3_is_of_english_haystacks(scores, data):
-    mine = of(scores, task="exact", model="mistral", needle_lang="de", length=32768)
-    row = of(data["figure3"], model="mistral", needle_lang="de", length=32768)
-    assert row["value"].item() == pytest.approx(of(mine, haystack_lang="en")["value"].mean())
-    assert row["published"].item() == 0.37
-    baseline = of(data["figure3"], model="mistral", needle_lang="de", length=0)
-    mine = of(scores, task="exact", model="mistral", needle_lang="de", length=0)
-    assert baseline["value"].item() == pytest.approx(mine["value"].mean())
-
-
-def test_figure4_splits_by_resources_and_position(scores, data):
-    mine = of(scores, task="exact", model="llama3", length=8192, position="middle")
-    for name, langs in (("high and medium", ["en", "es", "de"]), ("low", ["zh", "vi", "hi", "ar"])):
-        row = of(data["figure4"], model="llama3", length=8192, position="middle", resources=name)
-        part = mine[mine["needle_lang"].isin(langs)]
-        assert row["value"].item() == pytest.approx(part["value"].mean())
-        assert row["n"].item() == len(part)
-        assert row["depth"].item() == 0.5
-
-
-def test_figure5_grows_to_all_prompts(scores, data):
-    mine = of(scores, task="exact", model="mistral", length=4096)
-    rows = of(data["figure5"], model="mistral", length=4096)
-    assert list(rows["size"]) == [100, len(mine)]
-    last = rows.iloc[-1]
-    p, s = mine["value"].mean(), len(mine)
-    assert last["value"] == pytest.approx(p)
-    assert last["se_independent"] == pytest.approx(np.sqrt(p * (1 - p) / s))
-    assert last["published"] == 0.485
-    assert rows["published"].iloc[:-1].isna().all()
+@pytest.mark.parametrize(
+    ("name", "labels", "answers"),
+    [
+        ("figure1", {"needle_lang": "hi"}, f"{EXACT} and needle_lang == haystack_lang == 'hi'"),
+        (
+            "figure3",
+            {"needle_lang": "de", "length": 32768},
+            f"{EXACT} and needle_lang == 'de' and haystack_lang == 'en' and length == 32768",
+        ),
+        (
+            "figure4",
+            {"length": 8192, "position": "middle", "resources": "low"},
+            f"{EXACT} and length == 8192 and position == 'middle' "
+            "and needle_lang in ('zh', 'vi', 'hi', 'ar')",
+        ),
+        (
+            "figure6",
+            {"task": "existence", "length": 8192, "position": "end"},
+            "task == 'existence' and model == 'mistral' and length == 8192 and position == 'end' "
+            "and needle_present",
+        ),
+        (
+            "figure7",
+            {"task": "exact", "length": 8192, "haystack_lang": "zh"},
+            f"{EXACT} and length == 8192 and needle_lang == 'en' and haystack_lang == 'zh'",
+        ),
+        (
+            "figure8",
+            {"length": 8192, "position": "start", "decoding": "sampling"},
+            f"{EXACT} and length == 8192 and position == 'start'",
+        ),
+    ],
+)
+def test_a_point_is_the_mean_of_its_answers(name, labels, answers, scores, data):
+    is_mean_of(data[name], {"model": "mistral", **labels}, scores, answers)
 
 
 def test_figure5_draws_by_name_not_by_order(scores, data):
@@ -89,37 +81,6 @@ def test_figure5_draws_by_name_not_by_order(scores, data):
     more = factories.mlneedle.make(("mistral",), questions=9)
     sizes = numbers(FIGURES["figure5"], more, NUMBERS, SETTINGS).query("length == 4096")["size"]
     assert list(sizes) == [100, 600, 1100, 9 * 7 * 8 * 3]
-
-
-def test_figure6_leaves_out_prompts_without_a_needle(scores, data):
-    mine = of(scores, task="existence", model="mistral", length=8192, needle_present=True)
-    figure = of(data["figure6"], task="existence", model="mistral", length=8192)
-    row = of(figure, factor="position", position="end")
-    assert row["value"].item() == pytest.approx(of(mine, position="end")["value"].mean())
-    row = of(figure, factor="needle_lang", needle_lang="ar")
-    english = of(mine, haystack_lang="en", needle_lang="ar")
-    assert (row["value"].item(), row["n"].item()) == (pytest.approx(english["value"].mean()), 6)
-
-
-def test_figure7_is_of_english_needles(scores, data):
-    mine = of(scores, task="exact", model="mistral", length=8192, needle_lang="en")
-    row = of(data["figure7"], task="exact", model="mistral", length=8192, haystack_lang="zh")
-    assert row["value"].item() == pytest.approx(of(mine, haystack_lang="zh")["value"].mean())
-    assert data["figure7"]["haystack_lang"].iloc[7] == "multilingual"
-
-
-def test_figure8_has_both_decodings_at_the_papers_lengths(scores, data):
-    assert set(data["figure8"]["length"]) == {8192, 32768}
-    assert set(zip(data["figure8"]["model"], data["figure8"]["decoding"], strict=True)) == {
-        ("mistral", "sampling"),
-        ("mistral-greedy", "greedy"),
-    }
-    row = of(data["figure8"], model="mistral-greedy", length=8192, position="start")
-    mine = of(scores, task="exact", model="mistral-greedy", length=8192, position="start")
-    assert row["value"].item() == pytest.approx(mine["value"].mean())
-    assert row["published"].item() == 0.453
-    short = numbers(FIGURES["figure8"], scores[scores["length"] <= 4096], NUMBERS, SETTINGS)
-    assert set(short["length"]) == {4096}
 
 
 @pytest.mark.parametrize("name", FIGURES)

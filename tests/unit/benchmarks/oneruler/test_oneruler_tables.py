@@ -43,23 +43,6 @@ def no_text(rows):
     return rows["verdict"].isin(["length"])
 
 
-@pytest.mark.parametrize("metric", ["strict", "released"])
-def test_accuracy_has_both_metrics_and_both_denominators(scores, made, metric):
-    mine = of(scores, model="o3", metric=metric, task=NIAH, length=64000, none_option=True)
-    mine = of(mine, instruction_lang="en", context_lang="en")
-    counted = mine[~no_text(mine)]
-    assert 0 < len(counted) < len(mine)
-    row = of(made["accuracy"], model="o3", metric=metric, task="niah", length=64000)
-    row = of(row, instruction_lang="en", context_lang="en")
-    assert row["value"].item() == pytest.approx(counted["value"].mean())
-    assert row["value_all"].item() == pytest.approx(mine["value"].mean())
-    assert (row["n"].item(), row["n_all"].item()) == (len(counted), len(mine))
-    assert row["n_dropped"].item() == len(mine) - len(counted)
-    assert row["published"].item() == 0.84
-    obstacle = row["comparison"].item().startswith("cannot tell: metric is strict")
-    assert obstacle == (metric == "strict")
-
-
 def test_accuracy_counts_no_answer_to_common_words_as_wrong(scores, made):
     mine = of(scores, model="o3", metric="strict", task="cwe_easy", length=8000, context_lang="ko")
     assert no_text(mine).any()
@@ -77,30 +60,6 @@ def test_an_answer_that_ended_without_text_is_wrong_and_counted(scores):
     assert (table["n_dropped"] == 0).all()
 
 
-def test_accuracy_marks_cells_whose_vocabulary_ran_out(made):
-    row = of(made["accuracy"], model="qwen7b", metric="strict", task="cwe_hard", context_lang="zh")
-    assert dict(zip(row["length"], row["n_exhausted"], strict=True)) == {
-        8000: 0,
-        64000: 0,
-        128000: 4,
-    }
-    every = of(made["accuracy"], model="qwen7b", metric="strict", task="cwe_hard")
-    assert of(every, context_lang="all", length=128000)["n_exhausted"].item() == 8
-
-
-def test_accuracy_keeps_variants_apart(scores, made):
-    single = of(made["accuracy"], model="qwen7b", metric="strict", task="niah_single", length=8000)
-    own = of(single, instruction_lang="en", context_lang="en")
-    assert list(own["none_option"]) == [True, False]
-    assert list(own["n"]) == [4, 4]
-    crossed = of(single, instruction_lang="ko", context_lang="en")
-    assert crossed["n"].item() == 4
-    every = of(single, context_lang="all", none_option=True)
-    assert every["n"].item() == 4 * len(LANGS)
-    # All five tasks together are of prompts that offer "none".
-    assert set(of(made["accuracy"], task="niah")["none_option"]) == {True}
-
-
 def test_skipped_requests_are_wrong_among_all_prompts_only(scores):
     some = scores.copy()
     lost = (some["model"] == "qwen7b") & (some["example_id"].str.endswith("-0"))
@@ -115,22 +74,6 @@ def test_skipped_requests_are_wrong_among_all_prompts_only(scores):
     assert row["value"].item() == pytest.approx(rest["value"].mean())
     assert row["value_all"].item() == pytest.approx(rest["value"].sum() / 20)
     assert row["comparison"].item() == "cannot tell: 5 answers are missing"
-
-
-def test_languages_are_ranked_beside_the_paper_s(scores, made):
-    rows = of(made["languages"], model="all", metric="released")
-    assert list(rows["rank"]) == sorted(rows["rank"])
-    mine = of(scores, model=["o3", "qwen7b"], metric="released", task=NIAH, length=[64000, 128000])
-    mine = mine[(mine["instruction_lang"] == mine["context_lang"]) & mine["none_option"]]
-    mine = mine[~no_text(mine)]
-    means = mine.groupby("context_lang")["value"].mean().sort_values(ascending=False)
-    assert rows["context_lang"].iloc[0] == means.index[0]
-    row = of(rows, context_lang="pl")
-    assert row["value"].item() == pytest.approx(means["pl"])
-    assert (row["published"].item(), row["published_rank"].item()) == (0.88, 1)
-    assert row["comparison"].item() == "cannot tell: other models"
-    assert row["resources"].item() == "high" and row["n_articles"].item() == 1_649_832
-    assert set(made["languages"]["model"]) == {"all", "o3", "qwen7b"}
 
 
 def pair(first, second):
@@ -171,18 +114,6 @@ def test_tau_of_hand_made_ranks():
     assert row["ci_high_independent"] == pytest.approx(math.tanh(z + half))
     row = tau(pair((5, 5, 5, 5, 5, 5), (8, 9, 7, 6, 5, 4))).iloc[0]
     assert math.isnan(row["value"])
-
-
-def test_tau_is_of_each_length_and_of_all_together(made):
-    table = made["lengths_tau"]
-    assert list(dict.fromkeys(table["length"])) == ["all", "8000", "64000", "128000"]
-    assert list(dict.fromkeys(table["metric"])) == ["strict", "released"]
-    table = of(table, metric="strict")
-    whole = of(table, model="all", length="all")
-    assert whole["n"].item() == 3 * len(LANGS)
-    assert whole["published"].item() == 0.82
-    assert of(table, model="qwen7b", other="qwen7b-equal", length="8000")["n"].item() == len(LANGS)
-    assert of(table, model="qwen7b", length="all")["published"].isna().all()
 
 
 def equal_texts(models, langs=factors.ARTICLES, lengths=LENGTHS):
@@ -244,37 +175,6 @@ def test_tau_of_other_models_stands_alone(made):
     assert "metric" not in reasons
     for reason in ("other lengths", "other languages", "other models"):
         assert reason in reasons
-
-
-def test_errors_are_those_of_the_strict_rules(scores, made):
-    mine = of(scores, model="qwen7b", metric="strict", task="niah_multivalue", context_lang="hi")
-    mine = of(mine, instruction_lang="hi", length=[64000, 128000])
-    rows = of(
-        made["errors"], model="qwen7b", task="niah_multivalue", context_lang="hi", length="long"
-    )
-    rows = rows.set_index("error")
-    for error, verdict in (("none_error", "none_error"), ("partial", "partial:1/2")):
-        number = (mine["verdict"] == verdict).sum()
-        assert rows["n_errors"][error] == number
-        assert rows["value"][error] == pytest.approx(number / len(mine))
-    assert "niah_none" not in set(made["errors"]["task"])
-    every = of(made["errors"], model="o3", task="all", context_lang="all", length="8000")
-    mine = of(scores, model="o3", metric="strict", task=list(factors.PRESENT), length=8000)
-    mine = mine[(mine["instruction_lang"] == mine["context_lang"]) & mine["none_option"]]
-    assert every["n_errors"].sum() == (mine["value"] == 0).sum()
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_every_cell_has_n_and_an_interval(name, made):
-    table = made[name]
-    assert (table["n"] > 0).all()
-    known = table["value"].notna() & (table["n"] > 4)
-    some = table[known]
-    kind = "_independent" if name == "lengths_tau" else ""
-    low, high = some[f"ci_low{kind}"], some[f"ci_high{kind}"]
-    assert low.notna().all() or name == "lengths_tau"
-    inside = (low <= some["value"] + 1e-9) & (some["value"] <= high + 1e-9)
-    assert (inside | low.isna()).all()
 
 
 @pytest.mark.parametrize("name", TABLES)
