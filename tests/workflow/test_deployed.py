@@ -15,6 +15,8 @@ from runs import ROOT, Workflow, copy_workflow
 pytestmark = pytest.mark.slow
 
 READERS = ("--config", "run={models: [lexical, oracle, empty]}")
+# What is run is one benchmark's: what is planned, of all.
+ONE = ("--config", "run={models: [oracle], benchmarks: [oneruler]}")
 MODULE = """
 module needlework:
     snakefile: {snakefile}
@@ -66,13 +68,15 @@ def sources(home: Path) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("source", ["path", "github", "git+file"])
-def test_module_runs_once(home, tmp_path, source):
-    (tmp_path / "Snakefile").write_text(MODULE.format(snakefile=sources(home)[source], prefix=""))
-    first = snakemake(home, tmp_path, "--cores", "2", "nw_oneruler_table4", *READERS)
+@pytest.mark.parametrize(("source", "prefix"), [("path", "sub"), ("github", ""), ("git+file", "")])
+def test_module_runs_once_with_and_without_prefix(home, tmp_path, source, prefix):
+    given = f"    prefix: '{prefix}'" if prefix else ""
+    module = MODULE.format(snakefile=sources(home)[source], prefix=given)
+    (tmp_path / "Snakefile").write_text(module)
+    first = snakemake(home, tmp_path, "--cores", "2", "nw_oneruler_table4", *ONE)
     assert first.returncode == 0, first.stderr[-3000:]
-    assert (tmp_path / "results/tables/oneruler/table4.csv").exists()
-    again = snakemake(home, tmp_path, "--cores", "2", "nw_oneruler_table4", *READERS)
+    assert (tmp_path / prefix / "results/tables/oneruler/table4.csv").exists()
+    again = snakemake(home, tmp_path, "--cores", "2", "nw_oneruler_table4", *ONE)
     assert "Nothing to be done" in again.stdout + again.stderr
 
 
@@ -81,15 +85,6 @@ def test_module_plans_the_default_target(home, tmp_path):
     plan = snakemake(home, tmp_path, "-n", "--config", "run={models: [oracle]}")
     assert plan.returncode == 0, plan.stderr[-3000:]
     assert "nw_all" in plan.stdout
-
-
-def test_module_prefixes_its_files(home, tmp_path):
-    (tmp_path / "Snakefile").write_text(
-        MODULE.format(snakefile=sources(home)["path"], prefix="    prefix: 'sub'")
-    )
-    done = snakemake(home, tmp_path, "--cores", "2", "nw_oneruler_table4", *READERS)
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert (tmp_path / "sub/results/tables/oneruler/table4.csv").exists()
 
 
 def test_root_snakefile_of_a_repository_is_refused(home, tmp_path):

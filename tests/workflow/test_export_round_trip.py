@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -51,10 +52,22 @@ def written(folder: Path, config: dict) -> list[str]:
     return ["--configfile", str(path)]
 
 
-def test_answers_to_exported_prompts_are_taken_back(tmp_path) -> None:
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory) -> Path:
+    """The folder of a run that has exported all prompts."""
+    folder = tmp_path_factory.mktemp("exported")
+    Workflow(ROOT, folder / "run").run("export", *written(folder, BOTH))
+    return folder / "run"
+
+
+@pytest.fixture
+def workflow(exported, tmp_path) -> Workflow:
+    """A copy of that run."""
+    return Workflow(ROOT, shutil.copytree(exported, tmp_path / "run", symlinks=True))
+
+
+def test_answers_to_exported_prompts_are_taken_back(workflow, tmp_path) -> None:
     """With the references for answers, every score is 1.0; with one of them wrong, one is not."""
-    workflow = Workflow(ROOT, tmp_path / "run")
-    workflow.run("export", *written(tmp_path, BOTH))
     names = ["en-en", "en-none", "hi-en", "hi-none"]
     folder = workflow.result("export/mlneedle/words")
     prompts_ = [f"{name}.{ending}" for name in names for ending in ("jsonl", "parquet")]
@@ -110,8 +123,7 @@ def test_answers_to_exported_prompts_are_taken_back(tmp_path) -> None:
         assert lost == ({wrong["instance_id"]} if benchmark == "mlneedle" else set())
 
 
-def test_an_estimate_is_printed_every_time(tmp_path) -> None:
-    workflow = Workflow(ROOT, tmp_path / "run")
+def test_an_estimate_is_printed_every_time(workflow, tmp_path) -> None:
     config = CONFIG | {
         "run": {"models": ["lexical", "paid"], "benchmarks": ["mlneedle"]},
         "models": {
@@ -145,13 +157,12 @@ def _estimated(printed: str, model: str) -> list[str]:
     return lines[lines.index(model) + 1].split()
 
 
-def test_the_part_that_fits_a_limit_runs_as_estimated(tmp_path) -> None:
-    workflow = Workflow(ROOT, tmp_path / "run")
-    run = {"models": ["lexical", "empty"], "benchmarks": ["mlneedle", "mlongrr"]}
-    config = written(tmp_path, CONFIG | {"run": run | {"limit": {"tokens": 300_000}}})
+def test_the_part_that_fits_a_limit_runs_as_estimated(workflow, tmp_path) -> None:
+    run = {"models": ["lexical", "empty"], "benchmarks": ["mlneedle", "oneruler"]}
+    config = written(tmp_path, BOTH | {"run": run | {"limit": {"tokens": 100_000}}})
     said = workflow.run("estimate", *config).stdout
     taken = int(re.search(r"It takes ([\d,]+) tokens", said)[1].replace(",", ""))
-    assert 150_000 < taken <= 300_000
+    assert 50_000 < taken <= 100_000
     subset = workflow.result("subset.yaml")
     chosen = yaml.safe_load(subset.read_text("utf-8"))["models"]["lexical"]["only"]
     both = [*config, str(subset)]

@@ -30,12 +30,14 @@ CONFIG = {
     # taken up again is the same for all benchmarks; these two have documents of their own and distractors.
     "run": {"models": ["lexical", "empty"], "benchmarks": ["mlneedle", "oneruler"]},
     "benchmarks": {
-        "mlneedle": {
-            "needle_languages": ["en", "de"],
-            "haystack_languages": ["en"],
-            "lengths": [512],
+        "mlneedle": SMALL_MLNEEDLE,
+        "oneruler": {
+            "languages": ["en"],
+            "cross_lingual": [],
+            "lengths": [1000],
+            "tasks": ["niah_single", "cwe_easy"],
+            "examples": 2,
         },
-        "oneruler": {"languages": ["en"], "cross_lingual": [], "lengths": [1000]},
     },
 }
 KILLS = 2
