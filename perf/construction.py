@@ -43,7 +43,7 @@ CONFIG: dict[str, Any] = {
     "none_option": [True],
     "without_none_tasks": ["niah_single"],
     "multiquery_needles": 2,
-    "max_new_tokens": {"preset": "measured", "niah": None, "cwe": None, "languages": {}},
+    "max_new_tokens": "measured",
     "full_stops": {},
     "haystack": None,
     "seed": 0,
@@ -55,8 +55,8 @@ def build(name: str, lengths: list[int], folder: str, mirror: str) -> dict[str, 
     slice_settings = plan.settings(CONFIG, name, lengths)
     start = time.perf_counter()
     tables = factories.oneruler.tables(Path(mirror), plan.reads(slice_settings))
-    counting = {"sums": str(Path(folder) / "token_sums")}
-    tokenizer = load_tokenizer("cl100k", {"kind": "tiktoken", "encoding": "cl100k_base"}, counting)
+    encoding = {"kind": "tiktoken", "encoding": "cl100k_base"}
+    tokenizer = load_tokenizer("cl100k", encoding, Path(folder) / "token_sums")
     read = time.perf_counter()
     built = prompts.build(slice_settings, tables, [], tokenizer)
     sizes = {}

@@ -101,7 +101,7 @@ def run(folder: Path, url: str, concurrency: int) -> None:
         "concurrency": concurrency,
         "timeout": 60,
         "batch": False,
-        "batch_limits": {"requests": 50000, "megabytes": 200, "tokens": None},
+        "batch_tokens": None,
     }
     requests = [
         Request(f"{n:064x}", 0, "exact", [literal("question", f"Question {n}")], ["x"], 16, 5, {})

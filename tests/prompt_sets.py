@@ -116,10 +116,8 @@ def _mlneedle(
         "needle_absent": True,
         "truncate_last": True,
         "strip_context": False,
-        "answer_buffer": 64,
         "max_new_tokens": 128,
         "multilingual": languages,
-        "multilingual_top": 500,
         "seed": 0,
     }
     documents = Documents()

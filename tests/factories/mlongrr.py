@@ -157,7 +157,7 @@ BLOCK = schema()["properties"]["benchmarks"]["properties"]["mlongrr"]
 
 def block(**own: Any) -> dict[str, Any]:
     """A benchmark's block of the configuration, with the defaults."""
-    return with_defaults(own, BLOCK)
+    return with_defaults({"seed": 0, **own}, BLOCK)
 
 
 def settings(lang: str, lengths: Sequence[int], **own: Any) -> dict[str, Any]:

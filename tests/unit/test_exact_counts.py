@@ -33,6 +33,7 @@ from needlework.benchmarks.oneruler import plan as oneruler_plan
 from needlework.benchmarks.oneruler import prompts as oneruler
 from needlework.data.corpora import sample
 from needlework.planning.config import validated
+from needlework.planning.layout import Layout
 from needlework.prompts.spans import Documents, numbered, render
 from needlework.prompts.tokenizers import Tokenizer
 from tokenizers_made import NAMES
@@ -70,7 +71,7 @@ def configured(benchmark: str, **own: Any) -> dict[str, Any]:
     config = copy.deepcopy(DEFAULT)
     config["run"]["benchmarks"] = [benchmark]
     config["benchmarks"][benchmark] |= own
-    return validated(config)["benchmarks"][benchmark]
+    return Layout(validated(config)).settings(benchmark)
 
 
 def of_oneruler(config: dict, lengths: list[int], read: Callable[[Any], Any]) -> Build:
@@ -158,7 +159,7 @@ def mirror_of_lost_in_the_middle(mirror: Path, folder: Path) -> Build:
     config["run"]["benchmarks"] = ["lost_in_the_middle"]
     own = {"random_from": "other_questions", "examples": 2, "questions": 4}
     config["benchmarks"]["lost_in_the_middle"] = own
-    return of_lost_in_the_middle(validated(config)["benchmarks"]["lost_in_the_middle"], corpora)
+    return of_lost_in_the_middle(Layout(validated(config)).settings("lost_in_the_middle"), corpora)
 
 
 def of_mlneedle(build: Callable[..., prompt_sets.PromptSet], *arguments: Any) -> Build:

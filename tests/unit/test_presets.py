@@ -12,6 +12,7 @@ import yaml
 
 import preset_runs
 from needlework.planning.config import validated
+from needlework.planning.layout import Layout
 from needlework.planning.model_checks import lengths_of
 from needlework.planning.schema import layered
 from runs import ROOT, Workflow
@@ -57,7 +58,7 @@ def test_a_papers_preset_inherits_nothing_of_the_demos_size(benchmark: str) -> N
         model = over["run"]["models"][0]
         asked = [
             plan.settings(
-                config["benchmarks"][benchmark], name, lengths_of(config, model, benchmark)
+                Layout(config).settings(benchmark), name, lengths_of(config, model, benchmark)
             )
             for config in (over, alone)
         ]

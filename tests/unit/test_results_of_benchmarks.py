@@ -213,7 +213,7 @@ def test_there_are_keys_of_speed_and_place() -> None:
 
 @EACH
 def test_slices_depend_on_what_affects_prompts_alone(benchmark) -> None:
-    own = validated(DEFAULT)["benchmarks"][benchmark.name]
+    own = Layout(validated(DEFAULT)).settings(benchmark.name)
     node = schema()["properties"]["benchmarks"]["properties"][benchmark.name]
     usual = node.get("affects", "prompts")
     kinds = {key: child.get("affects", usual) for key, child in node["properties"].items()}

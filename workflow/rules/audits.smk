@@ -32,7 +32,7 @@ rule draw_audit:
     params:
         # The questions, of which the first are asked again.
         limits=lambda w: files.audited_questions(w.turn),
-        seed=config["audit"]["seed"],
+        seed=config["run"]["seed"],
         lengths=lambda w: files.lengths(w.model, w.benchmark),
         only=lambda w: files.only(w.model, w.benchmark),
         code=code_digest("draw_audit.py"),
@@ -157,7 +157,7 @@ rule tabulate_audit:
         files=lambda w: files.audit_files(AUDITS[w.base, w.changed]),
         factors={name: files.benchmark(name).asked for name in BENCHMARKS},
         metrics={name: files.settings(name).get("metric") for name in BENCHMARKS},
-        audit=config["audit"],
+        audit=config["audit"] | {"seed": config["run"]["seed"]},
         changes=lambda w: changes(config, w.base, w.changed),
         code=code_digest("tabulate_audit.py"),
     message:

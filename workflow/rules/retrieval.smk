@@ -5,14 +5,13 @@ EMBEDDER = config["embedders"][config["retrieval"]["embedder"]]
 
 rule embed_corpus:
     input:
-        # A part is a language (`en`), or a shard of one (`en.0-of-4`).
-        lambda w: f"results/corpora/{w.corpus}/{w.part.split('.')[0]}.parquet",
+        "results/corpora/{corpus}/{lang}.parquet",
     output:
-        "results/embeddings/{embedder}/{corpus}/{part}.npy",
+        "results/embeddings/{embedder}/{corpus}/{lang}.npy",
     log:
-        "logs/embed_corpus/{embedder}/{corpus}/{part}.log",
+        "logs/embed_corpus/{embedder}/{corpus}/{lang}.log",
     benchmark:
-        "benchmarks/embed_corpus/{embedder}/{corpus}/{part}.tsv"
+        "benchmarks/embed_corpus/{embedder}/{corpus}/{lang}.tsv"
     conda:
         lambda w: environment(config["embedders"][w.embedder]["kind"])
     threads: lambda w: job_threads(config["embedders"][w.embedder])
@@ -25,13 +24,13 @@ rule embed_corpus:
         embedder=lambda w: files.embedder_settings(w.embedder),
         code=code_digest("embed_corpus.py"),
     message:
-        "Embedding {wildcards.corpus} {wildcards.part}"
+        "Embedding {wildcards.corpus} {wildcards.lang}"
     script:
         "../scripts/embed_corpus.py"
 
 
 # No passage may hold an answer in any of the languages of `questions`. Vectors are
-# results/embeddings/{embedder}/{corpus}/{part}.npy, or none for a random choice.
+# results/embeddings/{embedder}/{corpus}/{lang}.npy, or none for a random choice.
 rule search_passages:
     input:
         passages=lambda w: f"results/corpora/{search(w).haystack}/{w.lang}.parquet",
@@ -42,15 +41,13 @@ rule search_passages:
         question_vectors=lambda w: files.vectors(
             search(w).needles, search(w).question_lang, w.retrieval
         ),
-        passage_vectors=lambda w: files.vectors(
-            search(w).haystack, files.part(w.lang, w.shard), w.retrieval
-        ),
+        passage_vectors=lambda w: files.vectors(search(w).haystack, w.lang, w.retrieval),
     output:
-        temp("results/distractors/{benchmark}/{lang}.{retrieval}.{shard}.npy"),
+        temp("results/distractors/{benchmark}/{lang}.{retrieval}.npy"),
     log:
-        "logs/search_passages/{benchmark}/{lang}.{retrieval}.{shard}.log",
+        "logs/search_passages/{benchmark}/{lang}.{retrieval}.log",
     benchmark:
-        "benchmarks/search_passages/{benchmark}/{lang}.{retrieval}.{shard}.tsv"
+        "benchmarks/search_passages/{benchmark}/{lang}.{retrieval}.tsv"
     conda:
         lambda w: search_environment(w.retrieval)
     threads: 4
@@ -106,9 +103,8 @@ rule choose_distractors:
         questions=lambda w: f"results/corpora/{search(w).needles}/{search(w).question_lang}.parquet",
         passages=lambda w: f"results/corpora/{search(w).haystack}/{w.lang}.parquet",
         rankings=lambda w: expand(
-            f"results/distractors/{w.benchmark}/{w.lang}.{{retrieval}}.{{shard}}.npy",
+            f"results/distractors/{w.benchmark}/{w.lang}.{{retrieval}}.npy",
             retrieval=search(w).kinds,
-            shard=files.shards,
         ),
     output:
         "results/distractors/{benchmark}/{lang}.parquet",

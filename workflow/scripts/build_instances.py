@@ -6,7 +6,7 @@ from needlework.benchmarks.parts import load_part
 from needlework.data.corpora.found import Found, counted, naming_left_out
 from needlework.jobs.job import running
 from needlework.jobs.progress import tell
-from needlework.prompts.tokenizers import load_tokenizer
+from needlework.prompts.tokenizers import TOKEN_SUMS, load_tokenizer
 from needlework.records import DOCUMENTS, read_notes, read_table, write_table
 
 with running(snakemake) as logger:
@@ -22,10 +22,7 @@ with running(snakemake) as logger:
                 for name, paths in files.items()
             },
             snakemake.input.templates,
-            # How tokens are counted changes no prompt, so it is no parameter of the rule.
-            load_tokenizer(
-                snakemake.wildcards.tokenizer, params.tokenizer, snakemake.config["counting"]
-            ),
+            load_tokenizer(snakemake.wildcards.tokenizer, params.tokenizer, TOKEN_SUMS),
         )
     logger.info("%d prompts; left out: %s", built.instances.num_rows, built.counts)
     if any(notes) and (said := counted(snakemake.output.instances, built.counts)):

@@ -7,6 +7,6 @@ from needlework.records import write_table
 
 with running(snakemake):
     name, config = snakemake.wildcards.tokenizer, snakemake.params.tokenizer
-    tokenizer = load_tokenizer(name, config, {"from_pieces": False})
+    tokenizer = load_tokenizer(name, config, whole=True)
     table = token_counts(snakemake.params.books, name, tokenizer)
     write_table(table, snakemake.output[0], inputs=list(snakemake.input), config=config)

@@ -1,4 +1,4 @@
-"""Rank the passages of a shard for every question, leaving out those that hold an answer."""
+"""Rank a language's passages for every question, leaving out those that hold an answer."""
 
 from importlib import import_module
 from pathlib import Path
@@ -6,12 +6,10 @@ from pathlib import Path
 from needlework.jobs.job import running
 from needlework.records import read_table
 from needlework.retrieval.search import AnswerFree, draw, search
-from needlework.retrieval.shards import count_rows, read_array, read_texts, shard_rows, write_array
+from needlework.retrieval.vectors import count_rows, read_array, read_texts, write_array
 
 with running(snakemake):
     corpus, params = snakemake.input.passages, snakemake.params
-    number, _, of = snakemake.wildcards.shard.partition("-of-")
-    rows = shard_rows(count_rows(corpus), int(number), int(of))
     tables = {Path(path).stem: read_table(path) for path in snakemake.input.questions}
     example_ids = tables[params.question_lang]["example_id"].to_pylist()
     answers: dict[str, list[str]] = {}
@@ -23,7 +21,7 @@ with running(snakemake):
     # The benchmark's, so that it agrees with its metric.
     comparison = import_module(f"needlework.data.comparison.{params.comparison}")
     allowed = AnswerFree(
-        list(read_texts(corpus, "text", rows)),
+        list(read_texts(corpus, "text")),
         [answers[i] for i in example_ids],
         comparison.normalise,
         comparison.contains,
@@ -34,7 +32,6 @@ with running(snakemake):
             read_array(snakemake.input.passage_vectors[0]),
             params.top,
             allowed,
-            rows.start,
             snakemake.threads,
             # No parameter: where it is searched changes no result.
             on_gpu=snakemake.config["retrieval"]["device"] == "gpu",
@@ -42,5 +39,5 @@ with running(snakemake):
     else:
         benchmark, lang = snakemake.wildcards.benchmark, snakemake.wildcards.lang
         names = [(benchmark, "random", lang, example_id) for example_id in example_ids]
-        ranking = draw(names, count_rows(corpus), params.top, allowed, rows)
+        ranking = draw(names, count_rows(corpus), params.top, allowed)
     write_array(ranking, snakemake.output[0])

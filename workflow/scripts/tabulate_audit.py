@@ -10,6 +10,8 @@ from needlework.atomic import atomic_write
 from needlework.jobs.job import running
 from needlework.records import read_notes, read_table
 from needlework.results.audits import (
+    ALPHA,
+    MARGIN,
     SIDES,
     Rules,
     Setting,
@@ -30,8 +32,7 @@ with running(snakemake) as logger:
         for name, own in params.files.items()
     }
     n_cells = sum(map(len, cells.values()))
-    own_alpha = params.audit["alpha"] / max(1, n_cells)
-    rules = Rules(own_alpha, params.audit["margin"], params.audit["again"])
+    rules = Rules(ALPHA / max(1, n_cells), MARGIN, params.audit["again"])
     table: list[dict[str, Any]] = []
     used: dict[str, dict[str, object]] = {base: {}, changed: {}}
     for benchmark, own in params.files.items():

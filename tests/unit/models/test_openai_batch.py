@@ -26,7 +26,6 @@ from needlework.models import openai_batches
 from needlework.models.backends.base import Answer, Request, load_backend
 from needlework.models.backends.openai import OpenAI
 from needlework.models.generation import Policy, generate
-from needlework.models.openai_batches import Limits
 from needlework.planning.config import validated
 from needlework.planning.layout import Layout
 from needlework.prompts.spans import literal
@@ -34,7 +33,6 @@ from needlework.services.endpoints import Passing
 
 TESTS = Path(__file__).resolve().parents[2]
 SECRET = "sk-very-secret-0123456789"
-LIMITS = {"requests": 50000, "megabytes": 200, "tokens": None}
 
 
 @pytest.fixture
@@ -44,12 +42,13 @@ def server(monkeypatch) -> Iterator[BatchServer]:
     monkeypatch.setattr(openai_batches, "FIRST_PAUSE_S", 0.01)
     monkeypatch.setattr(openai_batches, "LONGEST_PAUSE_S", 0.05)
     monkeypatch.setattr(openai_batches, "SETTLE_S", 0.05)
+    # A test may set it.
+    monkeypatch.setattr(openai_batches, "MOST_REQUESTS", openai_batches.MOST_REQUESTS)
     with BatchServer() as running:
         yield running
 
 
 def backend(url: str, journal: Path, **changes: Any) -> OpenAI:
-    limits = LIMITS | changes.pop("limits", {})
     entry = {
         "model": "remote",
         "name": "some-model",
@@ -62,7 +61,7 @@ def backend(url: str, journal: Path, **changes: Any) -> OpenAI:
         "concurrency": 8,
         "timeout": 5,
         "batch": True,
-        "batch_limits": limits,
+        "batch_tokens": None,
         "journal": str(journal),
     }
     return load_backend("openai", entry | changes)
@@ -135,24 +134,27 @@ def test_a_journal_is_good_for_both_ways_of_asking(server, tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("limits", "expected"),
+    ("limit", "most", "expected"),
     [
-        ({"requests": 3}, [3, 3, 1]),
-        ({"requests": 7}, [7]),
+        ("MOST_REQUESTS", 3, [3, 3, 1]),
+        ("MOST_REQUESTS", 7, [7]),
         # A line has about 330 bytes.
-        ({"megabytes": 0.0007}, [2, 2, 2, 1]),
+        ("MOST_BYTES", 700, [2, 2, 2, 1]),
         # Even one request is too much: the endpoint may refuse it.
-        ({"megabytes": 0.0001}, [1] * 7),
+        ("MOST_BYTES", 100, [1] * 7),
     ],
 )
-def test_batches_keep_the_endpoint_s_limits(server, tmp_path, limits, expected) -> None:
+def test_batches_keep_the_endpoint_s_limits(
+    server, tmp_path, monkeypatch, limit, most, expected
+) -> None:
+    monkeypatch.setattr(openai_batches, limit, most)
     asked = requests(*"abcdefg")
-    found = answers(backend(server.url, tmp_path, limits=limits), asked)
+    found = answers(backend(server.url, tmp_path), asked)
     assert [a.text for a in found] == [f"<{letter}>" for letter in "abcdefg"]
     assert sizes(server) == expected
     for batch in server.batches.values():
         size = len(server.files[batch["input_file_id"]])
-        assert size <= 1e6 * limits.get("megabytes", 200) or expected == [1] * 7
+        assert size <= openai_batches.MOST_BYTES or expected == [1] * 7
 
 
 def test_no_more_tokens_are_under_way_than_allowed(server, tmp_path) -> None:
@@ -165,7 +167,7 @@ def test_no_more_tokens_are_under_way_than_allowed(server, tmp_path) -> None:
 
     server.finish = finish
     letters = "abcdefghijklmnopqrst"
-    found = answers(backend(server.url, tmp_path, limits={"tokens": 80}), requests(*letters))
+    found = answers(backend(server.url, tmp_path, batch_tokens=80), requests(*letters))
     assert [a.text for a in found] == [f"<{letter}>" for letter in letters]
     assert sizes(server) == [2] * 10
     assert most == 80
@@ -180,7 +182,7 @@ def test_batches_of_an_earlier_job_count_against_the_tokens(server, tmp_path) ->
     Thread(target=lambda: list(earlier.generate(other)), daemon=True).start()
     while server.count("GET", "/batches/") < 2:
         time.sleep(0.01)
-    model = backend(server.url, tmp_path, limits={"tokens": 80})
+    model = backend(server.url, tmp_path, batch_tokens=80)
     found: list[Answer] = []
     asking = Thread(target=lambda: found.extend(answers(model, requests("a"))), daemon=True)
     asking.start()
@@ -197,7 +199,7 @@ def test_batches_of_a_concurrent_job_count_too(server, tmp_path) -> None:
     found: dict[str, list[Answer]] = {}
     jobs = []
     for letter in "ab":
-        model = backend(server.url, tmp_path, limits={"tokens": 80})
+        model = backend(server.url, tmp_path, batch_tokens=80)
         model.load()
         asked = requests(letter, n_tokens=70)
 
@@ -316,10 +318,11 @@ def too_much(server: BatchServer, *names: str) -> None:
     server.finish = finish
 
 
-@pytest.mark.parametrize("limits", [{}, {"tokens": 80}])
-def test_a_batch_over_the_limit_waits_for_others(server, tmp_path, limits) -> None:
+@pytest.mark.parametrize("most", [None, 80])
+def test_a_batch_over_the_limit_waits_for_others(server, tmp_path, most) -> None:
     too_much(server, "batch_1", "batch_2", "batch_4")
-    model = {"limits": {"requests": 2, **limits}}
+    openai_batches.MOST_REQUESTS = 2
+    model = {"batch_tokens": most}
     table = rows(server, tmp_path, requests(*"abcdef"), model=model)
     assert [row["text"] for row in table] == [f"<{letter}>" for letter in "abcdef"]
     # The endpoint has their files.
@@ -616,7 +619,8 @@ def test_answers_come_as_soon_as_their_batch_has_ended(server, tmp_path) -> None
     """Not in the order of requests: what is known and not given is lost in a kill."""
     late = Reply({"id": "batch_0", "status": "in_progress"})
     server.fault = lambda number, method, path: late if path == "/batches/batch_0" else None
-    model = backend(server.url, tmp_path, limits={"requests": 1})
+    openai_batches.MOST_REQUESTS = 1
+    model = backend(server.url, tmp_path)
     model.load()
     found = model.answers(requests(*"abc"))
     assert {place: a.text for place, a in (next(found), next(found))} == {1: "<b>", 2: "<c>"}
@@ -638,10 +642,10 @@ def test_a_lost_batch_costs_the_others_nothing(server, tmp_path, how, monkeypatc
     monkeypatch.setattr(openai_batches, "ATTEMPTS", 3)
     lost, fault = LOST[how]
     server.fault = lambda number, method, path: fault if path == lost else None
-    asked, model = requests(*"abc"), {"limits": {"requests": 1}}
+    openai_batches.MOST_REQUESTS, asked = 1, requests(*"abc")
     for _ in range(2):
         with pytest.raises(UserError, match=r"batch_0.*after `touch ") as error:
-            rows(server, tmp_path, asked, model=model)
+            rows(server, tmp_path, asked)
         assert kept(tmp_path) == ["<b>", "<c>"]
         assert sizes(server) == [1, 1, 1]
     (file,) = re.findall(
@@ -649,7 +653,7 @@ def test_a_lost_batch_costs_the_others_nothing(server, tmp_path, how, monkeypatc
     )
     Path(file).touch()
     for _ in range(2):
-        table = rows(server, tmp_path, asked, model=model)
+        table = rows(server, tmp_path, asked)
         assert [row["text"] for row in table] == ["<a>", "<b>", "<c>"]
     assert sizes(server) == [1, 1, 1, 1]
     assert [prompt_of(line["body"]) for line in server.lines(server.batches["batch_3"])] == ["a"]
@@ -658,8 +662,9 @@ def test_a_lost_batch_costs_the_others_nothing(server, tmp_path, how, monkeypatc
 def test_several_lost_batches_are_all_named(server, tmp_path, caplog) -> None:
     gone = refusal(404, "No such batch.")
     server.fault = lambda number, method, path: gone if path[-2:] in ("_0", "_2") else None
+    openai_batches.MOST_REQUESTS = 1
     with pytest.raises(UserError, match=r"batch_0 .* The log has 1 more of this kind\."):
-        rows(server, tmp_path, requests(*"abc"), model={"limits": {"requests": 1}})
+        rows(server, tmp_path, requests(*"abc"))
     assert kept(tmp_path) == ["<b>"]
     assert "batch_2 cannot be collected" in caplog.text
     assert server.count("GET", "/batches/") == 3
@@ -673,13 +678,13 @@ def test_a_refused_batch_costs_those_under_way_nothing(server, tmp_path, path) -
     server.fault = lambda number, method, name: (
         MONEY if (method, name) == ("POST", path) and server.count("POST", path) > 2 else None
     )
-    asked, model = requests(*"abcd"), {"limits": {"requests": 1}}
+    openai_batches.MOST_REQUESTS, asked = 1, requests(*"abcd")
     with pytest.raises(UserError, match=r"status 400: Billing hard limit .*; check the key"):
-        rows(server, tmp_path, asked, model=model)
+        rows(server, tmp_path, asked)
     assert kept(tmp_path) == ["<a>", "<b>"]
     assert server.count("POST", path) == 3
     server.fault = lambda *_: None
-    assert len(rows(server, tmp_path, asked, model=model)) == 4
+    assert len(rows(server, tmp_path, asked)) == 4
     assert sizes(server) == [1, 1, 1, 1] and max(server.asked.values()) == 1
 
 
@@ -688,9 +693,9 @@ def test_a_refused_batch_costs_those_of_an_earlier_run_nothing(server, tmp_path)
     # Its job was killed before the answer was in the journal.
     answers(backend(server.url, tmp_path), requests("c"))
     server.fault = lambda number, method, path: MONEY if method == "POST" else None
-    asked, model = requests(*"abcd"), {"limits": {"requests": 1}}
+    openai_batches.MOST_REQUESTS, asked = 1, requests(*"abcd")
     with pytest.raises(UserError, match="Billing hard limit"):
-        rows(server, tmp_path, asked, model=model)
+        rows(server, tmp_path, asked)
     assert kept(tmp_path) == ["<c>"]
 
 
@@ -698,12 +703,12 @@ def test_batches_share_one_wait_for_a_dead_endpoint(server, tmp_path, monkeypatc
     monkeypatch.setattr(openai_batches, "ATTEMPTS", 4)
     busy = Reply(b"", 503)
     server.fault = lambda number, method, path: busy if path.startswith("/batches/") else None
-    asked, model = requests(*"abcdef"), {"limits": {"requests": 1}}
+    openai_batches.MOST_REQUESTS, asked = 1, requests(*"abcdef")
     with pytest.raises(UserError, match=r"keeps failing .* run again to collect it"):
-        rows(server, tmp_path, asked, model=model)
+        rows(server, tmp_path, asked)
     assert server.count("GET", "/batches/") == 4 + 5
     server.fault = lambda *_: None
-    assert len(rows(server, tmp_path, asked, model=model)) == 6
+    assert len(rows(server, tmp_path, asked)) == 6
     assert len(server.batches) == 6
 
 
@@ -747,6 +752,7 @@ from needlework.models import openai_batches
 openai_batches.FIRST_PAUSE_S = 0.05
 openai_batches.LONGEST_PAUSE_S = 0.05
 openai_batches.SETTLE_S = 0.3
+openai_batches.MOST_REQUESTS = 4
 sys.path.insert(0, {here!r})
 from test_openai_batch import backend, requests
 from needlework.models.generation import Policy, generate
@@ -755,7 +761,7 @@ from needlework.records import write_table
 
 folder = Path(sys.argv[2])
 asked = requests(*(f"prompt {{n}}" for n in range(9)))
-model = backend(sys.argv[1], folder, limits={{"requests": 4}})
+model = backend(sys.argv[1], folder)
 with Journal(folder / "generations") as journal:
     write_table(generate(asked, model, journal), folder / "answers.parquet")
 """
@@ -1092,7 +1098,7 @@ def configured(**changes: Any) -> dict[str, Any]:
     "change",
     [
         {"batch": True},
-        {"batch": True, "batch_limits": {"tokens": 90_000}},
+        {"batch": True, "batch_tokens": 90_000},
         {"price": {"input": 1, "output": 2}},
         {"throughput": {"prefill": 1, "decode": 2}},
     ],
@@ -1101,12 +1107,6 @@ def configured(**changes: Any) -> dict[str, Any]:
 def test_transport_and_prices_do_not_invalidate_answers(change) -> None:
     changed, plain = Layout(configured(**change)), Layout(configured())
     assert changed.model_settings("remote") == plain.model_settings("remote")
-
-
-def test_the_configuration_s_limits_are_those_of_a_batch() -> None:
-    entry = configured()["models"]["remote"]
-    assert entry["batch"] is False
-    assert Limits(**entry["batch_limits"]) == Limits(**LIMITS)
 
 
 def test_only_an_endpoint_has_batches() -> None:

@@ -95,7 +95,8 @@ def test_the_schemas_corpora_can_all_be_read() -> None:
 
 
 def test_how_much_was_fetched_changes_no_corpus(config: dict[str, Any]) -> None:
-    config["sources"] = {"mmarco": {"prefix_mb": 5, "pool": 70, "passages": 60, "seed": 2}}
+    config["sources"] = {"mmarco": {"prefix_mb": 5, "pool": 70, "passages": 60}}
+    config["run"]["seed"] = 2
     found = Layout(validated(config)).corpus_settings("mmarco", "en")
     assert found == {"pool": 70, "passages": 60, "seed": 2}
 
@@ -115,15 +116,6 @@ def test_a_search_leaves_out_answers_in_all_accepted_languages(files: Layout) ->
     search = files.search("mlneedle", "hi")
     assert (search.haystack, search.needles, search.question_lang) == ("mmarco", "mlqa", "en")
     assert set(search.answer_languages) == {"en", "de", "es"}
-
-
-def test_only_shards_of_several_have_names_of_their_own(config: dict[str, Any]) -> None:
-    assert Layout(validated(config)).part("hi", "0-of-1") == "hi"
-    config["retrieval"]["shards"] = 3
-    files = Layout(validated(config))
-    assert [files.part("hi", shard) for shard in files.shards] == [
-        f"hi.{number}-of-3" for number in range(3)
-    ]
 
 
 @pytest.mark.parametrize(("device", "semantic"), [("cpu", 0), ("gpu", 1)])
@@ -257,8 +249,7 @@ def test_only_a_translator_that_runs_here_takes_gpus_and_cores(
 @pytest.mark.parametrize(
     ("entry", "without_effect", "with_effect"),
     [
-        (NLLB, {"batch_size": 3, "device": "cpu"}, {"beams": 4}),
-        (NLLB, {}, {"revision": "2"}),
+        (NLLB, {"device": "cpu"}, {"revision": "2"}),
         (LLM, {"key_env": "MY_KEY", "base_url": "https://elsewhere/v1"}, {"name": "another"}),
         ({"kind": "google"}, {"key_env": "MY_KEY", "base_url": "https://elsewhere"}, LLM),
     ],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import resource
 from dataclasses import replace
@@ -122,7 +121,7 @@ def test_without_a_proof_sums_are_estimates_and_prompts_exact(tmp_path) -> None:
     loaded = load_tokenizer("mine", {"kind": "huggingface", "name": str(tmp_path)})
     assert loaded.proof is None
     assert not Counter(loaded).exact
-    whole = load_tokenizer("words", {"kind": "words"}, {"from_pieces": False})
+    whole = load_tokenizer("words", {"kind": "words"}, whole=True)
     pieces = Pieces(whole)
     # Sums take a word that is cut in two for two words.
     numbers = [pieces.slice("haystack", "book", BOOK, start, start + 9000) for start in (5, 9005)]
@@ -145,12 +144,11 @@ def test_a_long_document_is_summed_in_stretches(tokenizer, monkeypatch) -> None:
 
 
 def test_a_wrong_sum_is_an_error_naming_the_prompt() -> None:
-    words = load_tokenizer("words", {"kind": "words"}, {"verify": "all"})
-    words.check("f" * 64, "two words", 2, 50)
+    words = load_tokenizer("words", {"kind": "words"})
+    words.check("f" * 64, "two words", 2, 0)
     with pytest.raises(UserError, match="f" * 64):
-        words.check("f" * 64, "two words", 3, 50)
-    replace(words, verify="none").check("f" * 64, "two words", 3, 50)
-    replace(words, proof=None).check("f" * 64, "two words", 3, 50)
+        words.check("f" * 64, "two words", 3, 0)
+    replace(words, proof=None).check("f" * 64, "two words", 3, 0)
 
 
 def test_the_first_prompts_of_a_slice_are_verified() -> None:
@@ -177,7 +175,7 @@ def test_a_sample_of_a_hundredth_is_verified() -> None:
 
 def counting_words(folder: Path) -> tuple[Counter, list[str]]:
     """A counter that keeps its sums in a folder, and the documents that it tokenizes."""
-    words = load_tokenizer("words", {"kind": "words"}, {"sums": os.fspath(folder)})
+    words = load_tokenizer("words", {"kind": "words"}, folder)
     assert words.proof is not None
     seen: list[str] = []
 
@@ -270,8 +268,8 @@ def test_a_folder_that_cannot_be_written_stops_nothing(tmp_path) -> None:
 
 
 def test_sums_of_one_tokenizer_are_none_of_another(tmp_path) -> None:
-    words = load_tokenizer("t", PACKAGED["words"], {"sums": os.fspath(tmp_path)})
-    characters = load_tokenizer("t", PACKAGED["characters"], {"sums": os.fspath(tmp_path)})
+    words = load_tokenizer("t", PACKAGED["words"], tmp_path)
+    characters = load_tokenizer("t", PACKAGED["characters"], tmp_path)
     assert exact(words).document(BOOK).sums != exact(characters).document(BOOK).sums
 
 

@@ -27,7 +27,7 @@ from needlework.results.audits import (
 )
 
 RULES = Rules(0.05 / 4, 0.04, 100)
-AUDIT = {"seed": 0, "alpha": 0.05, "again": 100, "questions": None}
+AUDIT = {"seed": 0, "again": 100, "questions": None}
 POSITIONS = ("start", "middle", "end")
 CELLS: list[dict[str, Any]] = [{"by": "all", "level": "", "questions": 200}] + [
     {"by": "position", "level": level, "questions": 200} for level in POSITIONS

@@ -28,7 +28,7 @@ MODEL = {
     **{"tokenizer": "words", "published": "Model 1", "reasoning": None, "chat": True},
     "sampling": {"temperature": 0, "top_p": None, "top_k": None},
 }
-SETTINGS = {"organization": "Somewhere", "relationship": "other", "names": {}}
+SETTINGS = {"organization": "Somewhere", "names": {}}
 FREE = {"id": "mlqa/a.json", "licence": "CC-BY-SA-3.0"}
 IDS = ["0" * 64, "1" * 64]
 

@@ -7,14 +7,11 @@ import json
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from needlework.data.packaged import find
 from needlework.errors import UserError
 from needlework.retrieval.embedders import GRID, Embedder, NgramEmbedder, load_embedder
-from needlework.retrieval.shards import BLOCK, embed_shard, read_array
 
 LANGS = ("en", "de", "es", "zh", "vi", "hi", "ar")
 TEXTS = [
@@ -92,9 +89,9 @@ def assert_vectors(vectors: np.ndarray, shape: tuple[int, int]) -> None:
 
 
 def test_ngram_vectors_are_units_on_the_grid() -> None:
-    embedder = load_embedder("ngram", {"kind": "ngram", "dimensions": 256, "n": [2, 4]})
-    assert_vectors(embedder.encode(TEXTS), (len(TEXTS), 256))
-    assert embedder.dimensions == 256
+    embedder = load_embedder("ngram", {"kind": "ngram"})
+    assert_vectors(embedder.encode(TEXTS), (len(TEXTS), 1024))
+    assert embedder.dimensions == 1024
 
 
 def test_float64_products_of_vectors_are_exact() -> None:
@@ -152,8 +149,13 @@ def test_ngrams_find_the_paragraph_of_a_question(mirror: Path, lang: str) -> Non
     assert (rank < 10).mean() > 0.7
 
 
-def test_neural_vectors(tiny_model: Path) -> None:
-    embedder = neural(tiny_model, batch_size=4)
+def in_batches_of(monkeypatch: pytest.MonkeyPatch, n: int) -> None:
+    monkeypatch.setattr("needlework.retrieval.embedders._BATCH", n)
+
+
+def test_neural_vectors(tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_batches_of(monkeypatch, 4)
+    embedder = neural(tiny_model)
     vectors = embedder.encode([*TEXTS, TEXTS[0]])
     assert_vectors(vectors, (len(TEXTS) + 1, 96))
     assert embedder.encode([]).shape == (0, 96)
@@ -161,17 +163,23 @@ def test_neural_vectors(tiny_model: Path) -> None:
     assert not np.allclose(vectors[0], vectors[1], atol=1e-3)
 
 
-def test_neural_vectors_are_those_of_sentence_transformers(tiny_model: Path) -> None:
+def test_neural_vectors_are_those_of_sentence_transformers(
+    tiny_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from sentence_transformers import SentenceTransformer
 
+    in_batches_of(monkeypatch, 4)
     model = SentenceTransformer(str(tiny_model), device="cpu")
     theirs = model.encode(TEXTS, normalize_embeddings=True)
-    np.testing.assert_allclose(neural(tiny_model, batch_size=4).encode(TEXTS), theirs, atol=1e-5)
+    np.testing.assert_allclose(neural(tiny_model).encode(TEXTS), theirs, atol=1e-5)
 
 
-def test_the_number_of_threads_changes_no_bit(tmp_path: Path) -> None:
+def test_the_number_of_threads_changes_no_bit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import torch
 
+    in_batches_of(monkeypatch, 1)
     # A matrix product splits sums of this length among its threads.
     model = make_model(tmp_path, intermediate_size=12288)
     texts = ["a" * n for n in range(1, 40)]
@@ -179,34 +187,17 @@ def test_the_number_of_threads_changes_no_bit(tmp_path: Path) -> None:
     vectors = []
     for threads in (1, 2, 3):
         torch.set_num_threads(threads)
-        vectors.append(neural(model, threads, batch_size=1).encode(texts).tobytes())
+        vectors.append(neural(model, threads).encode(texts).tobytes())
         assert torch.get_num_threads() == threads
     torch.set_num_threads(before)
     assert vectors[0] == vectors[1] == vectors[2]
 
 
-def test_shards_change_no_bit(tiny_model: Path, tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    words = [word for text in TEXTS for word in text.split()]
-    texts = [" ".join(rng.choice(words, rng.integers(1, 12))) for _ in range(2 * BLOCK + 300)]
-    pq.write_table(pa.table({"text": texts}), tmp_path / "passages.parquet")
-    embedder = neural(tiny_model)
-
-    def embedded(n_shards: int) -> bytes:
-        parts = [tmp_path / f"{shard}-of-{n_shards}.npy" for shard in range(n_shards)]
-        for shard, part in enumerate(parts):
-            embed_shard(embedder, tmp_path / "passages.parquet", "text", part, shard, n_shards)
-        return np.concatenate([read_array(part) for part in parts]).tobytes()
-
-    assert embedded(1) == embedded(2) == embedded(3)
-
-
-def test_max_tokens_cuts_texts(tiny_model: Path) -> None:
-    head, longer = "The river", "The river Orla runs past the mill"
-    cut = neural(tiny_model, max_tokens=4).encode([longer, longer + " and into the sea"])
+def test_texts_are_cut_at_the_models_own_limit(tiny_model: Path) -> None:
+    longer = "The river Orla runs past the mill " * 20
+    cut = neural(tiny_model).encode([longer, longer + "and into the sea", "The river"])
     np.testing.assert_allclose(cut[0], cut[1], atol=1e-6)
-    whole = neural(tiny_model).encode([longer, head])
-    assert not np.allclose(whole[0], whole[1], atol=1e-3)
+    assert not np.allclose(cut[0], cut[2], atol=1e-3)
 
 
 # all-MiniLM-L6-v2 itself

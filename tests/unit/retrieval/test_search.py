@@ -1,9 +1,8 @@
-"""Search is exact, in one order, and the same in any number of shards and threads."""
+"""Search is exact, in one order, and the same in any number of threads."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -18,10 +17,9 @@ from needlework.retrieval.search import (
     AnswerFree,
     distractors,
     draw,
-    merge,
     search,
 )
-from needlework.retrieval.shards import BLOCK, read_array, shard_rows, write_array
+from needlework.retrieval.vectors import BLOCK, read_array, write_array
 from needlework.scoring import metrics
 
 GRID = 2.0**-26
@@ -47,14 +45,6 @@ def expected(
         best = sorted(rows, key=lambda r: (-row_scores[r], r))[:top]
         ranking[question, : len(best)] = [(row_scores[r], r) for r in best]
     return ranking
-
-
-def in_shards(
-    questions: np.ndarray, passages: np.ndarray, top: int, starts: Sequence[int]
-) -> np.ndarray:
-    bounds = [*starts, len(passages)]
-    parts = [search(questions, passages[a:b], top, first_row=a) for a, b in pairwise(bounds)]
-    return merge(parts, top)
 
 
 @pytest.mark.parametrize("dimensions", [2, 24, 768])
@@ -90,16 +80,6 @@ def test_nothing_to_search() -> None:
     assert search(units(0, 8, 0), units(9, 8, 1), 5).shape == (0, 5)
 
 
-def test_shards_merge_into_the_whole() -> None:
-    questions, passages = units(100, 96, 0), units(4 * BLOCK + 77, 96, 1)
-    whole = search(questions, passages, 50, threads=2).tobytes()
-    for n_shards in (1, 2, 3, 5, 9):
-        shards = [shard_rows(len(passages), shard, n_shards) for shard in range(n_shards)]
-        assert in_shards(questions, passages, 50, [s.start for s in shards]).tobytes() == whole
-    # Any other bounds as well.
-    assert in_shards(questions, passages, 50, [0, 1, 20, 333, 334, 4100]).tobytes() == whole
-
-
 def test_vectors_may_be_mapped_from_disk(tmp_path: Path) -> None:
     questions, passages = units(30, 64, 0), units(400, 64, 1)
     write_array(passages, tmp_path / "passages.npy")
@@ -121,8 +101,6 @@ def test_ties_are_broken_by_row(distinct: int) -> None:
     questions = units(30, 32, 0)
     whole = search(questions, passages, 100)
     np.testing.assert_array_equal(whole, expected(questions, passages, 100))
-    for starts in ([0, 1024, 2048], [0, 7, 500, 501, 2499]):
-        assert in_shards(questions, passages, 100, starts).tobytes() == whole.tobytes()
 
 
 def test_near_ties_are_ordered_by_their_exact_scores() -> None:
@@ -135,7 +113,6 @@ def test_near_ties_are_ordered_by_their_exact_scores() -> None:
     exact = expected(questions, passages, 64)
     assert (np.diff(exact["score"], axis=1) > -1e-7).mean() > 0.5
     np.testing.assert_array_equal(search(questions, passages, 64), exact)
-    assert in_shards(questions, passages, 64, [0, 1024]).tobytes() == exact.tobytes()
 
 
 def test_negative_and_zero_scores_are_in_order() -> None:
@@ -163,22 +140,6 @@ def test_passages_not_allowed_make_room_for_others() -> None:
     exact = expected(questions, passages, 50, one)
     np.testing.assert_array_equal(search(questions, passages, 50, allowed), exact)
     assert (exact["row"][0] == -1).all() and (exact["row"][1] >= 0).sum() == 20
-    parts = [
-        search(questions, passages[:1024], 50, allowed),
-        search(
-            questions,
-            passages[1024:],
-            50,
-            lambda question, rows: allowed(question, rows + 1024),
-            first_row=1024,
-        ),
-    ]
-    np.testing.assert_array_equal(merge(parts, 50), exact)
-
-
-def test_merge_keeps_the_order_of_zeros() -> None:
-    parts = np.array([[[(0.0, 2)]], [[(-0.0, 1)]]], dtype=RANKED)
-    assert merge(parts, 2)["row"].tolist() == [[1, 2]]
 
 
 TEXTS = [
@@ -256,21 +217,13 @@ def test_a_draw_is_uniform_and_depends_on_its_name_alone() -> None:
     assert other["row"][0].tolist() != whole["row"][0].tolist()
 
 
-def test_a_draw_in_shards_is_the_whole() -> None:
-    names = [("random", f"q{i}") for i in range(30)]
+def test_a_draw_has_allowed_passages_alone() -> None:
     n = 2 * BLOCK + 50
     answers = np.random.default_rng(0).random((30, n)) < 0.7
-
-    def allowed(first: int) -> Callable[[int, np.ndarray], np.ndarray]:
-        return lambda question, rows: ~answers[question, rows + first]
-
-    whole = draw(names, n, 300, allowed(0))
-    assert (whole["row"] >= 0).all()
-    assert not answers[np.arange(30)[:, None], whole["row"]].any()
-    for n_shards in (2, 3):
-        shards = [shard_rows(n, shard, n_shards) for shard in range(n_shards)]
-        parts = [draw(names, n, 300, allowed(rows.start), rows) for rows in shards]
-        assert merge(parts, 300).tobytes() == whole.tobytes()
+    names = [("random", f"q{i}") for i in range(30)]
+    drawn = draw(names, n, 300, lambda question, rows: ~answers[question, rows])
+    assert (drawn["row"] >= 0).all()
+    assert not answers[np.arange(30)[:, None], drawn["row"]].any()
 
 
 def test_a_draw_of_more_than_there_is() -> None:

@@ -42,8 +42,8 @@ def config(**own: Any) -> dict[str, Any]:
     return found
 
 
-def benchmark(**own: Any) -> dict[str, Any]:
-    return validated(config(**own))["benchmarks"]["lost_in_the_middle"]
+def benchmark(seed: int = 0, **own: Any) -> dict[str, Any]:
+    return validated(config(**own))["benchmarks"]["lost_in_the_middle"] | {"seed": seed}
 
 
 def complaint(**own: Any) -> str:

@@ -31,7 +31,7 @@ def _slice_settings(**changes: Any) -> dict[str, Any]:
         "seed": 0,
         "closed_book": False,
         "instructions": {},
-        "max_new_tokens": {"preset": "types", "types": {}},
+        "max_new_tokens": "types",
         **changes,
     }
     return plan.settings(own, "sample", own["lengths"])

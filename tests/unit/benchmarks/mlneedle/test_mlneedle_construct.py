@@ -83,11 +83,13 @@ def tokenizer(name: str) -> Tokenizer:
     return load_tokenizer(name, kinds[name])
 
 
-def settings(name: str, lengths: Sequence[int], **own: Any) -> dict[str, Any]:
+def settings(name: str, lengths: Sequence[int], seed: int = 0, **own: Any) -> dict[str, Any]:
     """The settings of the slice `name`, from a valid configuration with `own` in it."""
     config = copy.deepcopy(DEFAULT)
+    constants = {key: own.pop(key) for key in ("answer_buffer", "multilingual_top") if key in own}
     config["benchmarks"]["mlneedle"] |= {**own, "lengths": list(lengths)}
-    return plan.settings(validated(config)["benchmarks"]["mlneedle"], name, list(lengths))
+    block = validated(config)["benchmarks"]["mlneedle"] | {"seed": seed}
+    return {**plan.settings(block, name, list(lengths)), **constants}
 
 
 def instances(

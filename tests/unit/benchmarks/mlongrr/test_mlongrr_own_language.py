@@ -70,7 +70,8 @@ def rows(tmp_path: Path) -> pa.Table:
             "benchmarks": {"mlongrr": {**block, "absent": [1], "examples": 2}},
         }
     )
-    files, made = Layout(config), config["benchmarks"]["mlongrr"]
+    files = Layout(config)
+    made = files.settings("mlongrr")
     settings = plan.settings(made, plan.slices(made)[0], [1500])
     read = {
         kind: {lang: corpus.table(name, lang, files.corpus_sources(name, lang), {})}

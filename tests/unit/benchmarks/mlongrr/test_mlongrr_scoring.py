@@ -123,9 +123,7 @@ def answered(answer, thoughts=lambda row: "") -> dict[str, dict[str, tuple[float
         }
         for row in built.to_pylist()
     ]
-    made = scoring.score(
-        built, pa.Table.from_pylist(rows, GENERATIONS), model="m", settings={"unanswerable": []}
-    )
+    made = scoring.score(built, pa.Table.from_pylist(rows, GENERATIONS), model="m", settings={})
     found: dict[str, dict[str, tuple[float, str]]] = {}
     for row in made.to_pylist():
         found.setdefault(row["instance_id"], {})[row["metric"]] = (row["value"], row["verdict"])

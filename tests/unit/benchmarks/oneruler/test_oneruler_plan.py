@@ -42,9 +42,9 @@ def config(**own: Any) -> dict[str, Any]:
     return validated(config)
 
 
-def block(**own: Any) -> dict[str, Any]:
-    """The benchmark's block with every default."""
-    return config(**own)["benchmarks"]["oneruler"]
+def block(seed: int = 0, **own: Any) -> dict[str, Any]:
+    """The benchmark's block with every default, and a run's seed."""
+    return config(**own)["benchmarks"]["oneruler"] | {"seed": seed}
 
 
 def test_the_papers_set() -> None:
@@ -64,7 +64,7 @@ def preset() -> dict[str, Any]:
 
 
 def test_the_preset_asks_what_the_paper_asks_and_no_more(preset) -> None:
-    own, asked = preset["benchmarks"]["oneruler"], {}
+    own, asked = Layout(preset).settings("oneruler"), {}
     for name in plan.slices(own):
         slice_settings = plan.settings(own, name, own["lengths"])
         per_task = len(slice_settings["lengths"]) * slice_settings["examples"]
@@ -254,16 +254,12 @@ def test_full_stops() -> None:
 
 
 def test_room_for_the_answer() -> None:
-    def room(pair: str = "en-ta", **limits: Any) -> tuple:
-        slice_settings = plan.settings(block(max_new_tokens=limits), pair, [8000])["max_new_tokens"]
-        return slice_settings["niah"], slice_settings["cwe"]
+    def room(**own: Any) -> dict[str, int | None]:
+        return plan.settings(block(**own), "en-ta", [8000])["max_new_tokens"]
 
-    assert room() == (None, None)
-    assert room(preset="released") == (30, 50)
-    assert room(preset="released", cwe=99) == (30, 99)
-    languages = {"ta": {"cwe": 600}, "en": {"cwe": 200, "niah": 70}}
-    assert room(languages=languages) == (70, 600)
-    assert room("hi-hi", niah=40, languages=languages) == (40, None)
+    assert room() == {"niah": None, "cwe": None}
+    assert room(max_new_tokens="released") == {"niah": 30, "cwe": 50}
+    assert room(max_new_tokens=99) == {"niah": 99, "cwe": 99}
 
 
 def test_figures_that_a_configuration_cannot_fill_are_left_out() -> None:
@@ -326,10 +322,9 @@ def test_scores_depend_on_words_that_scoring_reads_alone() -> None:
         ({"languages": ["en", "xx"]}, "languages has the unknown language 'xx'"),
         ({"cross_lingual": [["en", "xx"]]}, "cross_lingual has the unknown language 'xx'"),
         ({"full_stops": {"xx": "."}}, "full_stops has the unknown language 'xx'"),
-        ({"max_new_tokens": {"languages": {"xx": {}}}}, "max_new_tokens.languages has the unknown"),
         ({"none_words": {"xx": ["?"]}}, "none_words has the unknown language 'xx'"),
         ({"languages": []}, "cross_lingual are empty"),
-        ({"lengths": [50], "max_new_tokens": {"cwe": 50}}, "lengths has 50, and"),
+        ({"lengths": [50], "max_new_tokens": 50}, "lengths has 50, and"),
         (
             {"none_option": [False], "tasks": ["niah_none"]},
             "none_option is [false], but none of",

@@ -21,6 +21,11 @@ Run: TypeAlias = Mapping[str, Any]
 CorpusTable: TypeAlias = tuple[str, str]
 
 
+def block_of(config: Config, benchmark: str) -> dict[str, Any]:
+    """A benchmark's block of the configuration, with the run's seed."""
+    return {**config["benchmarks"][benchmark], "seed": config["run"]["seed"]}
+
+
 def in_words(corpus: str, number: int | str, of: str) -> str:
     """The name of a corpus and the number of its questions, as in captions."""
     name = "the embedded sample" if corpus.startswith("sample") else corpus

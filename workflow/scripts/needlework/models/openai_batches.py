@@ -44,9 +44,11 @@ LONGEST_PAUSE_S = 300.0
 ATTEMPTS = 12
 # How long a batch may take to appear in the endpoint's list after its creation.
 SETTLE_S = 60.0
+# OpenAI's limits of a batch, which other endpoints have too.
+MOST_REQUESTS, MOST_BYTES = 50_000, 200_000_000
 
 _WHY_REFUSED = (
-    "check the key, `base_url`, `name` and `batch_limits`, and whether the endpoint has a batch API "
+    "check the key, `base_url`, `name` and `batch_tokens`, and whether the endpoint has a batch API "
     "(`batch: false` sends request by request)"
 )
 
@@ -57,14 +59,6 @@ class Line(NamedTuple):
     key: str
     body: Mapping[str, object]
     n_tokens: int
-
-
-class Limits(NamedTuple):
-    """The limits of a batch; `tokens` (None: no limit) is for all unfinished batches together."""
-
-    requests: int
-    megabytes: float
-    tokens: int | None
 
 
 @dataclass
@@ -109,15 +103,16 @@ class _Batch:
 class Batches:
     """The requests of one model that are answered in batches, and the state of these.
 
-    `folder` is the journal of what was submitted; `where` the model's place in words; `address` the
-    endpoint's. A file `<name of a batch>.again` in that folder, which a user makes, says that the
-    requests of that batch may be submitted again.
+    `folder` is the journal of what was submitted; `most_tokens` (None: no limit) the limit of all unfinished
+    batches together; `where` the model's place in words; `address` the endpoint's. A file `<name of a
+    batch>.again` in that folder, which a user makes, says that the requests of that batch may be submitted
+    again.
     """
 
     def __init__(
-        self, endpoint: Endpoint, folder: Path, limits: Limits, *, where: str, address: str
+        self, endpoint: Endpoint, folder: Path, most_tokens: int | None, *, where: str, address: str
     ) -> None:
-        self._endpoint, self._limits = endpoint, limits
+        self._endpoint, self._most_tokens = endpoint, most_tokens
         self._where, self._address = where, address
         self._journal = Journal(folder)
         self._batches: dict[str, _Batch] = {}
@@ -342,7 +337,7 @@ class Batches:
 
     def _full(self) -> bool:
         """Whether the next batch has to wait until another has ended."""
-        in_flight, most = self._tokens_in_flight(), self._limits.tokens
+        in_flight, most = self._tokens_in_flight(), self._most_tokens
         if self._held and in_flight >= self._held[0].tokens_in_flight:
             return True
         return most is not None and in_flight > 0 and in_flight + most // 4 > most
@@ -356,7 +351,7 @@ class Batches:
 
     def _next_requests(self) -> tuple[list[str], bytes, int]:
         """The keys of the requests of the next batch, the content of its file, and its prompts' tokens."""
-        most, sent_to = self._limits, {"method": "POST", "url": self._endpoint.path}
+        most, sent_to = self._most_tokens, {"method": "POST", "url": self._endpoint.path}
         keys: list[str] = []
         content, tokens = bytearray(), 0
         while not self._troubles and (line := self._next) is not None:
@@ -366,9 +361,9 @@ class Batches:
                 # One request beyond a limit is the endpoint's to refuse. A quarter of the limit of tokens
                 # lets several batches share it.
                 if keys and (
-                    len(keys) >= most.requests
-                    or len(content) + len(text) > most.megabytes * 1_000_000
-                    or (most.tokens is not None and tokens + line.n_tokens > most.tokens // 4)
+                    len(keys) >= MOST_REQUESTS
+                    or len(content) + len(text) > MOST_BYTES
+                    or (most is not None and tokens + line.n_tokens > most // 4)
                 ):
                     break
                 keys.append(line.key)
@@ -417,7 +412,7 @@ class Batches:
     def _look(self, batch: _Batch) -> bool:
         """Query a batch, if that matters, and collect it if it has ended; whether it is done with."""
         # Another job's batch only counts against the limits.
-        counts = self._under_way(batch) and (self._limits.tokens or self._held)
+        counts = self._under_way(batch) and (self._most_tokens or self._held)
         if batch.closed or not (batch.wanted or counts):
             return False
         try:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from needlework.benchmarks.benchmark import Benchmark, load_benchmark
-from needlework.benchmarks.contract import Config, Own, Run, Search, SliceSettings
+from needlework.benchmarks.contract import Config, Own, Run, Search, SliceSettings, block_of
 from needlework.data.corpora.corpus import Corpus
 from needlework.data.corpora.registry import (
     CORPORA,
@@ -50,8 +50,8 @@ class Layout:
         return load_benchmark(name)
 
     def settings(self, benchmark: str) -> Own:
-        """A benchmark's block of the configuration."""
-        return self.config["benchmarks"][benchmark]
+        """A benchmark's block of the configuration, with the run's seed."""
+        return block_of(self.config, benchmark)
 
     # Corpora
 
@@ -120,24 +120,15 @@ class Layout:
         source, benchmark = CORPORA[corpus].source, CORPORA[corpus].benchmark
         if benchmark and (settings := self.benchmark(benchmark).plan.corpus_settings):
             return settings(self.settings(benchmark), lang)
-        own = self.config["sources"].get(source, {})
-        return not_affecting(f"sources.{source}", own, "files")
+        own = not_affecting(f"sources.{source}", self.config["sources"].get(source, {}), "files")
+        drawn = source in ("mmarco", "wikipedia")  # passages
+        return {**own, "seed": self.config["run"]["seed"]} if drawn else own
 
     def corpus_reader(self, corpus: str) -> str:
         """The name of the module in needlework/data/corpora that reads a corpus."""
         return "data.corpora.tabular" if self.is_own_corpus(corpus) else CORPORA[corpus].reader
 
     # Retrieval
-
-    @property
-    def shards(self) -> list[str]:
-        """The names of the parts into which a language's passages are cut."""
-        n = self.config["retrieval"]["shards"]
-        return [f"{i}-of-{n}" for i in range(n)]
-
-    def part(self, lang: str, shard: str) -> str:
-        """The name of a shard of a language's vectors: the language where there is only one."""
-        return lang if len(self.shards) == 1 else f"{lang}.{shard}"
 
     def search(self, benchmark: str, lang: str) -> Search:
         """How a benchmark finds its distractors in a language."""
@@ -329,8 +320,8 @@ class Layout:
 
         The last is in a figure's small print.
         """
-        noted = result.kind == "figures" and self.config["figures"]["notes"]
-        asked = self.asked(benchmark) if result.needs == "scores" and not noted else ""
+        in_small_print = result.kind == "figures"
+        asked = self.asked(benchmark) if result.needs == "scores" and not in_small_print else ""
         run = {"counted": self.counted(benchmark), "asked": asked}
         said = told(result, run)
         return f"{result.full_caption} {said.replace('_', chr(92) + '_')}".strip()

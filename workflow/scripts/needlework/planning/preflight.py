@@ -136,7 +136,7 @@ def missing_packages(config: Config, used: Used) -> tuple[list[str], list[str]]:
         packages = EMBEDDERS.get(config["embedders"][name]["kind"], ())
         needed[f"embedders.{name}"] = packages, _SET_UP, False
     for name in used.semantic:
-        where = f"benchmarks.{name}.semantic_model"
+        where = f"benchmarks.{name}.metric"
         needed[where] = EMBEDDERS["sentence-transformers"], _SET_UP, False
     if used.translating:
         name = config["translation"]["translator"]
@@ -222,7 +222,7 @@ def _check_tokenizer(name: str, tokenizer: Mapping[str, Any], local: bool, plann
             check_weights(f"tokenizers.{name}", tokenizer["name"])
     elif all(map(is_installed, PACKAGES[tokenizer["kind"]])):
         # Nothing is counted here, and proofs need more packages than Snakemake has.
-        load_tokenizer(name, tokenizer, {"from_pieces": False})
+        load_tokenizer(name, tokenizer, whole=True)
 
 
 def without_records(folder: str | Path = ".") -> str:

@@ -94,10 +94,10 @@ class RuleInputs(Layout):
         tables = self.slice_tables(benchmark, tokenizer, name)
         return {kind: corpus_files(own) for kind, own in tables.items()}
 
-    def vectors(self, corpus: str, part: str, retrieval: str) -> list[str]:
-        """The embeddings of a language of a corpus, or of a shard of one; none if the choice is random."""
+    def vectors(self, corpus: str, lang: str, retrieval: str) -> list[str]:
+        """The embeddings of a language of a corpus; none if the choice is random."""
         embedder = self.config["retrieval"]["embedder"]
-        found = [f"results/embeddings/{embedder}/{corpus}/{part}.npy"]
+        found = [f"results/embeddings/{embedder}/{corpus}/{lang}.npy"]
         return found if retrieval == "semantic" else []
 
     def own_data_instances(self) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 from needlework.data.packaged import local_name
 from needlework.data.words import WORD, word_starts
@@ -54,7 +54,9 @@ def _compiled(pattern: str) -> Any:
 
 logger = logging.getLogger(__name__)
 
-VERIFY = ("none", "sample", "all")
+# The folder that caches the token counts of documents, for all benchmarks, lengths and later runs. It may be
+# deleted at any time.
+TOKEN_SUMS = Path("token_sums")
 # One of this number of prompts is tokenized whole to verify its sum, and the first few of each slice.
 _SAMPLE, _FIRST = 100, 3
 
@@ -64,56 +66,46 @@ class Tokenizer:
     """Counts tokens. `name` is the tokenizer's key in the configuration.
 
     `proof` says where the tokenizer splits text, if that follows from its files. Then prompts are counted
-    from their pieces (`needlework.prompts.counting`), and `verify` says which of them are also tokenized
-    whole: none, a hundredth and the first few of a slice, or all. `sums` is the folder that caches the counts
-    of documents. `reserve` tokens of a prompt's length are left for chat templates and reasoning.
+    from their pieces (`needlework.prompts.counting`), and a hundredth of them and the first few of a slice
+    are tokenized whole too. `sums` is the folder that caches the counts of documents. `reserve` tokens of a
+    prompt's length are left for chat templates and reasoning.
     """
 
     name: str
     count: Callable[[str], int]
     proof: Proof | None = None
     sums: Path | None = None
-    verify: str = "sample"
     reserve: int = 0
 
     def check(self, instance_id: str, text: str, n_tokens: int, place: int) -> None:
         """Raise UserError if the sum of a prompt's tokens is wrong; `place` is its index in the slice."""
-        if self.proof is None or self.verify == "none":
+        if self.proof is None:
             return
         # Instances are named by a digest, so a sample of the names is a random sample of the prompts.
-        if self.verify == "sample" and place >= _FIRST and int(instance_id[:8], 16) % _SAMPLE:
+        if place >= _FIRST and int(instance_id[:8], 16) % _SAMPLE:
             return
         counted = self.count(text)
         if counted != n_tokens:
             raise UserError(
                 f"the prompt {instance_id} has {counted} tokens of tokenizers.{self.name}, but its pieces "
-                f"add up to {n_tokens}: delete the folder {self.sums or 'counting.sums'} and run again; if "
-                "that does not help, set `counting.from_pieces: false` and report it, with the tokenizer."
+                f"add up to {n_tokens}: delete the folder {self.sums or TOKEN_SUMS} and run again; if that "
+                "does not help, report it, with the tokenizer."
             )
 
 
-class Counting(TypedDict, total=False):
-    """The configuration's `counting`."""
-
-    from_pieces: bool
-    verify: str
-    sums: str | None
-
-
 def load_tokenizer(
-    name: str, config: Mapping[str, str], counting: Counting | None = None
+    name: str, config: Mapping[str, str], sums: Path | None = None, *, whole: bool = False
 ) -> Tokenizer:
     """The tokenizer that the configuration calls `name`.
 
     `config["kind"]` is one of words, characters, tiktoken (`encoding`), mistral-common (`version`),
     huggingface (`name`, a hub name or a local folder, and `revision`) and openvino (`name`, a GGUF
-    file or an OpenVINO folder). `counting` is the configuration's; without it nothing is kept on disk.
-    Raises UserError if it cannot be loaded.
+    file or an OpenVINO folder). `sums` is the folder that caches counts; without it nothing is kept on
+    disk. `whole` tokenizes every text whole. Raises UserError if it cannot be loaded.
     """
-    given: Counting = {"from_pieces": True, "verify": "sample", "sums": None, **(counting or {})}
     try:
         count, prove = _KINDS[config["kind"]](config)
-        proof = _proved(name, prove) if given["from_pieces"] else None
+        proof = None if whole else _proved(name, prove)
     except ImportError as error:
         raise not_installed(f"tokenizers.{name}", error) from None
     except Exception as error:  # each library has its own; none of them is the user's to know
@@ -121,8 +113,7 @@ def load_tokenizer(
             f"tokenizers.{name} ({_describe(config)}) cannot be loaded: {reason(error)}. "
             f"{_REMEDIES[config['kind']]}"
         ) from None
-    sums, reserve = given["sums"], int(config.get("reserve", 0))
-    return Tokenizer(name, count, proof, Path(sums) if sums else None, given["verify"], reserve)
+    return Tokenizer(name, count, proof, sums, int(config.get("reserve", 0)))
 
 
 def _proved(name: str, prove: Callable[[], Proof]) -> Proof | None:

@@ -55,6 +55,10 @@ class Interval(NamedTuple):
 
 NOTHING = Interval(math.nan, -1.0, 1.0, 0)
 
+# The chance that any cell of an audit is said to differ though it does not, however often the audit was
+# looked at: each cell gets an equal part. Differences within plus and minus the margin are ruled out.
+ALPHA, MARGIN = 0.05, 0.04
+
 
 def half_width(
     n: npt.ArrayLike, variance: npt.ArrayLike, alpha: float, planned: npt.ArrayLike
@@ -398,7 +402,7 @@ def _validity(table: Sequence[Mapping[str, Any]], audit: Mapping[str, Any]) -> l
         f"This holds for the questions from which these were drawn by seed {audit['seed']} ({asked}), as "
         "this run builds its prompts, and says nothing of other lengths, languages or tasks. Differences "
         f"are in percent points, of questions' means. All {len(table)} intervals hold together with a "
-        f'probability of {100 * (1 - audit["alpha"]):g}%, however often the audit was looked at. "Of '
+        f'probability of {100 * (1 - ALPHA):g}%, however often the audit was looked at. "Of '
         'themselves": texts that differ between two answers of the base, and of the changed model, to '
         f'the prompts of up to {audit["again"]} questions, in other orders and batches. "By the setting": by '
         "how much more often texts of the two models differ in such pairs (D), which is 0 if nothing changed."

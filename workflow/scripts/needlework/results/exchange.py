@@ -412,7 +412,7 @@ def _write_model(
             "source_type": "evaluation_run",
             "source_name": "needlework",
             "source_organization_name": settings["organization"],
-            "evaluator_relationship": settings["relationship"],
+            "evaluator_relationship": "third_party",
         },
         "eval_library": _library(provenance),
         "model_info": model_info(model, known, entry, name),

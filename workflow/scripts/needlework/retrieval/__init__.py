@@ -1,4 +1,4 @@
-"""From passages to the nearest passages of each question: embedders, shards on disk, the search.
+"""From passages to the nearest passages of each question: embedders, vectors on disk, the search.
 
 Nothing about prompts: their construction decides how many passages a prompt takes.
 """

@@ -43,16 +43,15 @@ class Embedder(Protocol):
 def load_embedder(name: str, config: Entry, threads: int = 1) -> Embedder:
     """The embedder that the configuration calls `name`.
 
-    `config["kind"]` is ngram (`dimensions`, `n`: shortest and longest) or sentence-transformers
-    (`name`, a hub name, a local folder or one of a package, `revision`, `batch_size`, `device`,
-    `max_tokens`); the defaults are those of the classes. `threads` changes the speed, never the
-    result. Raises UserError if the model cannot be loaded.
+    `config["kind"]` is ngram or sentence-transformers (`name`, a hub name, a local folder or one of a
+    package, `revision`, `device`); the defaults are those of the classes. `threads` changes the speed,
+    never the result. Raises UserError if the model cannot be loaded.
     """
     options = {key: value for key, value in config.items() if key != "kind"}
     if is_packaged(options.get("name")):
         options["name"] = local_name(options["name"], f"embedders.{name}.name")
     if config["kind"] == "ngram":
-        return NgramEmbedder(**options)
+        return NgramEmbedder()
     try:
         return SentenceTransformerEmbedder(**options, threads=threads)
     except ImportError as error:
@@ -69,6 +68,10 @@ def _on_grid(units: np.ndarray) -> np.ndarray:
     """float64 components in [-1, 1] as float32 multiples of GRID (float32's own spacing is no finer
     than GRID above 1/4, and a multiple of it)."""
     return (np.rint(units / GRID) * GRID).astype(np.float32)
+
+
+# Texts that a neural model embeds at once.
+_BATCH = 64
 
 
 @dataclass(frozen=True)
@@ -120,9 +123,9 @@ def _hash(columns: Sequence[np.ndarray]) -> np.ndarray:
 
 
 class SentenceTransformerEmbedder:
-    """A sentence-transformers model in float32; a text beyond `max_tokens` is cut, as in training.
+    """A sentence-transformers model in float32; a text beyond its own limit is cut, as in training.
 
-    `max_tokens` None is the model's own limit, `device` "auto" a GPU where there is one. On a CPU
+    `device` "auto" is a GPU where there is one. On a CPU
     each batch is computed by one thread and `threads` batches at a time: how matrix products are
     split among threads changes their last bits.
     """
@@ -131,9 +134,7 @@ class SentenceTransformerEmbedder:
         self,
         name: str,
         revision: str | None = None,
-        batch_size: int = 64,
         device: str = "auto",
-        max_tokens: int | None = None,
         threads: int = 1,
     ) -> None:
         from sentence_transformers import SentenceTransformer
@@ -145,9 +146,6 @@ class SentenceTransformerEmbedder:
             trust_remote_code=False,
             model_kwargs={"dtype": "float32"},
         ).eval()
-        if max_tokens is not None:
-            self._model.max_seq_length = max_tokens
-        self._batch_size = batch_size
         self._threads = threads if self._model.device.type == "cpu" else 1
         self.dimensions = int(self._model.get_embedding_dimension() or 0)
 
@@ -164,10 +162,8 @@ class SentenceTransformerEmbedder:
         order = np.argsort([-len(text) for text in texts], kind="stable")
         prompt = self._model.prompts.get(self._model.default_prompt_name or "")
         batches = [
-            self._model.preprocess(
-                [texts[i] for i in order[at : at + self._batch_size]], prompt=prompt
-            )
-            for at in range(0, len(texts), self._batch_size)
+            self._model.preprocess([texts[i] for i in order[at : at + _BATCH]], prompt=prompt)
+            for at in range(0, len(texts), _BATCH)
         ]
         raw = np.zeros((len(texts), self.dimensions))
         intra_batch_threads = torch.get_num_threads()
@@ -175,8 +171,8 @@ class SentenceTransformerEmbedder:
         try:
             with ThreadPoolExecutor(self._threads) as pool:
                 for number, part in enumerate(pool.map(vectors, batches)):
-                    at = number * self._batch_size
-                    raw[order[at : at + self._batch_size]] = part
+                    at = number * _BATCH
+                    raw[order[at : at + _BATCH]] = part
         finally:
             torch.set_num_threads(intra_batch_threads)
         lengths = np.linalg.norm(raw, axis=1, keepdims=True)

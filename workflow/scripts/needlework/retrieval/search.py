@@ -1,7 +1,6 @@
 """The passages of a corpus that are nearest to each question, or random ones.
 
-A ranking is an array (questions, top) of RANKED, best first, in one total order: by score, then by
-row. So the rankings of a corpus's shards merge into that of the whole, bit for bit.
+A ranking is an array (questions, top) of RANKED, best first, in one total order: by score, then by row.
 """
 
 from __future__ import annotations
@@ -68,15 +67,14 @@ def search(
     passages: np.ndarray,
     top: int,
     allowed: Allowed | None = None,
-    first_row: int = 0,
     threads: int = 1,
     on_gpu: bool = False,
 ) -> np.ndarray:
     """The ranking of the `top` allowed passages by inner product, exactly.
 
     `questions` (q, d) and `passages` (n, d) are an Embedder's vectors; `passages` may be mapped from
-    disk and may be a shard, whose first row in the corpus is `first_row`. Scores are exact inner
-    products rounded to float32, whatever the number of threads or shards, on a GPU and without.
+    disk. Scores are exact inner products rounded to float32, whatever the number of threads, on a GPU
+    and without.
 
     FAISS finds candidates, and their exact scores decide. A candidate is certain if its score is
     above any that FAISS, with its own rounding, can have missed. A question with too few certain
@@ -98,7 +96,7 @@ def search(
                 parts = [questions[part] for part in np.array_split(batch, threads) if len(part)]
                 found = pool.map(lambda part, k=k: _candidates(part, passages, k, on_gpu), parts)
                 for question, keys in zip(batch, chain.from_iterable(found), strict=True):
-                    if not _fill(ranking[question], keys, question, allowed, first_row, last):
+                    if not _fill(ranking[question], keys, question, allowed, last):
                         short.append(question)
             pending = np.array(short, dtype=np.int64)
     return ranking
@@ -109,30 +107,22 @@ def draw(
     n: int,
     top: int,
     allowed: Allowed | None = None,
-    rows: range | None = None,
 ) -> np.ndarray:
     """A ranking of `top` allowed passages at random out of a corpus of `n`.
 
     `names[question]` is what the question's draw is seeded from, so it depends on no other
-    question. Every passage has a score, uniform in [0, 1): rankings of shards (`rows` of the
-    corpus; `allowed` counts from the first of them) and of languages merge as those of `search` do.
+    question. Every passage has a score, uniform in [0, 1): rankings of languages merge as those of
+    `search` do.
     """
-    rows = range(n) if rows is None else rows
     ranking = np.full((len(names), top), NOTHING)
     for question, name in enumerate(progress(names, desc="draw", unit="question")):
-        scores = seeding.rng(*name).random(n, dtype=np.float32)[rows.start : rows.stop]
-        keys = _keys(scores, np.arange(len(rows)))
-        for k in _depths(top, len(rows)):
+        scores = seeding.rng(*name).random(n, dtype=np.float32)
+        keys = _keys(scores, np.arange(n))
+        for k in _depths(top, n):
             best = np.sort(np.partition(keys, k - 1)[:k])
-            if _fill(ranking[question], best, question, allowed, rows.start, k == len(rows)):
+            if _fill(ranking[question], best, question, allowed, k == n):
                 break
     return ranking
-
-
-def merge(rankings: Sequence[np.ndarray], top: int) -> np.ndarray:
-    """The `top` best of several rankings of the same questions, by score, then by row."""
-    keys = np.concatenate([_keys(ranking["score"], ranking["row"]) for ranking in rankings], axis=1)
-    return _ranked(np.sort(keys, axis=1)[:, :top])
 
 
 def distractors(
@@ -170,7 +160,6 @@ def _fill(
     keys: np.ndarray,
     question: int,
     allowed: Allowed | None,
-    first_row: int,
     last: bool,
 ) -> bool:
     """Put the best allowed of `keys` into a question's places; whether that is all there can be."""
@@ -179,7 +168,6 @@ def _fill(
         found = found[allowed(question, found["row"])]
     if len(found) < len(places) and not last:
         return False
-    found["row"] += first_row
     places[: len(found)] = found[: len(places)]
     return True
 

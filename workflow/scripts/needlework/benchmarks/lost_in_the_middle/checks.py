@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from needlework.benchmarks.contract import Config, Own
+from needlework.benchmarks.contract import Config, Own, block_of
 from needlework.benchmarks.lost_in_the_middle.plan import (
     INSTRUCTIONS,
     NAME,
@@ -28,7 +28,7 @@ def check(config: Config) -> None:
 
     Keys that no task of the run reads are not checked.
     """
-    own, where = config["benchmarks"][NAME], f"benchmarks.{NAME}"
+    own, where = block_of(config, NAME), f"benchmarks.{NAME}"
     _check_corpora(own, where, config["corpora"])
     for task, known, numbers, ablations in (
         (

@@ -77,9 +77,9 @@ def items_of(slice_settings: SliceSettings, table: pa.Table) -> tuple[list[Item]
             *(table[name].to_pylist() for name in names), strict=True
         )
     ]
-    counts = (
-        {} if wanted is None else {"unknown_questions": _unknown(slice_settings, wanted, items)}
-    )
+    if wanted is not None:
+        _check_known(slice_settings, wanted, items)
+    counts = {}
     answered = [item for item in items if _answered(item)]
     without = len(items) - len(answered)
     if slice_settings["gold_without_answer"] == "keep":
@@ -106,16 +106,14 @@ def _answered(item: Item) -> bool:
     return any(subspan_normalisation.normalise(answer) in text for answer in item.answers)
 
 
-def _unknown(slice_settings: SliceSettings, wanted: set[str], items: Sequence[Item]) -> int:
-    """How many questions of the user's list the corpus lacks. UserError where that is not to be."""
-    unknown = wanted - {item.question.strip() for item in items}
-    if unknown and slice_settings["unknown_questions"] == "error":
+def _check_known(slice_settings: SliceSettings, wanted: set[str], items: Sequence[Item]) -> None:
+    """Raise UserError where the corpus lacks a question of the user's list."""
+    if unknown := wanted - {item.question.strip() for item in items}:
         raise UserError(
             f"benchmarks.{NAME}.unambiguous names {len(unknown)} of {len(wanted)} questions that "
             f"{slice_settings['needles']} does not have in {slice_settings['lang']!r}, such as "
-            f"{min(unknown)!r}: mend the file, or set `unknown_questions: count`."
+            f"{min(unknown)!r}: mend the file."
         )
-    return len(unknown)
 
 
 # Passages

@@ -220,7 +220,7 @@ def _settings(own: Own, name: str) -> dict[str, Any]:
     slice_settings |= {key: own[key] for key in ("needles", "questions", "gold_without_answer")}
     if own["haystack"]:
         slice_settings["haystack"] = own["haystack"]
-    slice_settings |= {"unambiguous": None, "unknown_questions": own["unknown_questions"]}
+    slice_settings["unambiguous"] = None
     # No other language has such a subset.
     if own["unambiguous"] is not None and lang == _ENGLISH:
         slice_settings["unambiguous"] = read_list(own["unambiguous"])

@@ -55,8 +55,7 @@ def build(
     - kept: `gold_without_answer_kept`, the same if the configuration keeps them; `answer_of_punctuation`,
       with an answer that the metric normalises to the empty text, so that every text seems to hold it;
       `distractors_with_answer`, in passages: released distractors that hold an accepted answer, which our
-      own search would leave out;
-    - of the user's list: `unknown_questions`.
+      own search would leave out.
     """
     files = {Path(path).stem: path for path in templates}
     texts = Templates(slice_settings.get("instructions", {}), files, INSTRUCTIONS)

@@ -422,7 +422,6 @@ PROMPTS = PromptTable(
     kept=(
         "answer_of_punctuation",
         "distractors_with_answer",
-        "unknown_questions",
         "unusable_words",
     ),
     sorted=False,

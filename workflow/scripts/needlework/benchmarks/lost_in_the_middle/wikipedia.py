@@ -16,20 +16,17 @@ from needlework.jobs.progress import progress
 from needlework.seeding import rng
 
 MAX_LINE_BYTES = 1 << 20
+# All of Wikipedia's passages, and how many of them are drawn.
+POOL, PASSAGES = 21_015_324, 100_000
 
 
 def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, int]) -> pa.Table:
     """The corpus from its one file, as the rule `read_corpus` asks for it."""
-    ids = sample_ids(settings["pool"], settings["passages"], settings["seed"])
-    return read(files[0], ids)
+    return read(files[0], sample_ids(POOL, PASSAGES, settings["seed"]))
 
 
 def sample_ids(pool: int, n: int, seed: int) -> list[int]:
-    """A sample of `n` of the ids 1 to `pool`, ascending. UserError if `n` exceeds `pool`."""
-    if n > pool:
-        raise UserError(
-            f"{n} passages cannot be sampled from a pool of {pool}: raise `sources.wikipedia.pool`."
-        )
+    """A sample of `n` of the ids 1 to `pool`, ascending."""
     return sorted((1 + rng("wikipedia", seed).choice(pool, n, replace=False)).tolist())
 
 
@@ -50,8 +47,7 @@ def read(path: str | Path, ids: Collection[int]) -> pa.Table:
             break
     if len(rows) < len(wanted):
         raise UserError(
-            f"{path} ends before passage {wanted[len(rows)]}: set `sources.wikipedia.pool` to the "
-            "number of its passages, or delete the file and run again."
+            f"{path} ends before passage {wanted[len(rows)]}: delete the file and run again."
         )
     rows.sort(key=lambda row: row["passage_id"])
     return pa.Table.from_pylist(rows, schema=TITLED)

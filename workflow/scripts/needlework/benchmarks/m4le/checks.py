@@ -19,7 +19,6 @@ from needlework.benchmarks.m4le.data.tasks import (
 )
 from needlework.benchmarks.m4le.factors import SHORTEST
 from needlework.benchmarks.m4le.plan import (
-    LIMITS,
     NAME,
     corpus,
     corpus_files,
@@ -68,11 +67,6 @@ def check(config: Config) -> None:
         if own[key] and own["source"] != "constructed":
             raise UserError(
                 f"{where}.{key} needs `source: constructed`: set that, or leave `{key}` out."
-            )
-    for kind in own["max_new_tokens"]["types"]:
-        if kind not in LIMITS:
-            raise UserError(
-                f"{where}.max_new_tokens.types has {kind!r}: the task types are {', '.join(LIMITS)}."
             )
     if own["reference"] not in ("published", *config["run"]["models"]):
         raise UserError(

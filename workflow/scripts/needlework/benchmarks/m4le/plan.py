@@ -24,7 +24,7 @@ CLOSED_BOOK = ("candidates", 0)
 # Where the configuration has what the paper's numbers depend on.
 SETUP = {
     **{key: f"benchmarks.m4le.{key}" for key in ("source", "release", "reference")},
-    "max_new_tokens": "benchmarks.m4le.max_new_tokens.preset",
+    "max_new_tokens": "benchmarks.m4le.max_new_tokens",
 }
 SAMPLE = "sample"
 
@@ -169,8 +169,7 @@ def settings(own: Own, name: str, lengths: list[int]) -> SliceSettings:
 
     `lengths` are the buckets that the models of this tokenizer ask for.
     """
-    limits = own["max_new_tokens"]
-    by_type = {**LIMITS, **limits["types"]} if limits["preset"] == "types" else {}
+    by_type = LIMITS if own["max_new_tokens"] == "types" else {}
     asked = tasks(own) if name == SAMPLE else [SLUGS[name].name]
     lang, texts = wording(own, asked[0])
     return {

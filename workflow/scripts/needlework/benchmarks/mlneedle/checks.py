@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from needlework.benchmarks.contract import Config
 from needlework.benchmarks.mlneedle.factors import MULTILINGUAL
-from needlework.benchmarks.mlneedle.plan import INSTRUCTIONS, NAME, texts_of
+from needlework.benchmarks.mlneedle.plan import ANSWER_BUFFER, INSTRUCTIONS, NAME, texts_of
 from needlework.data.corpora.registry import languages_of
 from needlework.errors import UserError
 from needlework.planning.schema import check_named
@@ -38,10 +38,10 @@ def check(config: Config) -> None:
                     f"{where}.{key} has {lang!r}, which is not in {where}.answer_languages: add it there, so "
                     "that answers in that language are accepted and kept out of the haystack."
                 )
-    if min(own["lengths"]) <= own["answer_buffer"]:
+    if min(own["lengths"]) <= ANSWER_BUFFER:
         raise UserError(
-            f"{where}.lengths has {min(own['lengths'])}, and {where}.answer_buffer "
-            f"({own['answer_buffer']}) leaves no room for a prompt: raise the length or lower answer_buffer."
+            f"{where}.lengths has {min(own['lengths'])}, of which {ANSWER_BUFFER} tokens are kept for the "
+            "answer, which leaves no room for a prompt: raise the length."
         )
     used = [name for task in own["tasks"] for name in texts_of(task)]
     check_texts(

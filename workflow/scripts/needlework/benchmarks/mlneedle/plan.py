@@ -40,6 +40,9 @@ SETUP = {
     "translator": "translator",
 }
 NO_HAYSTACK = "none"
+# As in the released code: the tokens of a length that are kept for the answer, and the distractors in the
+# list of all languages.
+ANSWER_BUFFER, MULTILINGUAL_TOP = 64, 500
 # Keys and values that make a condition hold (`RunFacts.filled_by`).
 FILLED_BY = {"english_answers": {f"benchmarks.{NAME}.answer_languages": "[en, <your languages>]"}}
 # The texts of a language's instructions. The words of the verdict are of `existence` alone.
@@ -133,8 +136,9 @@ def settings(config: Own, name: str, lengths: list[int]) -> SliceSettings:
     slice_settings["answer_languages"] = sorted(config["answer_languages"])
     slice_settings |= {"needle_lang": needle, "haystack_lang": haystack}
     if haystack != NO_HAYSTACK:
-        own = ("positions", "retrieval", "needle_absent", "truncate_last", "answer_buffer")
+        own = ("positions", "retrieval", "needle_absent", "truncate_last")
         slice_settings |= {key: config[key] for key in own}
+        slice_settings["answer_buffer"] = ANSWER_BUFFER
         slice_settings["lengths"] = sorted(lengths)
         slice_settings["tasks"] = [task for task in config["tasks"] if task != "closed_book"]
     used = [name for task in slice_settings["tasks"] for name in texts_of(task)]
@@ -142,7 +146,7 @@ def settings(config: Own, name: str, lengths: list[int]) -> SliceSettings:
         slice_settings["instructions"] = texts
     if haystack == MULTILINGUAL:
         slice_settings["multilingual"] = sorted(config["multilingual"])
-        slice_settings["multilingual_top"] = config["multilingual_top"]
+        slice_settings["multilingual_top"] = MULTILINGUAL_TOP
     return slice_settings
 
 
@@ -193,7 +197,7 @@ def haystack_languages(slice_settings: SliceSettings) -> list[str]:
 
 def spare(own: Own) -> int:
     """The tokens of a length reserved for the answer; a chat template may use some (released code)."""
-    return int(own["answer_buffer"])
+    return ANSWER_BUFFER
 
 
 def quotes(own: Own) -> list[CorpusTable]:

@@ -175,14 +175,12 @@ def score(
 ) -> pa.Table:
     """Rows of scores (METRICS) for each row of `generations`.
 
-    `settings` may have `unanswerable`: further words that say that there is no needle. An answer without text
-    has the verdict "length" if the output limit cut it off (a model that did not end its reasoning), else
-    "no_answer". `city_names` is the file of the cities' names in further languages. The notebooks' rules
-    read the model's thoughts too, since the notebooks do not remove them. Raises UserError as `score_rows`
-    does.
+    An answer without text has the verdict "length" if the output limit cut it off (a model that did not end
+    its reasoning), else "no_answer". `city_names` is the file of the cities' names in further languages. The
+    notebooks' rules read the model's thoughts too, since the notebooks do not remove them. Raises UserError
+    as `score_rows` does.
     """
     names = read_city_names(city_names[0])
-    further = tuple(settings.get("unanswerable", ()))
     files = _files(instances, generations)
 
     def rate(row: Mapping[str, Any], text: str | None, translated: str | None) -> Rating:
@@ -206,7 +204,7 @@ def score(
             ]
             return [*papers, second(reader, own[0])]
 
-        gold, words = row["references"], (row["unanswerable"], *further)
+        gold, words = row["references"], (row["unanswerable"],)
         if row["task"] == ABSENT:
             found = released_accuracy([raw], gold)
             words = *words, *gold

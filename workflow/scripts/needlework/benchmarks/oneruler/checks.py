@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from needlework.benchmarks.contract import Config, Own
+from needlework.benchmarks.contract import Config, Own, block_of
 from needlework.benchmarks.oneruler import wording
 from needlework.benchmarks.oneruler.plan import (
     FOLDER_FILES,
@@ -24,7 +24,7 @@ from needlework.planning.schema import check_named
 
 def check(config: Config) -> None:
     """Raise UserError where the benchmark's configuration cannot be built."""
-    own, where = config["benchmarks"][NAME], f"benchmarks.{NAME}"
+    own, where = block_of(config, NAME), f"benchmarks.{NAME}"
     if not slices(own):
         raise UserError(
             f"{where}.languages and {where}.cross_lingual are empty: name a language or a pair."
@@ -36,7 +36,6 @@ def check(config: Config) -> None:
         ("languages", own["languages"]),
         ("cross_lingual", [lang for pair in own["cross_lingual"] for lang in pair]),
         ("without_none_languages", own["without_none_languages"] or []),
-        ("max_new_tokens.languages", own["max_new_tokens"]["languages"]),
         ("full_stops", own["full_stops"]),
         ("none_words", own["none_words"]),
         ("wikipedia_articles", own["wikipedia_articles"]),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from needlework.benchmarks.contract import Config, CorpusTable, Own, Run, SliceSettings, in_words
@@ -171,7 +170,7 @@ def settings(own: Own, name: str, lengths: list[int]) -> SliceSettings:
         "tasks": tasks,
         **{key: own[key] for key in ("data", "examples", "seed")},
         **({"haystack": own["haystack"]} if own["haystack"] else {}),
-        "max_new_tokens": _max_new_tokens(own["max_new_tokens"], {instruction, context}),
+        "max_new_tokens": _max_new_tokens(own["max_new_tokens"]),
     }
     if needle_tasks(slice_settings):
         slice_settings["none_option"] = _none_options(own, instruction, context)
@@ -202,20 +201,11 @@ def _none_options(own: Own, instruction: str, context: str) -> list[bool]:
     return options
 
 
-def _max_new_tokens(limits: Mapping[str, Any], languages: set[str]) -> dict[str, int | None]:
+def _max_new_tokens(limit: str | int) -> dict[str, int | None]:
     """The longest answers of a slice, by kind of task; None is measured in the tokenizer."""
-    chosen: dict[str, int | None] = {}
-    for kind, released in RELEASED_MAX_NEW_TOKENS.items():
-        given = [
-            limit
-            for lang in sorted(languages)
-            if (limit := limits["languages"].get(lang, {}).get(kind)) is not None
-        ]
-        general = limits[kind]
-        if general is None and limits["preset"] == "released":
-            general = released
-        chosen[kind] = max(given, default=general)
-    return chosen
+    if limit == "released":
+        return {**RELEASED_MAX_NEW_TOKENS}
+    return dict.fromkeys(RELEASED_MAX_NEW_TOKENS, limit if isinstance(limit, int) else None)
 
 
 def variants(slice_settings: SliceSettings) -> list[tuple[str, bool]]:

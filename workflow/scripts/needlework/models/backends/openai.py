@@ -16,7 +16,7 @@ from needlework.models.backends.base import Answer, Request, sample_seed
 from needlework.models.generation import request_key
 from needlework.models.local_models import messages, regime
 from needlework.models.openai_batch_endpoint import Endpoint
-from needlework.models.openai_batches import Batches, Limits, Line
+from needlework.models.openai_batches import Batches, Line
 from needlework.models.openai_protocol import (
     Refusal,
     connection_trouble,
@@ -189,7 +189,7 @@ class OpenAI(RemoteModel):
         return Batches(
             endpoint,
             Path(config["journal"]) / "batches" / config["model"],
-            Limits(**config["batch_limits"]),
+            config["batch_tokens"],
             where=self._where,
             address=self._address,
         )

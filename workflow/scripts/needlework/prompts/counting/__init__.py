@@ -13,10 +13,9 @@ Who answers is decided here, once a tokenizer:
    128,000 tokens is so counted in less than a millisecond.
 2. Words. The running sum of a short text is the sum of its words, if the tokenizer is proved to split
    before the spaces between them: most words are known from other texts.
-3. The whole text. If nothing is proved of a tokenizer (`proofs.Unproven`), or the configuration has
-   `counting.from_pieces: false`, every finished prompt is tokenized whole. `fit` then uses running sums
-   at places where most tokenizers split (`proofs.supposed`) to guess the size, so that one or two prompts
-   are tokenized for each one that is built.
+3. The whole text. If nothing is proved of a tokenizer (`proofs.Unproven`), every finished prompt is
+   tokenized whole. `fit` then uses running sums at places where most tokenizers split (`proofs.supposed`)
+   to guess the size, so that one or two prompts are tokenized for each one that is built.
 
 `tokenizers.Tokenizer.check` verifies a sample of the sums by tokenizing the text of the prompt.
 """

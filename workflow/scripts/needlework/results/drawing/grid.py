@@ -110,7 +110,7 @@ def pages(
     needed = size.left + aside + (least if ncols == 1 else ncols * size.wanted)
     width = (COLUMN if needed <= COLUMN + 0.01 else page) - aside
     # What `add_legend_and_notes` adds, with four lines of legend at most.
-    notes = small_print_lines(picture, width + aside).count("\n") if picture.printing.notes else 0
+    notes = small_print_lines(picture, width + aside).count("\n")
     more = 0.35 + LINE * (5 + notes)
     down = max(1, int((TALLEST - more) / size.height))
     for rows in _packed(rows_of(picture, ncols), down):
@@ -209,10 +209,7 @@ def add_legend_and_notes(figure: Figure, picture: Picture, panels: Panels) -> No
     shown = _of_page(picture, panels)
     figure.set_label(small_print(shown))
     height += 0.35 + LINE * lines
-    if picture.printing.notes:
-        add_notes(figure, small_print_lines(shown, width), width, height)
-    else:
-        figure.set_size_inches(width, height)
+    add_notes(figure, small_print_lines(shown, width), width, height)
 
 
 def add_notes(figure: Figure, text: str, width: float, height: float) -> None:

@@ -79,11 +79,9 @@ RC: dict[Any, Any] = {
 class Printing:
     """How figures are printed: the configuration's `figures`.
 
-    notes: whether the small print stands in the figure. width: of wide figures, in inches. coloured:
-    models in colour, instead of the run's first six.
+    width: of wide figures, in inches. coloured: models in colour, instead of the run's first six.
     """
 
-    notes: bool = True
     width: float = PAGE
     coloured: Sequence[str] = ()
 

@@ -50,20 +50,19 @@ FLORES = {
 # NLLB was trained on up to 512 tokens; a longer text is cut. A translation that runs away ends early.
 MAX_SOURCE_TOKENS = 512
 MAX_NEW_TOKENS = 256
+# Greedy search.
+BEAMS = 1
 
 
 class Nllb(Translator):
-    """The model under the keys `name` and `revision`, searched with `beams` beams."""
+    """The model under the keys `name` and `revision`, which takes the likeliest token at each step."""
 
-    @property
-    def batch_size(self) -> int:  # type: ignore[override]  # nobody sets it
-        """The key `batch_size`."""
-        return self.config["batch_size"]
+    batch_size = 32
 
     def identity(self) -> Mapping[str, object]:
         """The model and its search."""
-        own = {key: self.config[key] for key in ("kind", "name", "revision", "beams")}
-        return own | {"max_tokens": [MAX_SOURCE_TOKENS, MAX_NEW_TOKENS]}
+        own = {key: self.config[key] for key in ("kind", "name", "revision")}
+        return own | {"beams": BEAMS, "max_tokens": [MAX_SOURCE_TOKENS, MAX_NEW_TOKENS]}
 
     def check(self) -> None:
         """Raise UserError if the model should be in a local folder and is not."""
@@ -97,7 +96,7 @@ class Nllb(Translator):
             output = model.generate(
                 **inputs,
                 forced_bos_token_id=tokenizer.convert_tokens_to_ids(FLORES["en"]),
-                num_beams=self.config["beams"],
+                num_beams=BEAMS,
                 do_sample=False,
                 max_new_tokens=MAX_NEW_TOKENS,
             )

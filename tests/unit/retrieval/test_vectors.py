@@ -1,4 +1,4 @@
-"""Shards: they cover the table, and their parts are the whole."""
+"""Texts and vectors on disk."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ import pytest
 
 from needlework import records
 from needlework.errors import UserError
-from needlework.retrieval.embedders import Embedder, NgramEmbedder
-from needlework.retrieval.shards import (
+from needlework.retrieval.embedders import NgramEmbedder
+from needlework.retrieval.vectors import (
     BLOCK,
     count_rows,
-    embed_shard,
+    embed_texts,
     read_array,
     read_texts,
-    shard_rows,
     write_array,
 )
 
@@ -36,20 +35,9 @@ def table(texts: list[str], tmp_path: Path) -> Path:
     return tmp_path / "passages.parquet"
 
 
-@pytest.mark.parametrize("n", [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 10 * BLOCK + 7])
-@pytest.mark.parametrize("n_shards", [1, 2, 3, 8, 64])
-def test_shards_are_blocks_and_cover_the_table(n: int, n_shards: int) -> None:
-    shards = [shard_rows(n, shard, n_shards) for shard in range(n_shards)]
-    assert [row for shard in shards for row in shard] == list(range(n))
-    assert all(shard.start % BLOCK == 0 or shard.start == n for shard in shards)
-    sizes = [-(-len(shard) // BLOCK) for shard in shards]
-    assert max(sizes) - min(sizes) <= 1
-
-
-@pytest.mark.parametrize("rows", [range(0, 5), range(BLOCK - 2, BLOCK + 2), range(2300, 2348)])
-def test_read_texts(table: Path, texts: list[str], rows: range) -> None:
+def test_read_texts(table: Path, texts: list[str]) -> None:
     assert count_rows(table) == len(texts)
-    assert list(read_texts(table, "text", rows)) == texts[rows.start : rows.stop]
+    assert list(read_texts(table, "text")) == texts
 
 
 def test_read_texts_of_several_row_groups(tmp_path: Path) -> None:
@@ -57,23 +45,14 @@ def test_read_texts_of_several_row_groups(tmp_path: Path) -> None:
 
     values = [str(i) for i in range(3000)]
     pq.write_table(pa.table({"text": values}), tmp_path / "t.parquet", row_group_size=700)
-    assert list(read_texts(tmp_path / "t.parquet", "text", range(690, 2101))) == values[690:2101]
+    assert list(read_texts(tmp_path / "t.parquet", "text")) == values
 
 
-def embedded(embedder: Embedder, table: Path, n_shards: int) -> bytes:
-    parts = []
-    for shard in range(n_shards):
-        path = table.with_name(f"{shard}-of-{n_shards}.npy")
-        embed_shard(embedder, table, "text", path, shard, n_shards)
-        parts.append(read_array(path))
-    assert all(part.dtype == np.float32 for part in parts)
-    return np.concatenate(parts).tobytes()
-
-
-def test_parts_of_ngram_vectors_are_the_whole(table: Path, texts: list[str]) -> None:
-    whole = embedded(NgramEmbedder(128), table, 1)
-    assert whole == NgramEmbedder(128).encode(texts).tobytes()
-    assert {embedded(NgramEmbedder(128), table, n) for n in (2, 3, 5)} == {whole}
+def test_vectors_are_those_of_the_texts(table: Path, texts: list[str], tmp_path: Path) -> None:
+    embed_texts(NgramEmbedder(128), table, "text", tmp_path / "vectors.npy")
+    made = read_array(tmp_path / "vectors.npy")
+    assert made.dtype == np.float32
+    assert made.tobytes() == NgramEmbedder(128).encode(texts).tobytes()
 
 
 def test_a_failure_leaves_no_file(table: Path, tmp_path: Path) -> None:
@@ -84,7 +63,7 @@ def test_a_failure_leaves_no_file(table: Path, tmp_path: Path) -> None:
             return super().encode(texts)
 
     with pytest.raises(MemoryError):
-        embed_shard(FailsAtSecondBlock(16), table, "text", tmp_path / "out" / "vectors.npy")
+        embed_texts(FailsAtSecondBlock(16), table, "text", tmp_path / "out" / "vectors.npy")
     assert list((tmp_path / "out").iterdir()) == []
 
 

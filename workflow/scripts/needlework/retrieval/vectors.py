@@ -1,8 +1,4 @@
-"""A corpus in shards: which rows, their texts, and arrays on disk.
-
-Shards begin at multiples of a block, and a block is embedded as a whole. So for any number of shards the
-same texts share a batch.
-"""
+"""The texts of a corpus, and their vectors on disk, a block at a time."""
 
 from __future__ import annotations
 
@@ -22,30 +18,15 @@ from needlework.retrieval.embedders import Embedder
 BLOCK = 1024
 
 
-def shard_rows(n: int, shard: int, n_shards: int) -> range:
-    """The rows of shard `shard` (from 0) of a table of `n` rows: whole blocks, as even as they go.
-
-    The shards of a table are contiguous, in order, and cover it. Some are empty if there are
-    fewer blocks than shards.
-    """
-    blocks = -(-n // BLOCK)
-    first, last = (blocks * i // n_shards * BLOCK for i in (shard, shard + 1))
-    return range(min(first, n), min(last, n))
-
-
 def count_rows(table: str | Path) -> int:
     """How many rows a Parquet file has. Raises UserError if it is missing or corrupt."""
     return _parquet(table).metadata.num_rows
 
 
-def read_texts(table: str | Path, column: str, rows: range) -> Iterator[str]:
-    """The texts of `rows` of a Parquet file, read a block at a time."""
-    at = 0
+def read_texts(table: str | Path, column: str) -> Iterator[str]:
+    """The texts of a column of a Parquet file, read a block at a time."""
     for batch in _parquet(table).iter_batches(batch_size=BLOCK, columns=[column]):
-        yield from batch.column(0)[max(rows.start - at, 0) : max(rows.stop - at, 0)].to_pylist()
-        at += len(batch)
-        if at >= rows.stop:
-            return
+        yield from batch.column(0).to_pylist()
 
 
 def _parquet(table: str | Path) -> pq.ParquetFile:
@@ -59,27 +40,19 @@ def _parquet(table: str | Path) -> pq.ParquetFile:
         ) from None
 
 
-def embed_shard(
-    embedder: Embedder,
-    table: str | Path,
-    column: str,
-    path: str | Path,
-    shard: int = 0,
-    n_shards: int = 1,
-) -> None:
-    """Write the vectors of a shard of a text column to `path`, (rows, dimensions) float32 in .npy.
+def embed_texts(embedder: Embedder, table: str | Path, column: str, path: str | Path) -> None:
+    """Write the vectors of a text column to `path`, (rows, dimensions) float32 in .npy.
 
-    The parts of all shards, one after the other, are bit for bit what one shard gives. Memory holds
-    a block, not the shard.
+    Memory holds a block of them.
     """
-    rows = shard_rows(count_rows(table), shard, n_shards)
-    texts = read_texts(table, column, rows)
-    blocks = progress(range(0, len(rows), BLOCK), desc=f"embed {column}", unit="block", told=True)
+    n = count_rows(table)
+    texts = read_texts(table, column)
+    blocks = progress(range(0, n, BLOCK), desc=f"embed {column}", unit="block", told=True)
     with atomic_write(path) as part, part.open("wb") as file:
         header = {
             "descr": "<f4",
             "fortran_order": False,
-            "shape": (len(rows), embedder.dimensions),
+            "shape": (n, embedder.dimensions),
         }
         np.lib.format.write_array_header_1_0(file, header)  # type: ignore[no-untyped-call]  # NumPy's
         for _ in blocks:
