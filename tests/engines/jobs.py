@@ -1,9 +1,16 @@
-"""Jobs that answer prompts in vLLM's own environment, with processes that can be killed."""
+"""Processes in vLLM's own environment, which can be killed; among them jobs that answer prompts.
+
+They are forked from one that has imported vLLM (fork_jobs.py), and so are their engines, but for jobs that
+start as a user's.
+"""
 
 from __future__ import annotations
 
+import atexit
+import functools
 import json
 import os
+import select
 import signal
 import subprocess
 import time
@@ -71,6 +78,91 @@ def configuration(model: Mapping[str, Any], **changes: Any) -> dict[str, Any]:
     return validated(config)
 
 
+@functools.cache
+def _server() -> subprocess.Popen[bytes]:
+    """The process that has imported vLLM."""
+    started = subprocess.Popen(
+        [str(PYTHON), str(Path(__file__).with_name("fork_jobs.py"))],
+        env=environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        # `select` does not see what a buffer holds.
+        bufsize=0,
+    )
+    # At the end of its input it ends.
+    atexit.register(started.communicate)
+    return started
+
+
+class Process:
+    """A process that runs a file, or a module by its name, in a session of its own; only one at a time.
+
+    It has `more` in its environment.
+    """
+
+    def __init__(
+        self,
+        run: Path | str,
+        *arguments: Path | str,
+        terminal: Path,
+        more: Mapping[str, str] | None = None,
+    ) -> None:
+        self.returncode: int | None = None
+        asked = {
+            "run": str(run),
+            "is_module": isinstance(run, str),
+            "arguments": list(map(str, arguments)),
+            "terminal": str(terminal),
+            "environment": dict(more or {}),
+        }
+        server = _server()
+        assert server.stdin is not None and server.stdout is not None
+        server.stdin.write(f"{json.dumps(asked)}\n".encode())
+        self._answers = server.stdout
+        self.pid = int(self._answers.readline())
+
+    def poll(self) -> int | None:
+        """The exit status, once it has ended."""
+        if self.returncode is None and select.select([self._answers], [], [], 0)[0]:
+            self.returncode = int(self._answers.readline())
+        return self.returncode
+
+    def wait(self, seconds: float = 60) -> int:
+        """The exit status, when it has ended."""
+        if self.returncode is None and not select.select([self._answers], [], [], seconds)[0]:
+            raise subprocess.TimeoutExpired(str(self.pid), seconds)
+        status = self.poll()
+        assert status is not None
+        return status
+
+    def kill(self) -> None:
+        """SIGKILL it, if it runs."""
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGKILL)
+
+    def terminate(self) -> None:
+        """SIGTERM it, if it runs."""
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGTERM)
+
+
+def run(file: Path | str, *arguments: Path | str, folder: Path, seconds: float = 300) -> str:
+    """Run a Python file, or lines of Python, to its end; all that it said."""
+    if isinstance(file, str):
+        (folder / "lines.py").write_text(file, encoding="utf-8")
+        file = folder / "lines.py"
+    terminal = folder / f"{file.stem}.terminal.txt"
+    process = Process(file, *arguments, terminal=terminal)
+    try:
+        status = process.wait(seconds)
+    finally:
+        process.kill()
+        process.wait()
+    said = terminal.read_text(encoding="utf-8", errors="replace")
+    assert status == 0, said[-5000:]
+    return said
+
+
 class Job:
     """A model's job in a folder; whatever it starts has ended when the `with` block has."""
 
@@ -82,9 +174,10 @@ class Job:
         instances: Path,
         tokens_ahead: int | None = None,
         turn: str | None = None,
+        cold: bool = False,
     ) -> None:
-        """With `turn`, of an audit's answers: the first or the second ones."""
-        self.folder = folder
+        """With `turn`, of an audit's answers: the first or the second ones. `cold`: a new Python runs it."""
+        self.folder, self._cold = folder, cold
         self.journal = folder / "journal"
         config = configuration(model, journal=str(self.journal))
         given = {
@@ -111,10 +204,16 @@ class Job:
         self._seen: dict[int, psutil.Process] = {}
 
     def __enter__(self) -> Job:
-        with (self.folder / "terminal.txt").open("w") as terminal:
-            self.process = subprocess.Popen(
-                [str(PYTHON), str(self._file)], env=environment(), stdout=terminal, stderr=terminal
-            )
+        terminal = self.folder / "terminal.txt"
+        terminal.unlink(missing_ok=True)
+        self.process: Process | subprocess.Popen[bytes]
+        if self._cold:
+            with terminal.open("w") as file:
+                self.process = subprocess.Popen(
+                    [str(PYTHON), str(self._file)], env=environment(), stdout=file, stderr=file
+                )
+        else:
+            self.process = Process(self._file, terminal=terminal)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import subprocess
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
-from jobs import PYTHON, environment
-from tiny_model import make_model, make_tokenizer
+from jobs import PYTHON, Process
 
 from needlework.errors import UserError
 from needlework.models.backends.base import Answer, Backend, Request, load_backend
@@ -34,28 +33,20 @@ HAYSTACK = "House 12 of Quillmouth was built in 1501. Nobody lives there. " * 14
 
 
 @pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def url(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The server's address, once it answers. It asks for a key, which only its environment holds."""
-    folder = tmp_path_factory.mktemp("served")
-    make_tokenizer(folder / "model")
-    make_model(folder / "model")
+    log = tmp_path_factory.mktemp("served") / "server.log"
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     arguments = f"--host 127.0.0.1 --port {port} --served-model-name tiny --dtype float32"
     arguments += f" --enforce-eager --max-model-len {LIMIT} --enable-prompt-tokens-details"
-    log = folder / "server.log"
-    with log.open("wb") as output:
-        server = subprocess.Popen(
-            [
-                *(PYTHON, "-m", "vllm.entrypoints.openai.api_server"),
-                *("--model", folder / "model", *arguments.split()),
-            ],
-            env=environment() | {"VLLM_API_KEY": SECRET, "VLLM_NO_USAGE_STATS": "1"},
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+    server = Process(
+        "vllm.entrypoints.openai.api_server",
+        *("--model", tiny / "model", *arguments.split()),
+        terminal=log,
+        more={"VLLM_API_KEY": SECRET, "VLLM_NO_USAGE_STATS": "1"},
+    )
     try:
         end = time.monotonic() + 300
         while not healthy(port):
@@ -70,6 +61,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             # Whatever it started, and did not end.
             with suppress(ProcessLookupError):
                 os.killpg(server.pid, signal.SIGKILL)
+            server.wait()
 
 
 def healthy(port: int) -> bool:

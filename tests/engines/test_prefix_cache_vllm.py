@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from jobs import PYTHON, SCRIPTS, configuration, environment
+from jobs import PYTHON, SCRIPTS, configuration, run
 
 from needlework.prompts.ordering import Prompts
 from needlework.prompts.spans import Span, literal, render
@@ -80,11 +79,9 @@ def prompts() -> tuple[list[list[Span]], dict[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def found(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Tokens, and what the engine says of each prompt, in our order, the file's and a random one."""
     folder = tmp_path_factory.mktemp("cache")
-    maker = Path(__file__).with_name("tiny_model.py")
-    subprocess.run([PYTHON, maker, folder], check=True, capture_output=True, timeout=300)
     made, texts = prompts()
     column = Prompts()
     column.add(pa.chunked_array([[[span._asdict() for span in p] for p in made]], pa.list_(SPAN)))
@@ -94,7 +91,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "random": rng("cache").permutation(len(made)).tolist(),
     }
     model = {
-        **{"backend": "vllm", "name": str(folder / "model"), "tokenizer": "words", "context": 1024},
+        **{"backend": "vllm", "name": str(tiny / "model"), "tokenizer": "words", "context": 1024},
         "lengths": {"mlneedle": [512]},
         "sampling": {"temperature": 1, "top_k": 50, "top_p": 1, "seed": 0},
         "engine": {
@@ -113,15 +110,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "config": {"model": "tiny", **configuration(model)["models"]["tiny"]},
     }
     (folder / "given.json").write_text(json.dumps(given), encoding="utf-8")
-    (folder / "answer.py").write_text(ANSWER, encoding="utf-8")
-    done = subprocess.run(
-        [PYTHON, folder / "answer.py", SCRIPTS, folder / "given.json", folder / "found.json"],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=500,
-    )
-    assert done.returncode == 0, done.stderr[-5000:]
+    run(ANSWER, SCRIPTS, folder / "given.json", folder / "found.json", folder=folder, seconds=500)
     return json.loads((folder / "found.json").read_text(encoding="utf-8")) | {"orders": orders}
 
 

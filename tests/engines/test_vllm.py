@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import time
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from jobs import PYTHON, SCRIPTS, Job, environment
+from jobs import PYTHON, SCRIPTS, Job, run
 from tokenizers import Tokenizer
 
 from needlework.journal import Journal
@@ -38,15 +37,15 @@ ENGINE = {"dtype": "float32", "enforce_eager": True, "max_model_len": LIMIT, "ma
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The tiny model and its adapter, a corpus, and instances of it.
 
     Twice six questions of a haystack each, and one prompt (`long`) that exceeds the engine's limit
     by its chat template alone.
     """
     folder = tmp_path_factory.mktemp("made")
-    maker = Path(__file__).with_name("tiny_model.py")
-    subprocess.run([PYTHON, maker, folder], check=True, capture_output=True, timeout=300)
+    for part in tiny.iterdir():
+        (folder / part.name).symlink_to(part)
     passages = [
         f"House {n} of {TOWNS[n % 6]} was built in {1500 + n}. Nobody lives there."
         for n in range(2 * PASSAGES_EACH)
@@ -97,6 +96,7 @@ def job(
     made: Path,
     tokens_ahead: int | None = None,
     turn: str | None = None,
+    cold: bool = False,
     **changes: Any,
 ) -> Job:
     """The tiny model's job on the instances, with changes of the model's entry."""
@@ -112,7 +112,7 @@ def job(
         **changes,
     }
     corpus, instances = made / "corpora/made/en.parquet", made / "instances.parquet"
-    return Job(folder, entry, corpus, instances, tokens_ahead, turn)
+    return Job(folder, entry, corpus, instances, tokens_ahead, turn, cold)
 
 
 def answers(table: pa.Table) -> dict[tuple[str, int], dict[str, Any]]:
@@ -125,8 +125,8 @@ def answers(table: pa.Table) -> dict[tuple[str, int], dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def undisturbed(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Job:
-    """A job that nothing disturbed, finished."""
-    with job(tmp_path_factory.mktemp("undisturbed"), made) as done:
+    """A job that nothing disturbed, finished. It is started as Snakemake does."""
+    with job(tmp_path_factory.mktemp("undisturbed"), made, cold=True) as done:
         said = done.finish()
         assert done.process.returncode == 0, f"{said}\n{done.log()[-5000:]}"
     return done
@@ -206,7 +206,7 @@ def test_kills_at_random_moments_lose_and_double_nothing(
     undisturbed: Job, made: Path, tmp_path: Path
 ) -> None:
     """Of the job, and of its engine, which starts again once."""
-    with job(tmp_path, made) as running:
+    with job(tmp_path, made, cold=True) as running:
         running.wait_for(lambda: bool(running.records()))
         time.sleep(rng("kill", "job").uniform(0, 0.5))
         running.kill()
@@ -371,22 +371,15 @@ engine.model_executor.shutdown()
 """
 
 
-def test_recorded_settings_are_those_of_the_running_engine(made: Path) -> None:
+def test_recorded_settings_are_those_of_the_running_engine(made: Path, tmp_path: Path) -> None:
     arguments = {
         "dtype": "bfloat16",
         "enforce_eager": True,
         "max_model_len": LIMIT,
         "max_num_seqs": 3,
     }
-    done = subprocess.run(
-        [PYTHON, "-c", RUNNING, SCRIPTS, made / "model", json.dumps(arguments)],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr[-5000:]
-    line = next(line for line in done.stdout.splitlines() if line.startswith("FOUND "))
+    said = run(RUNNING, SCRIPTS, made / "model", json.dumps(arguments), folder=tmp_path)
+    line = next(line for line in said.splitlines() if line.startswith("FOUND "))
     recorded, found = json.loads(line.removeprefix("FOUND "))
     assert {name: recorded[name] for name in found} == found
     assert found["dtype"] == "torch.bfloat16" and found["batch_invariant"] is True
@@ -445,16 +438,9 @@ def loaded(made: Path) -> dict[str, Any]:
         "no template file": {"chat_template": str(made / "absent.jinja")},
         "broken template": {"chat_template": str(made / "broken.jinja")},
     }
-    done = subprocess.run(
-        [PYTHON, "-c", REFUSALS, SCRIPTS, made / "model", json.dumps(cases)],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr[-5000:]
-    assert "EngineCore" not in done.stdout + done.stderr
-    line = next(line for line in done.stdout.splitlines() if line.startswith("FOUND "))
+    said = run(REFUSALS, SCRIPTS, made / "model", json.dumps(cases), folder=made)
+    assert "EngineCore" not in said
+    line = next(line for line in said.splitlines() if line.startswith("FOUND "))
     return json.loads(line.removeprefix("FOUND "))
 
 
