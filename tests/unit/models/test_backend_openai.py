@@ -1121,7 +1121,8 @@ def test_a_charset_that_the_server_names_says_nothing(server, status) -> None:
     def reply(number: int, body: Any) -> Reply:
         right = completion(body) if status == 200 else refusal(400, "content_filter: no")
         kind = f"application/json; charset={prompt_of(body)[1:]}"
-        return Reply(right.body, status, {"Content-Type": kind})
+        content = json.dumps(right.body, ensure_ascii=False).encode()
+        return Reply(content, status, {"Content-Type": kind})
 
     server.reply = reply
     found = answers(backend(server), requests(*(f"é{charset}" for charset in CHARSETS)))
