@@ -68,7 +68,9 @@ def sources(home: Path) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize(("source", "prefix"), [("path", "sub"), ("github", ""), ("git+file", "")])
+@pytest.mark.parametrize(
+    ("source", "prefix"), [("path", "sub"), ("github", ""), ("git+file", "sub")]
+)
 def test_module_runs_once_with_and_without_prefix(home, tmp_path, source, prefix):
     given = f"    prefix: '{prefix}'" if prefix else ""
     module = MODULE.format(snakefile=sources(home)[source], prefix=given)

@@ -29,10 +29,12 @@ ROOT = Path(__file__).resolve().parents[4]
 def resource(path: str) -> str:
     """A path below resources/, relative where the workflow runs in its own folder.
 
-    So a clone elsewhere, with the results of another one, has the same inputs.
+    So a clone elsewhere, with the results of another one, has the same inputs. A module's `prefix:` moves
+    relative paths: those of a commit unpacked below the run's `.snakemake` are absolute.
     """
-    found = ROOT / "resources" / path
-    return str(found.relative_to(Path.cwd()) if found.is_relative_to(Path.cwd()) else found)
+    found, here = ROOT / "resources" / path, Path.cwd()
+    inside = found.is_relative_to(here) and not found.is_relative_to(here / ".snakemake")
+    return str(found.relative_to(here) if inside else found)
 
 
 # Models that captions name one by one.
