@@ -20,7 +20,7 @@ ASKED = ["en", "ar", "zh"]
 # "multilingual" has the passages of all languages.
 HAYSTACKS = ["en", "zh", "multilingual"]
 MODELS = ["lexical", "oracle", "empty"]
-QUESTIONS = 10
+QUESTIONS = 6
 CELL = ["needle_lang", "haystack_lang", "position", "length"]
 
 
@@ -46,7 +46,7 @@ def real(mirror, tmp_path_factory) -> Workflow:
                 "multilingual": LANGUAGES,
                 "questions": QUESTIONS,
                 "aligned": False,
-                "lengths": [4096, 8192],
+                "lengths": [2048, 4096],
                 "tasks": ["exact"],
                 "comparisons": {
                     "instruction_tuning": [["empty", "lexical"]],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -116,6 +117,7 @@ def test_a_template_with_other_placeholders_is_refused(tmp_path: Path, text: str
         read_template(template(tmp_path, text), WANTED)
     message = str(raised.value)
     assert "exact.txt" in message and "{passages} and {question}, once and in this order" in message
+    assert all(found in message for found in re.findall(r"\{\w+\}", text))
 
 
 def test_the_text_put_into_a_template_is_no_template(tmp_path: Path) -> None:

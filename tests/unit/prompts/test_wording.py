@@ -7,14 +7,7 @@ from pathlib import Path
 import pytest
 
 from needlework.errors import UserError
-from needlework.prompts.wording import (
-    Templates,
-    all_texts,
-    check_texts,
-    pieces,
-    read_template,
-    user_texts,
-)
+from needlework.prompts.wording import Templates, all_texts, check_texts, pieces, user_texts
 
 TEXTS = {"exact": ("passages", "question"), "yes": ()}
 BLOCK = {"exact": "Oku: {passages} Soru: {question}", "yes": "Evet"}
@@ -71,10 +64,3 @@ def test_a_missing_file_of_a_folder_is_named(folder: str) -> None:
 
 def test_placeholders_in_braces_part_a_template() -> None:
     assert pieces(" a {x} b ", ["x"], "here") == ["a ", " b"]
-
-
-def test_a_bad_template_is_named(tmp_path: Path) -> None:
-    file = tmp_path / "exact.txt"
-    file.write_text("Passages: {passages} Question: {qestion}")
-    with pytest.raises(UserError, match=r"exact\.txt.*\{question\}.*\{qestion\}"):
-        read_template(file, ["passages", "question"])
