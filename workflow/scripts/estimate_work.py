@@ -13,7 +13,7 @@ from needlework.jobs.job import running
 from needlework.journal import Journal, Record
 from needlework.models.backends.base import Backend, load_backend
 from needlework.models.engine_arguments import judging
-from needlework.models.estimates import Estimate, PromptSet, Work, as_text, write_csv
+from needlework.models.estimates import Answering, Estimate, PromptSet, Work, as_text, write_csv
 from needlework.models.generation import is_answer
 from needlework.models.outcomes import Outcomes, Size, best_records
 from needlework.models.selection import Selection
@@ -69,22 +69,16 @@ with running(snakemake) as logger:
         held = (record for record in answered if is_answer(record) and backend.holds(record))
         best = best_records(held, marks(entry), opened) if again else {}
         done = set(best) or {record["key"] for record in held}
-        retried = partial(asked_again, best, entry, backend, again)
-        return [
-            Work(
-                entry,
-                own,
-                lengths,
-                backend,
-                done,
-                names=(model, benchmark),
-                gpus=params.gpus[model],
-                only=only,
-                retried=retried,
-                counted_in=unit if unit in ("words", "characters") else "tokens",
-            )
-            for benchmark, own, lengths, only in asked
-        ]
+        answering = Answering(
+            model,
+            entry,
+            backend,
+            params.gpus[model],
+            unit if unit in ("words", "characters") else "tokens",
+            done,
+            partial(asked_again, best, entry, backend, again),
+        )
+        return [Work(answering, *each) for each in asked]
 
     def of_judge(rows: Sequence[Estimate]) -> Estimate:
         """What the judge takes: of prompts that are made, or else of those that are expected."""

@@ -16,6 +16,7 @@ from needlework.journal import Journal
 from needlework.models.backends.base import load_backend
 from needlework.models.estimates import (
     BLOCK,
+    Answering,
     Estimate,
     PromptSet,
     Work,
@@ -98,11 +99,9 @@ def of(
 ) -> Estimate:
     entry = ENTRY | model
     backend = options.pop("backend", None) or load_backend("lexical", {**entry, "model": "m"})
-    names = ("m", "b")
-    lengths = options.pop("lengths", [])
-    return Work(
-        entry, prompts, lengths, backend, done, names=names, gpus=gpus, **options
-    ).estimate()
+    lengths, only = options.pop("lengths", []), options.pop("only", None)
+    answering = Answering("m", entry, backend, gpus, done=done, **options)
+    return Work(answering, "b", prompts, lengths, only).estimate()
 
 
 # What there is to ask
@@ -115,7 +114,7 @@ def test_further_prompts_cost_as_much_as_the_others(tmp_path) -> None:
     )
     price = {"price": {"input": 1e6, "cached_input": None, "output": 0}}
     entry, backend = ENTRY | price, load_backend("lexical", {**ENTRY, "model": "m"})
-    work = Work(entry, prompts, [], backend, (), names=("m", "b"), gpus=0)
+    work = Work(Answering("m", entry, backend), "b", prompts, [])
     work.left = work.left * 0
     more = work.with_more(5)
     assert (more.prompts, more.left_prompts) == (7, 5)

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from needlework.models.backends.base import load_backend
-from needlework.models.estimates import PromptSet, Work
+from needlework.models.estimates import Answering, PromptSet, Work
 from needlework.models.selection import only_of
 from needlework.records import SPAN, write_table
 from needlework.results.comparisons import planned_difference
@@ -72,14 +72,11 @@ def prompts(tmp_path) -> Callable[[int], PromptSet]:
 def works(*asked: tuple[str, PromptSet], **changes: Any) -> list[Work]:
     return [
         Work(
-            ENTRY | changes,
+            Answering(f"m{i}", ENTRY | changes, load_backend("lexical", ENTRY | {"model": "m"})),
+            name,
             prompts,
             [],
-            load_backend("lexical", ENTRY | {"model": "m"}),
-            (),
-            names=(f"m{i}", name),
-            gpus=0,
-            only={"lang": ["en"]} if i else None,
+            {"lang": ["en"]} if i else None,
         )
         for i, (name, prompts) in enumerate(asked)
     ]
@@ -117,7 +114,7 @@ def test_the_part_is_the_largest_that_fits(prompts, limit) -> None:
     _, name, question = min(rest)
     more = {**part.questions, name: [*part.questions[name], question]}
     rows = [
-        work.estimate(np.isin(work.prompts.table["example_id"].to_pylist(), more[work.names[1]]))
+        work.estimate(np.isin(work.prompts.table["example_id"].to_pylist(), more[work.benchmark]))
         for work in every
     ]
     assert not within(rows, limit)

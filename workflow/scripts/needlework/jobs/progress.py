@@ -96,7 +96,7 @@ def _bar_class() -> type:
 
         def _beat(self) -> None:
             while not self._over.wait(HEARTBEAT_S):
-                print(self._line(), file=_told, flush=True)
+                print(_line(self), file=_told, flush=True)
 
         def advance(self, work: int) -> None:
             """Count one unit of this size."""
@@ -117,24 +117,6 @@ def _bar_class() -> type:
             left = (total - done) * elapsed / done if done else None
             return "?" if left is None else tqdm.format_interval(max(left, 0))
 
-        def _line(self) -> str:
-            now = self.format_dict
-            scaled = tqdm.format_sizeof if self.unit_scale else str
-            done = (
-                scaled(self.n)
-                if self.total is None
-                else f"{scaled(self.n)} of {scaled(self.total)}"
-            )
-            parts = [f"{done} {self.unit}" if self.unit_scale else f"{done} {self.unit}s"]
-            if rate := self.n and (self.n - self.initial) / max(now["elapsed"], 1e-9):
-                parts.append(
-                    f"{rate * 60:.3g} a minute" if rate < 1 else f"{scaled(round(rate))} a second"
-                )
-                if self.total is not None:
-                    parts.append(f"{now['left']} left")
-            parts += [self.postfix] if self.postfix else []
-            return f"{_job}: {self.desc.removesuffix(': ')} {', '.join(parts)} (log: {_log})"
-
         def close(self) -> None:
             # tqdm closes bars that were never made, too.
             if hasattr(self, "_over"):
@@ -142,3 +124,16 @@ def _bar_class() -> type:
             super().close()
 
     return Bar
+
+
+def _line(bar: Any) -> str:
+    """How far a bar is, in a line."""
+    now, scaled = bar.format_dict, bar.format_sizeof if bar.unit_scale else str
+    done = scaled(bar.n) if bar.total is None else f"{scaled(bar.n)} of {scaled(bar.total)}"
+    parts = [f"{done} {bar.unit}" if bar.unit_scale else f"{done} {bar.unit}s"]
+    if rate := bar.n and (bar.n - bar.initial) / max(now["elapsed"], 1e-9):
+        parts.append(f"{rate * 60:.3g} a minute" if rate < 1 else f"{scaled(round(rate))} a second")
+        if bar.total is not None:
+            parts.append(f"{now['left']} left")
+    parts += [bar.postfix] if bar.postfix else []
+    return f"{_job}: {bar.desc.removesuffix(': ')} {', '.join(parts)} (log: {_log})"

@@ -194,67 +194,83 @@ class Estimate:
     counted_in: str = "tokens"
 
 
+def _none(sizes: Mapping[str, Size]) -> Set[str]:
+    return set()
+
+
+@dataclass(frozen=True)
+class Answering:
+    """A model, and what its journal has of its answers.
+
+    `backend` is not loaded. `done` are the keys of the answers in the journal that still hold
+    (`Backend.holds`); `retried` gives those of some requests that are done and asked again all the same
+    (`generation.again`). `counted_in` is the unit of the prompts' tokens.
+    """
+
+    model: str
+    entry: Entry
+    backend: Backend
+    gpus: int = 0
+    counted_in: str = "tokens"
+    done: Container[str] = ()
+    retried: Callable[[Mapping[str, Size]], Set[str]] = _none
+
+
 class Work:
     """The requests of a model for a benchmark: how often each prompt is sent, and how often it is left."""
 
     def __init__(
         self,
-        entry: Entry,
+        answering: Answering,
+        benchmark: str,
         prompts: PromptSet,
         lengths: Collection[int],
-        backend: Backend,
-        done: Container[str],
-        *,
-        names: tuple[str, str],
-        gpus: int,
         only: Selection | None = None,
-        retried: Callable[[Mapping[str, Size]], Set[str]] = lambda sizes: set(),
-        counted_in: str = "tokens",
     ) -> None:
-        """`entry` is the model's, and its `backend` is not loaded.
-
-        `done` are the keys of the answers in its journal that still hold (`Backend.holds`), `names` the
-        model's and the benchmark's; `retried` gives those of some requests that are done and asked again all
-        the same (`generation.again`).
-        """
-        self.entry, self.prompts, self.names, self.gpus = entry, prompts, names, gpus
-        self.counted_in = counted_in
+        self.answering, self.benchmark, self.prompts = answering, benchmark, prompts
+        entry = answering.entry
         places = prompts.of_lengths(lengths, only)
         fitting = places[prompts.tokens[places] <= entry["context"]]
-        samples = entry["samples"]
-        self.rate = throughput(entry, gpus)
+        self.rate = throughput(entry, answering.gpus)
         self.output = _most_new(entry, prompts.table["max_new_tokens"].to_numpy())
         self.counts = np.zeros(len(prompts.tokens), np.int64)
-        self.counts[fitting] = samples
+        self.counts[fitting] = entry["samples"]
         self.too_long = np.zeros(len(prompts.tokens), np.int64)
-        self.too_long[np.setdiff1d(places, fitting)] = samples
+        self.too_long[np.setdiff1d(places, fitting)] = entry["samples"]
         self.left = self.counts.copy()
-        if done:
-            identity = backend.identity()
-            keys: dict[int, list[str]] = {}
-            sizes: dict[str, Size] = {}
-            for place in fitting.tolist():
-                for sample in range(samples):
-                    r = prompts.request(place, sample)
-                    key = request_key(
-                        identity, r.prompt, r.sample, r.max_new_tokens, backend.depends_on(r)
-                    )
-                    keys.setdefault(place, []).append(key)
-                    sizes[key] = Size(r.kind, r.example_id, r.n_tokens, r.max_new_tokens)
-            again = retried(sizes)
-            for place, own in keys.items():
-                self.left[place] = sum(key not in done or key in again for key in own)
+        if answering.done:
+            self._take_off(fitting.tolist())
+
+    def _take_off(self, fitting: Iterable[int]) -> None:
+        """Take what is done off what is left of the prompts at these places."""
+        backend, done = self.answering.backend, self.answering.done
+        identity = backend.identity()
+        keys: dict[int, list[str]] = {}
+        sizes: dict[str, Size] = {}
+        for place in fitting:
+            for sample in range(self.answering.entry["samples"]):
+                r = self.prompts.request(place, sample)
+                key = request_key(
+                    identity, r.prompt, r.sample, r.max_new_tokens, backend.depends_on(r)
+                )
+                keys.setdefault(place, []).append(key)
+                sizes[key] = Size(r.kind, r.example_id, r.n_tokens, r.max_new_tokens)
+        again = self.answering.retried(sizes)
+        for place, own in keys.items():
+            self.left[place] = sum(key not in done or key in again for key in own)
 
     def estimate(self, kept: np.ndarray | bool = True) -> Estimate:
         """The estimate for the prompts (by index) for which `kept` is true."""
         counts, left, tokens = self.counts * kept, self.left * kept, self.prompts.tokens
-        cached = self.prompts.repeated(left) if _caches(self.entry) else 0
+        entry, gpus = self.answering.entry, self.answering.gpus
+        cached = self.prompts.repeated(left) if _caches(entry) else 0
         read, written = int((left * tokens).sum()), int((left * self.output).sum())
         rate = self.rate
         hours = rate and ((read - cached) / rate.prefill + written / rate.decode) / 3600
         return Estimate(
-            *self.names,
-            self.entry["backend"],
+            self.answering.model,
+            self.benchmark,
+            entry["backend"],
             prompts=int(counts.sum()),
             skipped=int((self.too_long * kept).sum()),
             prompt_tokens=int((counts * tokens).sum()),
@@ -266,11 +282,11 @@ class Work:
             throughput=rate.basis if rate else "",
             prefill_per_s=rate and rate.prefill,
             decode_per_s=rate and rate.decode,
-            gpus=self.gpus,
+            gpus=gpus,
             hours=hours,
-            gpu_hours=None if hours is None else hours * self.gpus,
-            cost=_cost(self.entry["price"], read, cached, written),
-            counted_in=self.counted_in,
+            gpu_hours=None if hours is None else hours * gpus,
+            cost=_cost(entry["price"], read, cached, written),
+            counted_in=self.answering.counted_in,
         )
 
     def with_more(self, more: int) -> Estimate:

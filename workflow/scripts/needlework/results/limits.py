@@ -68,7 +68,7 @@ def part_within(
     numbers: dict[str, dict[str, float]] = {}
     of_prompts, least = {}, 0.0
     for work in works:
-        name = work.names[1]
+        name = work.benchmark
         # Tokenizers have prompts of the same questions.
         drawn_of[name] = drawn(work.prompts, factors[name], name) | drawn_of.get(name, {})
         questions = work.prompts.table["example_id"].to_pylist()

@@ -65,6 +65,18 @@ class Item:
     distractors: dict[str, list[Passage]] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Haystack:
+    """The distractors of a prompt: their kind, the prompt's length, and where the needle is among them.
+
+    `position` is None if the needle is absent, or alone.
+    """
+
+    retrieval: str = NO_HAYSTACK
+    length: int = 0
+    position: Position | None = None
+
+
 Tables = Mapping[str, Mapping[str, pa.Table]]
 
 
@@ -200,7 +212,7 @@ class _Builder:
         for task in self.slice_settings["tasks"]:
             passages = [] if task == "closed_book" else [item.needle]
             numbers = self._numbers(item, task, passages)
-            self._add(item, task, numbers, len(passages), needle_present=bool(passages))
+            self._add(item, task, numbers, Haystack(), needle_present=bool(passages))
 
     def with_haystack(self, item: Item) -> None:
         """The prompts of every task, retrieval, length and position."""
@@ -212,7 +224,8 @@ class _Builder:
                 candidates = Candidates(texts, self.costs)
                 for length in self.slice_settings["lengths"]:
                     for position in self._positions(task):
-                        self._fill(item, task, frame, candidates, retrieval, length, position)
+                        haystack = Haystack(retrieval, length, position)
+                        self._fill(item, task, frame, candidates, haystack)
 
     def _positions(self, task: str) -> list[Position | None]:
         """Where the needle goes; None for the prompt without one, which existence accuracy needs."""
@@ -222,16 +235,9 @@ class _Builder:
         return wanted
 
     def _fill(
-        self,
-        item: Item,
-        task: str,
-        frame: Frame,
-        candidates: Candidates,
-        retrieval: str,
-        length: int,
-        position: Position | None,
+        self, item: Item, task: str, frame: Frame, candidates: Candidates, haystack: Haystack
     ) -> None:
-        distractors = item.distractors[retrieval]
+        distractors, position = item.distractors[haystack.retrieval], haystack.position
         needle = [] if position is None else [item.needle]
 
         def prompt(whole: int, cut: int) -> list[int]:
@@ -245,46 +251,35 @@ class _Builder:
             frame,
             [passage.text for passage in needle],
             candidates,
-            length - self.slice_settings["answer_buffer"] - self.tokenizer.reserve,
+            haystack.length - self.slice_settings["answer_buffer"] - self.tokenizer.reserve,
             truncate_last=self.slice_settings["truncate_last"],
             prompt=prompt,
         )
         if filling is None:
             self.too_long += 1
             return
-        self._add(
-            item,
-            task,
-            filling.numbers,
-            len(needle) + filling.whole + (filling.cut > 0),
-            needle_present=position is not None,
-            filling=filling,
-            position=position,
-            length=length,
-            retrieval=retrieval,
-        )
+        present = position is not None
+        self._add(item, task, filling.numbers, haystack, needle_present=present, filling=filling)
 
     def _add(
         self,
         item: Item,
         task: str,
         numbers: Sequence[int],
-        n_passages: int,
+        haystack: Haystack,
         *,
         needle_present: bool,
         filling: Filling | None = None,
-        position: Position | None = None,
-        length: int = 0,
-        retrieval: str = NO_HAYSTACK,
     ) -> None:
+        position = haystack.position
         factors = {
             "needle_lang": self.slice_settings["needle_lang"],
             "haystack_lang": self.slice_settings["haystack_lang"],
             "question_lang": self.slice_settings["question_lang"],
             "position": position.name if position else "none",
             "depth": position.depth if position else None,
-            "length": length,
-            "retrieval": retrieval,
+            "length": haystack.length,
+            "retrieval": haystack.retrieval,
             "needle_present": needle_present,
         }
         existence = task == "existence"
@@ -294,7 +289,7 @@ class _Builder:
             named=factors,
             n_tokens=filling.n_tokens if filling else self.pieces.tokens(numbers),
             task=task,
-            n_distractors=n_passages - needle_present,
+            n_distractors=filling.whole + (filling.cut > 0) if filling else 0,
             exhausted=filling is not None and filling.exhausted,
             example_id=item.example_id,
             references=[self.verdicts[needle_present]] if existence else item.references,

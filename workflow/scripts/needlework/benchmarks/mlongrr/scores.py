@@ -184,48 +184,60 @@ def score(
     files = _files(instances, generations)
 
     def rate(row: Mapping[str, Any], text: str | None, translated: str | None) -> Rating:
-        said, raw, lang = text or "", row["raw_text"] or "", row["lang"]
+        said, raw = text or "", row["raw_text"] or ""
         nothing = 0.0, "length" if row["finish_reason"] == "length" else "no_answer"
         if not said.strip() and not raw.strip():
             return [(*nothing, metric) for metric in METRICS]
-
-        def rating(
-            own: tuple[float, str],
-            theirs: tuple[tuple[float, str], tuple[float, str]],
-            reader: Verdict,
-        ) -> Rating:
-            """By all metrics; the strict rules and the second scorer need text that is no thought."""
-            if not said.strip():
-                own = reader = nothing
-            elif not reader[0] and own[1] == "unanswerable":
-                reader = own
-            papers = [
-                (*each, metric) for each, metric in zip((own, *theirs), METRICS[:-1], strict=True)
-            ]
-            return [*papers, second(reader, own[0])]
-
-        gold, words = row["references"], (row["unanswerable"],)
+        words = (row["unanswerable"],)
         if row["task"] == ABSENT:
-            found = released_accuracy([raw], gold)
-            words = *words, *gold
-            own, reader = score_absent(said, words), absent_verdict(said, words, lang)
-            return rating(own, (found, found), reader)
-        numbers = row["numbers"].split()
-        claude = claude_gold(numbers)
-        if row["question"] == "city":
-            cities = [city.split("/") for city in row["cities"].split("|")]
-            others = [name for each in cities for name in each]
-            own = score_city(said, gold, others, words)
-            reader = city_verdict(said, gold, cities, lang, names)
-            theirs = released_accuracy([raw], gold), released_accuracy([raw], cities[claude])
+            own, theirs, reader = _of_absent(row, said, words)
+        elif row["question"] == "city":
+            own, theirs, reader = _of_city(row, said, words, names)
         else:
             answers = [raw] if row["task"] == RETRIEVAL else files[_file(row)]
-            own = score_number(said, gold[0], numbers, words)
-            reader = number_verdict(said, gold[0], lang)
-            theirs = released_accuracy(answers, gold), released_accuracy(answers, [numbers[claude]])
-        return rating(own, theirs, reader)
+            own, theirs, reader = _of_number(row, said, words, answers)
+        # The strict rules and the second scorer need text that is no thought.
+        if not said.strip():
+            own = reader = nothing
+        elif not reader[0] and own[1] == "unanswerable":
+            reader = own
+        papers = zip((own, *theirs), METRICS[:-1], strict=True)
+        return [*((*each, metric) for each, metric in papers), second(reader, own[0])]
 
     return score_rows(instances, generations, rate, model=model)
+
+
+# The verdicts of the strict rules, the notebooks' rules (as released, and Claude's) and the second scorer.
+Verdicts = tuple[tuple[float, str], tuple[tuple[float, str], tuple[float, str]], Verdict]
+
+
+def _of_absent(row: Mapping[str, Any], said: str, words: tuple[str, ...]) -> Verdicts:
+    gold = row["references"]
+    found = released_accuracy([row["raw_text"] or ""], gold)
+    words = (*words, *gold)
+    return score_absent(said, words), (found, found), absent_verdict(said, words, row["lang"])
+
+
+def _of_city(
+    row: Mapping[str, Any], said: str, words: tuple[str, ...], names: Mapping[str, Sequence[str]]
+) -> Verdicts:
+    gold, raw = row["references"], row["raw_text"] or ""
+    cities = [city.split("/") for city in row["cities"].split("|")]
+    own = score_city(said, gold, [name for each in cities for name in each], words)
+    claudes = cities[claude_gold(row["numbers"].split())]
+    theirs = released_accuracy([raw], gold), released_accuracy([raw], claudes)
+    return own, theirs, city_verdict(said, gold, cities, row["lang"], names)
+
+
+def _of_number(
+    row: Mapping[str, Any], said: str, words: tuple[str, ...], answers: Sequence[str]
+) -> Verdicts:
+    """`answers` are those among which the notebooks look for the number."""
+    gold, numbers = row["references"], row["numbers"].split()
+    own = score_number(said, gold[0], numbers, words)
+    claudes = [numbers[claude_gold(numbers)]]
+    theirs = released_accuracy(answers, gold), released_accuracy(answers, claudes)
+    return own, theirs, number_verdict(said, gold[0], row["lang"])
 
 
 def _file(row: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -190,42 +190,62 @@ def score(
     tags = (*ANSWER_TAGS, *settings.get("answer_tags", ()))
 
     @cache
-    def denials(lang: str) -> tuple[tuple[str | Wording, ...], tuple[str, ...]]:
-        """Our words for "none" in a language, and the released ones."""
+    def denials(lang: str) -> _Denials:
         own = tuple(more.get(lang, ()))
         return (*wordings.get(lang, ()), *own), NONE_WORDS.get(lang, own)
 
     def rate(row: Mapping[str, Any], text: str | None, translated: str | None) -> Rating:
         nothing = 0.0, "length" if row["finish_reason"] == "length" else "no_answer"
-        read, raw = strict.answer(text or "", tags), row["raw_text"] or ""
-        text, whole = answer(raw, model), text or ""
-        reader: Verdict
-        lang, expected = row["instruction_lang"], row["references"]
-        words, theirs = denials(lang)
+        whole, raw = text or "", row["raw_text"] or ""
+        read = strict.answer(whole, tags)
 
         def quotes(said: str) -> bool:
             return shelf.hold(row["context_lang"], said)
 
-        task = row["task"]
-        if task.startswith("cwe"):
-            ours, others = strict.score_words(read, expected), score_words(text, expected)
-            reader = common_words_verdict(read, expected, lang)
-        elif task == "niah_none":
-            ours = strict.score_none(read, (*words, *expected), quotes)
-            others = score_none(text, theirs)
-            reader = none_verdict(read, (*words, *expected), lang, quotes)
-        else:
-            # Models also say "none" in English if the prompt is not. Either way the answer is wrong.
-            either = words if lang == "en" else (*words, *denials("en")[0])
-            ours = strict.score_numbers(read, expected, either, quotes)
-            others = score_numbers(text, expected, theirs)
-            reader = needles_verdict(read, expected, words, lang)
+        ours, theirs, reader = _verdicts(row, read, answer(raw, model), denials, quotes)
         if not whole.strip():
             ours = reader = nothing
-        theirs_rated = others if raw.strip() else nothing
-        return [(*ours, METRICS[0]), (*theirs_rated, METRICS[1]), second(reader, ours[0])]
+        if not raw.strip():
+            theirs = nothing
+        return [(*ours, METRICS[0]), (*theirs, METRICS[1]), second(reader, ours[0])]
 
     return score_rows(instances, generations, rate, model=model)
+
+
+# The words for "none" in a language: ours, and those of the released scorer.
+_Denials = tuple[tuple[str | Wording, ...], tuple[str, ...]]
+
+
+def _verdicts(
+    row: Mapping[str, Any],
+    read: str,
+    text: str,
+    denials: Callable[[str], _Denials],
+    quotes: Callable[[str], bool],
+) -> tuple[tuple[float, str], tuple[float, str], Verdict]:
+    """The verdicts of the strict rules, the released scorer, which reads `text`, and the second scorer."""
+    lang, expected = row["instruction_lang"], row["references"]
+    words, theirs = denials(lang)
+    if row["task"].startswith("cwe"):
+        return (
+            strict.score_words(read, expected),
+            score_words(text, expected),
+            common_words_verdict(read, expected, lang),
+        )
+    if row["task"] == "niah_none":
+        none = (*words, *expected)
+        return (
+            strict.score_none(read, none, quotes),
+            score_none(text, theirs),
+            none_verdict(read, none, lang, quotes),
+        )
+    # Models also say "none" in English if the prompt is not. Either way the answer is wrong.
+    either = words if lang == "en" else (*words, *denials("en")[0])
+    return (
+        strict.score_numbers(read, expected, either, quotes),
+        score_numbers(text, expected, theirs),
+        needles_verdict(read, expected, words, lang),
+    )
 
 
 class Books:

@@ -422,24 +422,9 @@ def of_huggingface(description: str) -> Proof:
     Raises Unproven if it does not merge (BPE), or has a normaliser, pre-tokenizer or added tokens that are
     not supported here.
     """
-    from tokenizers import Tokenizer
-
     told = json.loads(description)
     model, added = told["model"], told["added_tokens"]
-    if model["type"] != "BPE" or model.get("dropout"):
-        raise Unproven(f"a model of type {model['type']}")
-    if model.get("continuing_subword_prefix") or model.get("end_of_word_suffix"):
-        raise Unproven("pieces that are written otherwise within a word")
-    if any(token["lstrip"] or token["rstrip"] or token["single_word"] for token in added):
-        raise Unproven("added tokens that take the white space around them")
-    # The post-processor adds special tokens and moves offsets; neither is wanted.
-    plain_tokenizer = Tokenizer.from_str(json.dumps({**told, "post_processor": None}))
-    plain_tokenizer.no_truncation()
-    plain_tokenizer.no_padding()
-
-    def encode(text: str) -> Any:
-        return plain_tokenizer.encode(text, add_special_tokens=False)
-
+    encode = _merging(told)
     spaces, composed = _normaliser(told["normalizer"])
     stages = list(_stages(told["pre_tokenizer"], spaces))
     if stages and spaces:
@@ -479,6 +464,33 @@ def of_huggingface(description: str) -> Proof:
         _digest("huggingface", description),
         anchor,
     )
+
+
+def _merging(told: Mapping[str, Any]) -> Callable[[str], Any]:
+    """The encoding of texts by a fast tokenizer of Hugging Face, without special tokens.
+
+    Raises Unproven if it does not merge (BPE), or its pieces or added tokens are not understood here.
+    """
+    from tokenizers import Tokenizer
+
+    model = told["model"]
+    if model["type"] != "BPE" or model.get("dropout"):
+        raise Unproven(f"a model of type {model['type']}")
+    if model.get("continuing_subword_prefix") or model.get("end_of_word_suffix"):
+        raise Unproven("pieces that are written otherwise within a word")
+    if any(
+        token["lstrip"] or token["rstrip"] or token["single_word"] for token in told["added_tokens"]
+    ):
+        raise Unproven("added tokens that take the white space around them")
+    # The post-processor adds special tokens and moves offsets; neither is wanted.
+    tokenizer = Tokenizer.from_str(json.dumps({**told, "post_processor": None}))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+
+    def encode(text: str) -> Any:
+        return tokenizer.encode(text, add_special_tokens=False)
+
+    return encode
 
 
 def _normaliser(told: Mapping[str, Any] | None) -> tuple[bool, bool]:

@@ -124,8 +124,6 @@ def write_artifact(
     *,
     registry: str | Path,
     journal: str | Path,
-    results: str | Path = "results",
-    benchmarks: str | Path = "benchmarks",
 ) -> dict[str, int]:
     """Write the crate as a ZIP file; returns the numbers of files and jobs that it describes.
 
@@ -141,36 +139,21 @@ def write_artifact(
     _describe(crate, provenance, held_back)
     with tempfile.TemporaryDirectory() as folder:
         workflow = _add_code(crate, provenance, Path(folder))
-        configuration = Path(folder) / "configuration.yaml"
-        configuration.write_text(_yaml(provenance["configuration"]), encoding="utf-8")
-        inputs = [_add_file(crate, configuration, "configuration.yaml", "The configuration.")]
-        parameter = crate.add_formal_parameter("configuration", "File", identifier="#configuration")
-        parameter["workExample"] = inputs[0]
-        inputs[0]["exampleOfWork"] = parameter
-        workflow["input"] = parameter
-        published = {
-            file.id: file.url for own in load_registry(registry).values() for file in own.files
-        }
-        inputs += [
-            _add_source(crate, source, published[source["id"]]) for source in provenance["sources"]
-        ]
+        inputs = [_add_configuration(crate, workflow, provenance, Path(folder))]
+        inputs += _add_sources(crate, provenance, registry)
         inputs += _add_models(crate, provenance)
-        made = _add_results(crate, provenance, results, texts=not held_back)
+        made = _add_results(crate, provenance, texts=not held_back)
         shown = Path(folder) / "provenance.json"
         shown.write_text(
             json.dumps(_quoted(provenance, held_back), indent=2, ensure_ascii=False) + "\n",
             encoding="utf-8",
         )
-        made[str(provenance_file)] = _add_file(
-            crate,
-            shown,
-            str(provenance_file),
-            "What the results were made from; the seal.",
-        )
+        seal = "What the results were made from; the seal."
+        made[str(provenance_file)] = _add_file(crate, shown, str(provenance_file), seal)
         for path, file in _journal_files(provenance, journal, Path(folder), held_back):
             inputs.append(_add_file(crate, file, path, "Answers as they arrived."))
         jobs = jobs_of(made, rules)
-        spent = times(benchmarks)
+        spent = times("benchmarks")
         for job in jobs:
             _add_job(crate, job, made, spent)
         crate.add_action(
@@ -187,6 +170,18 @@ def write_artifact(
             crate.write_zip(part.with_suffix(".zip"))
             part.with_suffix(".zip").replace(part)
     return {"files": len(made), "jobs": len(jobs)}
+
+
+def _add_configuration(crate: Any, workflow: Any, provenance: Mapping[str, Any], made: Path) -> Any:
+    """The configuration, written into the folder `made`, as the workflow's parameter; its entity."""
+    file = made / "configuration.yaml"
+    file.write_text(_yaml(provenance["configuration"]), encoding="utf-8")
+    entity = _add_file(crate, file, "configuration.yaml", "The configuration.")
+    parameter = crate.add_formal_parameter("configuration", "File", identifier="#configuration")
+    parameter["workExample"] = entity
+    entity["exampleOfWork"] = parameter
+    workflow["input"] = parameter
+    return entity
 
 
 def _describe(crate: Any, provenance: Mapping[str, Any], held_back: Sequence[str]) -> None:
@@ -266,17 +261,23 @@ def _add_file(crate: Any, source: str | Path, path: str, description: str | None
     return crate.add_file(source, path, properties=properties)
 
 
-def _add_source(crate: Any, source: Mapping[str, Any], url: str) -> Any:
-    """A downloaded input as it was published, whatever mirror it came from; its bytes stay out."""
-    return crate.add_file(
-        url,
-        properties={
-            "name": source["id"],
-            "sha256": source["sha256"],
-            "license": source["licence"],
-            "version": source["revision"],
-        },
-    )
+def _add_sources(crate: Any, provenance: Mapping[str, Any], registry: str | Path) -> list[Any]:
+    """The downloaded inputs as they were published, whatever mirror they came from; their bytes stay out."""
+    published = {
+        file.id: file.url for own in load_registry(registry).values() for file in own.files
+    }
+    return [
+        crate.add_file(
+            published[source["id"]],
+            properties={
+                "name": source["id"],
+                "sha256": source["sha256"],
+                "license": source["licence"],
+                "version": source["revision"],
+            },
+        )
+        for source in provenance["sources"]
+    ]
 
 
 def _add_models(crate: Any, provenance: Mapping[str, Any]) -> list[Any]:
@@ -295,13 +296,11 @@ def _add_models(crate: Any, provenance: Mapping[str, Any]) -> list[Any]:
     ]
 
 
-def _add_results(
-    crate: Any, provenance: Mapping[str, Any], results: str | Path, *, texts: bool
-) -> dict[str, Any]:
+def _add_results(crate: Any, provenance: Mapping[str, Any], *, texts: bool) -> dict[str, Any]:
     """The sealed files and, where licences allow it, the folders that hold texts; entities by path."""
     paths = list(provenance["seal"]["files"])
     if texts:
-        paths += sorted(str(f) for name in TEXTS for f in files_below(Path(results) / name))
+        paths += sorted(str(f) for name in TEXTS for f in files_below(Path("results") / name))
     return {path: _add_file(crate, path, path) for path in paths}
 
 
