@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from needlework.benchmarks.mlneedle import plan
 from needlework.benchmarks.mlneedle import prompts as construct
-from needlework.data.corpora import mmarco, sample, xquad
+from needlework.data.corpora import extractive, mmarco, sample
 from needlework.data.words import word_starts
 from needlework.prompts.spans import Documents, Span, literal
 from needlework.prompts.tokenizers import Tokenizer, load_tokenizer
@@ -81,7 +81,7 @@ def mirror_set(
 def _mirror(mirror: Path) -> Sources:
     languages = {"de": "german", "en": "english", "zh": "chinese"}
     return _ranked(
-        {lang: xquad.read(mirror / f"xquad/xquad.{lang}.json") for lang in languages},
+        {lang: extractive.read_xquad(mirror / f"xquad/xquad.{lang}.json") for lang in languages},
         {
             lang: mmarco.read(mirror / f"mmarco/collections/{name}_collection.tsv", range(240))
             for lang, name in languages.items()

@@ -35,7 +35,6 @@ ORDER = (
 ON_TOP = {
     "atomic",
     "codedigest",
-    "entry",
     "errors",
     "factor",
     "folders",

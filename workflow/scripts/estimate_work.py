@@ -7,7 +7,7 @@ from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from needlework.entry import Entry
+from needlework.benchmarks.contract import Entry
 from needlework.errors import UserError
 from needlework.jobs.job import running
 from needlework.journal import Journal, Record

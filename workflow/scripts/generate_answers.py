@@ -19,7 +19,7 @@ from needlework.models.backends.base import Backend, load_backend
 from needlework.models.engine_arguments import judging
 from needlework.models.generation import InstanceRequests, Policy, generate
 from needlework.models.job_records import remember
-from needlework.models.room import check_room
+from needlework.models.selection import check_room
 from needlework.prompts.spans import Documents
 from needlework.records import GENERATIONS, write_table
 

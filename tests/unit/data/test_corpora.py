@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from needlework.data.corpora import mlqa, mmarco, sample, xquad
+from needlework.data.corpora import extractive, mmarco, sample
 from needlework.data.registry import load_registry
 from needlework.errors import UserError
 from needlework.records import PASSAGES, QUESTIONS
@@ -46,7 +46,9 @@ def assert_answers_stand_in_their_contexts(table: pa.Table) -> None:
 
 @pytest.fixture(scope="module")
 def mlqa_dev(mirror: Path) -> dict[str, pa.Table]:
-    return {lang: mlqa.read(mirror / "mlqa/MLQA_V1.zip", "dev", lang) for lang in LANGUAGES}
+    return {
+        lang: extractive.read_mlqa(mirror / "mlqa/MLQA_V1.zip", "dev", lang) for lang in LANGUAGES
+    }
 
 
 def test_mlqa_dev_has_the_published_counts(mlqa_dev):
@@ -82,13 +84,13 @@ def test_mlqa_without_a_test_split_says_which_there_is(mirror):
     with pytest.raises(
         UserError, match=r"MLQA_V1\.zip has no split 'test': set `sources.mlqa.split: dev`"
     ):
-        mlqa.read(path, "test", "en")
+        extractive.read_mlqa(path, "test", "en")
     with pytest.raises(UserError, match=r"no language 'fr' .* choose among ar, de, en"):
-        mlqa.read(path, "dev", "fr")
+        extractive.read_mlqa(path, "dev", "fr")
 
 
 def test_xquad_is_fully_aligned(mirror):
-    tables = [xquad.read(mirror / f"xquad/xquad.{lang}.json") for lang in LANGUAGES]
+    tables = [extractive.read_xquad(mirror / f"xquad/xquad.{lang}.json") for lang in LANGUAGES]
     for table in tables:
         assert table.num_rows == 1190
         assert ids(table) == ids(tables[0]) == sorted(set(ids(table)))
@@ -114,7 +116,7 @@ def test_mmarco_passages_have_the_same_ids_in_every_language(mirror, root):
 def test_squad_rows_are_sorted_and_count_characters(tmp_path):
     path = tmp_path / "xquad.de.json"
     path.write_text(json.dumps(squad(qa("b"), qa("a", "Fluss"))))
-    assert xquad.read(path).to_pylist() == [
+    assert extractive.read_xquad(path).to_pylist() == [
         {
             "example_id": "a",
             "title": "Bräu",
@@ -154,15 +156,15 @@ def test_unsound_questions_are_refused(tmp_path, content, problem):
     path = tmp_path / "xquad.de.json"
     path.write_text(json.dumps(content))
     with pytest.raises(UserError, match=rf"xquad\.de\.json.*{problem}"):
-        xquad.read(path)
+        extractive.read_xquad(path)
 
 
 def test_files_that_are_not_there_or_not_json(tmp_path):
     with pytest.raises(UserError, match=r"none\.json does not exist"):
-        xquad.read(tmp_path / "none.json")
+        extractive.read_xquad(tmp_path / "none.json")
     (tmp_path / "page.json").write_text("<html>")
     with pytest.raises(UserError, match=r"page\.json is not in SQuAD's JSON format"):
-        xquad.read(tmp_path / "page.json")
+        extractive.read_xquad(tmp_path / "page.json")
 
 
 # MLQA
@@ -175,14 +177,14 @@ def test_mlqa_reads_files_with_one_language(tmp_path):
             for question in ("de", "en"):
                 name = f"MLQA_V1/{split}/{split}-context-de-question-{question}.json"
                 archive.writestr(name, json.dumps(squad(qa(f"{split}-{question}"))))
-    assert ids(mlqa.read(path, "test", "de")) == ["test-de"]
-    assert ids(mlqa.read(path, "dev", "de")) == ["dev-de"]
+    assert ids(extractive.read_mlqa(path, "test", "de")) == ["test-de"]
+    assert ids(extractive.read_mlqa(path, "dev", "de")) == ["dev-de"]
     with pytest.raises(
         UserError, match=r"`sources\.mlqa\.split: dev` or `sources\.mlqa\.split: test`"
     ):
-        mlqa.read(path, "train", "de")
+        extractive.read_mlqa(path, "train", "de")
     with pytest.raises(UserError, match=r"no language 'en' in its split 'test': choose among de\."):
-        mlqa.read(path, "test", "en")
+        extractive.read_mlqa(path, "test", "en")
 
 
 def test_another_archive_is_not_mlqa(tmp_path):
@@ -190,7 +192,7 @@ def test_another_archive_is_not_mlqa(tmp_path):
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("README", "")
     with pytest.raises(UserError, match="is not MLQA's archive"):
-        mlqa.read(path, "dev", "de")
+        extractive.read_mlqa(path, "dev", "de")
 
 
 # mMARCO
@@ -345,8 +347,8 @@ def test_every_reader_has_the_same_way_in(tmp_path, sample_files):
     questions.write_text(json.dumps(squad(qa("b"))))
     passages = collection(tmp_path / "c.tsv", b"0\ta\n1\tb\n2\tc\n")
     of_three = {"pool": 3, "passages": 3, "seed": 0}
-    assert ids(mlqa.table("mlqa", "de", [str(archive)], {"split": "dev"})) == ["a"]
-    assert ids(xquad.table("xquad", "de", [str(questions)], {})) == ["b"]
+    assert ids(extractive.table("mlqa", "de", [str(archive)], {"split": "dev"})) == ["a"]
+    assert ids(extractive.table("xquad", "de", [str(questions)], {})) == ["b"]
     assert ids(mmarco.table("mmarco", "de", [str(passages)], of_three)) == ["0", "1", "2"]
     for corpus, first in (("sample_questions", "q1"), ("sample_passages", "p1")):
         assert ids(sample.table(corpus, "de", list(map(str, sample_files)), {}))[0] == first

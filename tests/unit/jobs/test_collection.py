@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from needlework.jobs.collection import no_collection
+from needlework.jobs.job import no_collection
 
 
 def test_the_collector_is_off_inside_alone() -> None:

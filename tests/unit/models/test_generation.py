@@ -34,7 +34,7 @@ from needlework.models.generation import (
     request_key,
 )
 from needlework.models.other_runs import Turns
-from needlework.models.room import check_room
+from needlework.models.selection import check_room
 from needlework.models.shards import merge
 from needlework.prompts.spans import Span, literal
 from needlework.records import GENERATIONS, instances_schema, read_table, write_table

@@ -46,10 +46,12 @@ def matching(folder: str | Path, pattern: str) -> list[Path]:
     found = [Path(folder)]
     for part in Path(pattern).parts:
         if any(sign in part for sign in "*?["):
-            inside = [path for each in found if _is_folder(each) for path in entries(each)]
+            inside = [
+                path for each in found if stat.S_ISDIR(mode(each) or 0) for path in entries(each)
+            ]
             found = [path for path in inside if fnmatchcase(path.name, part)]
         else:
-            found = [each / part for each in found if _exists(each / part)]
+            found = [each / part for each in found if mode(each / part) is not None]
     return sorted(found)
 
 
@@ -64,14 +66,6 @@ def files_below(folder: str | Path) -> list[Path]:
     for base, _, names in os.walk(folder, onerror=fail):
         found += [path for name in names if (path := Path(base, name)).is_file()]
     return sorted(found)
-
-
-def _exists(path: Path) -> bool:
-    return mode(path) is not None
-
-
-def _is_folder(path: Path) -> bool:
-    return stat.S_ISDIR(mode(path) or 0)
 
 
 def mode(path: Path) -> int | None:

@@ -30,7 +30,7 @@ from needlework.benchmarks.lost_in_the_middle.factors import COLUMNS
 from needlework.benchmarks.lost_in_the_middle.prompts import build
 from needlework.benchmarks.lost_in_the_middle.tables import PROMPTS
 from needlework.data.comparison import normalisation
-from needlework.data.corpora import sample, titled, xquad
+from needlework.data.corpora import extractive, sample, titled
 from needlework.errors import UserError
 from needlework.planning.config import validated
 from needlework.prompts.spans import ROLES, Documents, render
@@ -759,7 +759,7 @@ def in_language(slice_settings: dict[str, Any], questions: pa.Table, passages: p
 
 
 def test_questions_in_another_language_stand_among_passages_of_it(mirror: Path) -> None:
-    questions = xquad.read(mirror / "xquad/xquad.de.json")
+    questions = extractive.read_xquad(mirror / "xquad/xquad.de.json")
     passages = titled.passages(questions)
     own = {**XQUAD, "languages": ["de"]}
     slice_settings = settings("de-documents-plain", **own)
@@ -782,7 +782,7 @@ def test_questions_in_another_language_stand_among_passages_of_it(mirror: Path) 
 
 def test_a_distractor_that_the_metric_would_accept_is_not_found(mirror: Path) -> None:
     """XQuAD's English questions have such passages among the nearest: "commissioner" for "Commission"."""
-    questions = xquad.read(mirror / "xquad/xquad.en.json")
+    questions = extractive.read_xquad(mirror / "xquad/xquad.en.json")
     passages = titled.passages(questions)
     texts = passages["text"].to_pylist()
     asked = [

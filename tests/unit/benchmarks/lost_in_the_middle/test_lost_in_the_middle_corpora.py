@@ -14,7 +14,7 @@ import factories.lost_in_the_middle as data
 from needlework.benchmarks.lost_in_the_middle import corpus as nq_open
 from needlework.benchmarks.lost_in_the_middle import pairs_corpus as key_value
 from needlework.benchmarks.lost_in_the_middle import wikipedia
-from needlework.data.corpora import json_lines, mlqa, titled, xquad
+from needlework.data.corpora import extractive, json_lines, titled
 from needlework.data.corpora.registry import languages_of
 from needlework.data.registry import load_registry
 from needlework.errors import UserError
@@ -306,7 +306,7 @@ def test_a_damaged_wikipedia_is_an_error(tmp_path: Path) -> None:
 
 
 def test_paragraphs_become_passages_with_titles(mirror: Path) -> None:
-    questions = xquad.read(mirror / "xquad/xquad.de.json")
+    questions = extractive.read_xquad(mirror / "xquad/xquad.de.json")
     files = [str(mirror / "xquad/xquad.de.json")]
     passages = titled.table("xquad_passages", "de", files, {})
     assert passages.schema == nq_open.TITLED and passages.num_rows == 240
@@ -322,7 +322,7 @@ def test_paragraphs_become_passages_with_titles(mirror: Path) -> None:
     assert plain["passage_id"].to_pylist() == ids
     assert set(plain["text"].to_pylist()) == set(questions["context"].to_pylist())
     files = [str(mirror / "mlqa/MLQA_V1.zip")]
-    contexts = mlqa.read(files[0], "dev", "hi")["context"].to_pylist()
+    contexts = extractive.read_mlqa(files[0], "dev", "hi")["context"].to_pylist()
     found = titled.table("mlqa_passages", "hi", files, {"split": "dev"})
     assert found.num_rows == len(set(contexts))
 

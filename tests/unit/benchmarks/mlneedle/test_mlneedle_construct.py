@@ -24,7 +24,7 @@ import yaml
 from needlework.benchmarks.mlneedle import plan
 from needlework.benchmarks.mlneedle.factors import COLUMNS
 from needlework.benchmarks.mlneedle.prompts import build
-from needlework.data.corpora import mlqa, mmarco, sample
+from needlework.data.corpora import extractive, mmarco, sample
 from needlework.data.words import word_starts
 from needlework.errors import UserError
 from needlework.planning.config import validated
@@ -842,7 +842,9 @@ def test_an_item_without_distractors() -> None:
 
 @pytest.fixture(scope="module")
 def mlqa_dev(mirror: Path) -> dict[str, pa.Table]:
-    return {lang: mlqa.read(mirror / "mlqa/MLQA_V1.zip", "dev", lang) for lang in LANGUAGES}
+    return {
+        lang: extractive.read_mlqa(mirror / "mlqa/MLQA_V1.zip", "dev", lang) for lang in LANGUAGES
+    }
 
 
 @pytest.fixture(scope="module")

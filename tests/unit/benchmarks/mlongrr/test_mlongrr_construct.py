@@ -13,7 +13,7 @@ import pytest
 
 from factories.mlongrr import PUNKT, settings, table, tables
 from needlework.benchmarks.mlongrr import corpus as mlongrr
-from needlework.benchmarks.mlongrr import draws, factors
+from needlework.benchmarks.mlongrr import factors
 from needlework.benchmarks.mlongrr import prompts as construct
 from needlework.benchmarks.mlongrr.haystack import Haystack
 from needlework.benchmarks.mlongrr.tables import PROMPTS
@@ -224,18 +224,18 @@ def test_the_rule_of_gpt4s_files_takes_the_most_sentences() -> None:
 
 
 def test_places_begin_at_the_first_and_reach_the_last() -> None:
-    found = [draws.places((i,), 3, 4, 6) for i in range(200)]
+    found = [construct.places((i,), 3, 4, 6) for i in range(200)]
     assert all(place[0] == 4 and sorted(place) == place for place in found)
     assert {tuple(place[1:]) for place in found} == {(4, 5), (4, 6), (5, 6)}
-    assert draws.places((0,), 3, 4, 4) == [4, 4, 4]
+    assert construct.places((0,), 3, 4, 4) == [4, 4, 4]
 
 
 def test_no_number_of_the_text_is_drawn() -> None:
-    wanted = draws.draw((0,), 2, [("A", "a"), ("A", "a "), ("B", "b")], set())
+    wanted = construct.draw((0,), 2, [("A", "a"), ("A", "a "), ("B", "b")], set())
     assert {needle.english for needle in wanted} == {"A", "B"}
-    again = draws.draw((0,), 2, [("A", "a"), ("A", "a "), ("B", "b")], {wanted[0].number})
+    again = construct.draw((0,), 2, [("A", "a"), ("A", "a "), ("B", "b")], {wanted[0].number})
     assert wanted[0].number not in {needle.number for needle in again}
-    assert draws.long_numbers("In 2021 8,134,445 or 12345678, not 999999.") == [
+    assert construct.long_numbers("In 2021 8,134,445 or 12345678, not 999999.") == [
         "8134445",
         "12345678",
     ]

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from needlework import seeding
-from needlework.entry import Entry
+from needlework.benchmarks.contract import Entry
 from needlework.models.selection import Selection, mask
 from needlework.records import read_table
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from needlework.entry import Entry
+from needlework.benchmarks.contract import Entry
 
 # How a model decodes, in words: a paper's number holds for one way of decoding.
 

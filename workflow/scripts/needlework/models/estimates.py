@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from needlework.entry import Entry
+from needlework.benchmarks.contract import Entry
 from needlework.models.backends.base import Backend, Request
 from needlework.models.generation import languages, of_kind, request_key
 from needlework.models.outcomes import Size

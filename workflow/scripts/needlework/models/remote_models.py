@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from needlework.entry import Entry
+from needlework.benchmarks.contract import Entry
 from needlework.errors import UserError
 from needlework.models.backends.base import Answer, InAnyOrder, Request
 from needlework.models.openai_protocol import ITS_OWN_FAULT, Refusal, other_model

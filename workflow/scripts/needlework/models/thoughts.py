@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from needlework.entry import Entry
+from needlework.benchmarks.contract import Entry
 from needlework.journal import Record
 
 

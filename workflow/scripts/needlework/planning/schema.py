@@ -299,7 +299,8 @@ def _sentence(error: Any, config: Any) -> str:
     said = error.message.replace(repr(error.instance), shown)
     match error.validator:
         case "additionalProperties":
-            return f"unknown key {quoted(_unknown(error))} in {where}: {_nearest_key(error)}."
+            near = nearest(_unknown(error), _own_keys(error.schema))
+            return f"unknown key {quoted(_unknown(error))} in {where}: {near}."
         case "required":
             missing = next(key for key in error.validator_value if key not in error.instance)
             first = _described(error.schema.get("properties", {}).get(missing, {}))
@@ -345,11 +346,6 @@ def _sentence(error: Any, config: Any) -> str:
         case "path":
             return f"{where} is {shown}, but {said}: correct the path."
     return f"{where} is {shown}, but {said}: {_SEE}."
-
-
-def _nearest_key(error: Any) -> str:
-    """The nearest of the keys that an entry takes, and all of these."""
-    return nearest(_unknown(error), _own_keys(error.schema))
 
 
 def _as_number(error: Any) -> str:

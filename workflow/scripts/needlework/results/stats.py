@@ -26,6 +26,8 @@ Labels: TypeAlias = Sequence[Hashable] | npt.ArrayLike
 
 # How many clusters a bootstrap draws at a time: more take more memory and no less time.
 _DRAWN_AT_ONCE = 1 << 17
+# Samples of a bootstrap interval.
+_DRAWS = 1000
 # The 97.5% point of the normal distribution: all intervals are at 95%.
 Z = 1.959963984540054
 # Where the pole of an upper limit can be: logarithms of its distance, in units of the values' range.
@@ -136,32 +138,23 @@ def bounds(
 
 
 def bootstrap_interval(
-    values: npt.ArrayLike,
-    clusters: Labels,
-    strata: Labels | None = None,
-    *,
-    seed: tuple[object, ...],
-    draws: int = 2000,
+    values: npt.ArrayLike, clusters: Labels, *, seed: tuple[object, ...]
 ) -> tuple[float, float]:
-    """The 95% percentile interval of the mean (of the strata's means) when clusters are redrawn.
+    """The 95% percentile interval of the mean when clusters are redrawn.
 
     The draw depends on `seed` alone, not on the order of the rows' clusters elsewhere.
     """
-    table = _Sums(np.asarray(values, dtype=np.float64), clusters, strata)
-    sums, counts, n_clusters = table.sums, table.counts, table.questions
+    table = _Sums(np.asarray(values, dtype=np.float64), clusters, None)
+    n_clusters = table.questions
     rng = seeding.rng("bootstrap", *seed)
     means = []
     at_once = max(1, _DRAWN_AT_ONCE // n_clusters)
-    for first in range(0, draws, at_once):
-        rows = min(at_once, draws - first)
+    for first in range(0, _DRAWS, at_once):
+        rows = min(at_once, _DRAWS - first)
         drawn = rng.integers(n_clusters, size=(rows, n_clusters))
         drawn += n_clusters * np.arange(rows)[:, None]
         times = np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape)
-        total = times @ counts
-        # A stratum none of whose clusters was drawn is left out of that draw's mean.
-        there = total > 0
-        share = np.divide(times @ sums, total, out=np.zeros(total.shape), where=there)
-        means.append(share.sum(axis=1) / there.sum(axis=1))
+        means.append((times @ table.sums / (times @ table.counts))[:, 0])
     low, high = np.quantile(np.concatenate(means), (0.025, 0.975))
     return float(low), float(high)
 
@@ -313,10 +306,12 @@ def _even_split(first: int, n: int) -> float:
     return float(binomtest(first, n).pvalue)
 
 
-def effective_length(
-    means: Mapping[int, float], baseline: float | None, share: float = 0.75
-) -> int | None:
-    """The longest length whose mean is at least `share` of the baseline (MLNeedle, Table 1).
+# The share of the baseline that an effective length reaches.
+EFFECTIVE = 0.75
+
+
+def effective_length(means: Mapping[int, float], baseline: float | None) -> int | None:
+    """The longest length whose mean is at least EFFECTIVE of the baseline (MLNeedle, Table 1).
 
     0 if no length reaches it. None if there are no lengths or no baseline, or if the baseline is 0, which
     every accuracy would reach.
@@ -325,7 +320,7 @@ def effective_length(
     if not baseline or math.isnan(baseline) or not judged:
         return None
     # The tolerance keeps 0.45 from failing against 0.75 * 0.6 = 0.45000000000000007.
-    return max((k for k, mean in judged.items() if mean >= share * baseline - 1e-12), default=0)
+    return max((k for k, mean in judged.items() if mean >= EFFECTIVE * baseline - 1e-12), default=0)
 
 
 class _Sums:

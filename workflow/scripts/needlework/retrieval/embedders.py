@@ -15,8 +15,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from needlework.benchmarks.contract import Entry
 from needlework.data.packaged import is_packaged, local_name
-from needlework.entry import Entry
 from needlework.errors import UserError, not_installed, reason
 
 # Components are multiples of this. So products and partial sums are multiples of 2**-52, and sums stay

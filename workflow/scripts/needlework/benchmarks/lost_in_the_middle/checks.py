@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from needlework.benchmarks.contract import Config, Own, block_of
@@ -126,11 +126,8 @@ def _check_places(entries: list[dict[str, Any]], where: str, key: str) -> None:
         if n in seen:
             raise UserError(f"{where} has the number {n} twice: join their `{key}`.")
         seen.add(n)
-        for index in _beyond(entry[key], n):
-            raise UserError(
-                f"{where} has the index {index} for {n}: indices count from 0, so the last is {n - 1}."
-            )
-
-
-def _beyond(indices: list[int], n: int) -> Iterator[int]:
-    return (index for index in indices if index >= n)
+        for index in entry[key]:
+            if index >= n:
+                raise UserError(
+                    f"{where} has the index {index} for {n}: indices count from 0, so the last is {n - 1}."
+                )

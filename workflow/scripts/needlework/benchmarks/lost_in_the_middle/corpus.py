@@ -23,7 +23,7 @@ import pyarrow as pa
 from needlework.data.comparison.subspan_screen import Answer, Text
 from needlework.data.corpora.json_lines import Line, read_lines
 from needlework.data.corpora.titled import TITLED, titled
-from needlework.jobs.collection import no_collection
+from needlework.jobs.job import no_collection
 from needlework.records import QUESTIONS
 
 # Questions with their passages, best first: whether the release says that a passage has an answer

@@ -22,7 +22,7 @@ from needlework.data.comparison import subspan_normalisation
 from needlework.data.comparison.subspan_screen import Answer, Text
 from needlework.data.corpora.titled import titled
 from needlework.errors import UserError
-from needlework.jobs.collection import no_collection
+from needlework.jobs.job import no_collection
 from needlework.jobs.progress import progress
 from needlework.seeding import rank_key, rng
 

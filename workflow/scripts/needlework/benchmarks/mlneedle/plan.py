@@ -84,13 +84,13 @@ def positions(setting: int | list[str]) -> list[Position]:
 
 def data(own: Own) -> tuple[str, str]:
     """Descriptions of the data of the run's prompts and of the paper's."""
-    texts = own["needles"] if own["needles"].startswith("sample") else " among ".join(_corpora(own))
+    texts = (
+        own["needles"]
+        if own["needles"].startswith("sample")
+        else f"{own['needles']} among {own['haystack']}"
+    )
     mine = in_words(texts, own["questions"], "questions a language")
     return mine, "mlqa among mmarco, 100 questions a language"
-
-
-def _corpora(own: Own) -> tuple[str, str]:
-    return own["needles"], own["haystack"]
 
 
 def slices(config: Own) -> list[str]:

@@ -9,7 +9,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -108,7 +107,10 @@ def build(
 def _items(slice_settings: SliceSettings, tables: Tables) -> tuple[list[Item], dict[str, int]]:
     """The sampled questions of the slice's needle language, in the order of their ids."""
     needle_lang, question_lang = slice_settings["needle_lang"], slice_settings["question_lang"]
-    rows = {lang: _by_id(table) for lang, table in tables["questions"].items()}
+    rows = {
+        lang: {row["example_id"]: row for row in table.to_pylist()}
+        for lang, table in tables["questions"].items()
+    }
     # Aligned samples are the same items in every language; others are drawn for each by itself.
     draw = "aligned" if slice_settings["aligned"] else needle_lang
     needed = {needle_lang, question_lang}
@@ -150,10 +152,6 @@ def _items(slice_settings: SliceSettings, tables: Tables) -> tuple[list[Item], d
     asked = len(items) if slice_settings["questions"] == "all" else slice_settings["questions"]
     counts = {"no_answer_left": dropped, "questions_lacking": asked - len(items)}
     return sorted(items, key=lambda item: item.example_id), counts
-
-
-def _by_id(table: pa.Table) -> dict[str, dict[str, Any]]:
-    return {row["example_id"]: row for row in table.to_pylist()}
 
 
 def _add_distractors(items: list[Item], slice_settings: SliceSettings, tables: Tables) -> None:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from needlework.benchmarks.contract import Own
-from needlework.entry import Entry
+from needlework.benchmarks.contract import Entry, Own
 from needlework.retrieval.embedders import load_embedder
 from needlework.scoring import metrics
 from needlework.scoring.careful.verdicts import Verdict, of_words, of_yes_or_no

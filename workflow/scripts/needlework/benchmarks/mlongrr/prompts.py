@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from needlework.benchmarks.contract import Built, SliceSettings
-from needlework.benchmarks.mlongrr.draws import Needle, draw, long_numbers, places
 from needlework.benchmarks.mlongrr.factors import ABSENT, COLUMNS
 from needlework.benchmarks.mlongrr.haystack import Haystack, fertility
 from needlework.benchmarks.mlongrr.plan import (
@@ -29,6 +29,8 @@ from needlework.jobs.progress import progress
 from needlework.prompts.counting.pieces import Pieces
 from needlework.prompts.instances import Instances
 from needlework.prompts.tokenizers import Tokenizer
+from needlework.scoring.metrics import numbers as numbers_in
+from needlework.seeding import rank_key, rng
 
 logger = logging.getLogger(__name__)
 
@@ -82,8 +84,8 @@ def build(
     rows = _rows(slice_settings, wanted, words, made)
     instances = Instances(NAME, COLUMNS, tokenizer, made.pieces)
     exhausted = 0
-    for numbers, row in progress(rows, desc="prompts", total=total, unit="prompt"):
-        instances.add(numbers, made.pieces.text(numbers), **row)
+    for spans, row in progress(rows, desc="prompts", total=total, unit="prompt"):
+        instances.add(spans, made.pieces.text(spans), **row)
         exhausted += row["exhausted"]
     made.pieces.sums.save()
     if made.taken:
@@ -319,3 +321,63 @@ class _Released:
             "fertility": self._fertility,
         }
         return Context(needles, factors), numbers, self.pieces.tokens(numbers)
+
+
+# What is hidden in an example: the same for every language and question.
+
+
+@dataclass(frozen=True)
+class Needle:
+    """A needle's city, by its name in English and in the haystack's language, and its number."""
+
+    english: str
+    city: str
+    number: str
+
+    @property
+    def names(self) -> list[str]:
+        """The city's distinct names: in the haystack's language, then in English."""
+        return list(dict.fromkeys([self.city, self.english]))
+
+
+def draw(
+    where: tuple[object, ...], n: int, cities: Sequence[tuple[str, str]], taken: Set[str]
+) -> list[Needle]:
+    """n needles with different cities and numbers; `taken` are numbers that the text has already.
+
+    `where` names the draw (seed, length, depth, example). A draw of fewer needles is the beginning of a draw
+    of more, so that tasks with different numbers of needles can be compared in pairs. A row of cities means
+    the same in every language.
+    """
+    ranked = sorted(range(len(cities)), key=lambda row: rank_key(NAME, *where, "city", row))
+    drawn: dict[str, str] = {}
+    for row in ranked:
+        if len(drawn) < n:
+            drawn.setdefault(*cities[row])
+    values: list[str] = []
+    generator = rng(NAME, *where, "numbers")
+    while len(values) < n:
+        number = str(generator.integers(10**6, 10**7))
+        if number not in values and number not in taken:
+            values.append(number)
+    return [
+        Needle(english, city, number)
+        for (english, city), number in zip(drawn.items(), values, strict=True)
+    ]
+
+
+def places(where: tuple[object, ...], n: int, first: int, last: int) -> list[int]:
+    """Sentences before each of n needles: `first` for the first needle, `first` to `last` for the others.
+
+    Every boundary from `first` on is equally likely for the others, `first` too. No two of them share a
+    boundary, unless there are too few (released code).
+    """
+    found, free = [first], list(range(first, last + 1))
+    for share in rng(NAME, *where, "places").random(n - 1):
+        found.append(free.pop(int(share * len(free))) if free else last)
+    return sorted(found)
+
+
+def long_numbers(text: str) -> list[str]:
+    """The numbers of seven digits or more in a text, as the metric reads them."""
+    return [str(number) for number in sorted(numbers_in(text)) if number >= 10**6]

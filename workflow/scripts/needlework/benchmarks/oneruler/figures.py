@@ -382,9 +382,7 @@ def text_lengths(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     for (lang, tokenizer), part in same.groupby(["context_lang", "tokenizer"]):
         length, n_tokens = int(part["length"].iloc[0]), float(part["n_tokens"].mean())
         seed = ("oneruler", "n_tokens", lang, tokenizer)
-        low, high = stats.bootstrap_interval(
-            part["n_tokens"], part["example_id"], seed=seed, draws=1000
-        )
+        low, high = stats.bootstrap_interval(part["n_tokens"], part["example_id"], seed=seed)
         found = run.find("figure24", str(lang), encodings.get(tokenizer, ""))
         value = None if found is None else found.value
         ours = {

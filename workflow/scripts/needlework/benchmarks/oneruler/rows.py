@@ -237,11 +237,7 @@ def ranked(table: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 def dropped(rows: pd.DataFrame) -> pd.Series:
     """Whether the paper leaves an answer out: an answer to a needle task that was cut before any text."""
-    return (rows["verdict"] == UNFINISHED) & of_needles(rows)
-
-
-def of_needles(rows: pd.DataFrame) -> pd.Series:
-    return rows["task"].isin(list(NIAH))
+    return (rows["verdict"] == UNFINISHED) & rows["task"].isin(list(NIAH))
 
 
 def long_first(present: Collection[str], run: Context) -> list[str]:
@@ -296,7 +292,7 @@ def mean_of(column: str) -> Measure:
         values = part.array(column, lambda frame: frame[column].astype("float64"))
         questions = part.table.codes("example_id")[0][part.places]
         seed = ("oneruler", column, *cell.labels.values())
-        interval = stats.bootstrap_interval(values, questions, seed=seed, draws=1000)
+        interval = stats.bootstrap_interval(values, questions, seed=seed)
         return {
             "value": float(values.mean()),
             "n": len(values),

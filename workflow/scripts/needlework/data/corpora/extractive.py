@@ -1,13 +1,20 @@
-"""Extractive question answering: SQuAD's JSON into rows whose answers stand in their contexts."""
+"""Extractive question answering: SQuAD's JSON into rows whose answers stand in their contexts.
+
+XQuAD has 1,190 questions with the same ids in each of twelve languages; MLQA has questions in seven
+languages, each in two to four of them with the same id.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from needlework.data.archives import Archive
 from needlework.errors import UserError
 from needlework.records import QUESTIONS
 
@@ -64,3 +71,52 @@ def _unsound(name: str, row: Mapping[str, object], what: str) -> UserError:
         f"{name}: the question {row['example_id']!r} {what}: correct the file, or delete it and run again "
         "if it was downloaded."
     )
+
+
+# MLQA: context and question in one language. The files with two languages hold nothing that these do not.
+MEMBER = "MLQA_V1/{split}/{split}-context-{lang}-question-{lang}.json"
+ANY_MEMBER = re.compile(r"MLQA_V1/(\w+)/\1-context-(\w+)-question-\2\.json")
+
+
+def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, str]) -> pa.Table:
+    """XQuAD or MLQA in `lang` from its one file, as the rule `read_corpus` asks for it."""
+    if corpus == "mlqa":
+        return read_mlqa(files[0], settings["split"], lang)
+    return read_xquad(files[0])
+
+
+def read_xquad(json_path: str | Path) -> pa.Table:
+    """QUESTIONS rows, sorted by id, of xquad.<lang>.json. UserError if it is not sound."""
+    try:
+        data = Path(json_path).read_bytes()
+    except FileNotFoundError:
+        raise UserError(f"{json_path} does not exist: run the rule that downloads it.") from None
+    return read_squad(data, str(json_path))
+
+
+def read_mlqa(zip_path: str | Path, split: str, lang: str) -> pa.Table:
+    """QUESTIONS rows, sorted by id, of one language of MLQA_V1.zip (`split`: "dev" or "test").
+
+    Question and context are both in `lang`; an id names the same question in every language.
+    UserError if the archive does not have the split or the language, or is broken.
+    """
+    with Archive(Path(zip_path)) as archive:
+        member = MEMBER.format(split=split, lang=lang)
+        if member not in archive.names:
+            raise UserError(f"{zip_path} {_what_it_lacks(archive.names, split, lang)}.")
+        return read_squad(archive.read(member), f"{zip_path}, {member}")
+
+
+def _what_it_lacks(names: set[str], split: str, lang: str) -> str:
+    there = sorted(match.groups() for name in names if (match := ANY_MEMBER.fullmatch(name)))
+    languages = [language for part, language in there if part == split]
+    if languages:
+        return (
+            f"has no language {lang!r} in its split {split!r}: choose among {', '.join(languages)}"
+        )
+    if there:
+        splits = " or ".join(
+            f"`sources.mlqa.split: {part}`" for part in sorted({part for part, _ in there})
+        )
+        return f"has no split {split!r}: set {splits}"
+    return "is not MLQA's archive: delete it and run again"

@@ -12,9 +12,9 @@ from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 
+from needlework.benchmarks.contract import Entry
 from needlework.data.corpora.corpus import Corpus
 from needlework.data.registry import Source, load_registry
-from needlework.entry import Entry
 from needlework.errors import UserError
 from needlework.folders import entries
 
@@ -51,9 +51,9 @@ ROOT = Path(__file__).resolve().parents[5]
 _SAMPLE = ("en", "de", "es", "zh", "vi", "hi", "ar")
 # Corpora that any benchmark may use.
 SHARED = {
-    "mlqa": Corpus("data.corpora.mlqa", "mlqa", serves=("needles", "questions")),
+    "mlqa": Corpus("data.corpora.extractive", "mlqa", serves=("needles", "questions")),
     "mlqa_passages": Corpus("data.corpora.titled", "mlqa"),
-    "xquad": Corpus("data.corpora.xquad", "xquad", serves=("needles", "questions")),
+    "xquad": Corpus("data.corpora.extractive", "xquad", serves=("needles", "questions")),
     "xquad_passages": Corpus("data.corpora.titled", "xquad"),
     "xquad_paragraphs": Corpus("data.corpora.titled", "xquad", serves=("haystack",)),
     "mmarco": Corpus("data.corpora.mmarco", "mmarco", serves=("haystack",)),

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from needlework.benchmarks.contract import Entry
 from needlework.data import sentences
 from needlework.data.budgets import VALUE_BYTES, Budget, check_records
 from needlework.data.corpora.books import book_table
@@ -26,7 +27,6 @@ from needlework.data.corpora.extractive import questions_table
 from needlework.data.corpora.found import Found, shortened, with_left_out
 from needlework.data.corpora.registry import OWN_FORMATS, OWN_PASSAGES, base_of
 from needlework.data.corpora.titled import passages
-from needlework.entry import Entry
 from needlework.errors import UserError
 from needlework.jobs.progress import progress
 from needlework.records import PASSAGES, RECORDS

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Literal
 
 from needlework import seeding
+from needlework.benchmarks.contract import Entry
 from needlework.codedigest import module_digest
 from needlework.data.packaged import is_packaged, local_name
-from needlework.entry import Entry
 from needlework.errors import UserError
 from needlework.journal import Record
 from needlework.prompts.spans import Span, span_text

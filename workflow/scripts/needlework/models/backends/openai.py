@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-from needlework.entry import Entry
+from needlework.benchmarks.contract import Entry
 from needlework.errors import UserError, not_installed
 from needlework.models.backends.base import Answer, Request, sample_seed
 from needlework.models.generation import request_key

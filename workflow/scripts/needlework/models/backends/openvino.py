@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from needlework.entry import Entry
+from needlework.benchmarks.contract import Entry
 from needlework.errors import UserError, not_installed, reason
 from needlework.journal import Record
 from needlework.models.backends.base import Answer, InAnyOrder, Request, sample_seed

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 
-from needlework.entry import Entry
+from needlework.benchmarks.contract import Entry
 from needlework.errors import UserError
 from needlework.models.accounts import BESIDE_PROMPT, LONGER
 from needlework.models.backends.base import Answer, Backend, Request

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple
 
-from needlework.entry import Entry
+from needlework.benchmarks.contract import Entry
 from needlework.errors import UserError, not_installed, reason
 from needlework.models.backends.base import Answer, InAnyOrder, Request, sample_seed
 from needlework.models.local_models import (

@@ -16,7 +16,7 @@ from itertools import chain
 from threading import Thread
 from typing import Any
 
-from needlework.entry import Entry
+from needlework.benchmarks.contract import Entry
 from needlework.errors import UserError, reason
 from needlework.jobs.guard import descendants, end, start_guard
 from needlework.journal import Record

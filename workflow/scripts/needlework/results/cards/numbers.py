@@ -252,9 +252,7 @@ def _drops(compared: pd.DataFrame, titles: Mapping[str, str]) -> Iterator[str]:
     shown = compared[compared["drop"].astype(bool)].sort_values("difference", kind="stable")
     for row in shown.to_dict("records"):
         where = called(titles[row["benchmark"]], row["part"])
-        yield (
-            f"{size(row)} {row['comparison']} ({where}, {_counted(row['n_questions'], 'question')})"
-        )
+        yield (f"{size(row)} {row['comparison']} ({where}, {_questions(row['n_questions'])})")
 
 
 def size(drop: Mapping[str, Any] | pd.Series) -> str:
@@ -268,8 +266,8 @@ def called(title: str, part: str) -> str:
     return f"{title} {part}".strip()
 
 
-def _counted(n: float, noun: str) -> str:
-    return f"{int(n):,} {noun}{'' if n == 1 else 's'}"
+def _questions(n: float) -> str:
+    return f"{int(n):,} question{'' if n == 1 else 's'}"
 
 
 def _points(share: float) -> str:

@@ -352,7 +352,7 @@ def of_names(
     made = chosen(statement, _few(sorted(found, key=lambda c: c.start)), compared=True)
     if made == {gold[0]}:
         spans = [(c.start, c.end) for c in found if c.name == gold[0]]
-        state = statement.asserted(spans) if len(_names_of(found)) == 1 else ASSERTED
+        state = statement.asserted(spans) if len({c.name for c in found}) == 1 else ASSERTED
         return judged(state), state
     if gold[0] in made:
         return None, "several"
@@ -362,10 +362,6 @@ def of_names(
 def _few(found: list[Mention]) -> list[Mention]:
     """The first and the last mentions of many: a text that repeats itself says no more in between."""
     return found if len(found) <= 2 * _ENOUGH else [*found[:_ENOUGH], *found[-_ENOUGH:]]
-
-
-def _names_of(found: Iterable[Candidate]) -> set[str]:
-    return {candidate.name for candidate in found}
 
 
 def of_yes_or_no(text: str, langs: Sequence[str] = ()) -> str | None:

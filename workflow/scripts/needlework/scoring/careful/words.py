@@ -368,12 +368,6 @@ class Words:
         return "".join(self.bare)
 
     @cached_property
-    def proper(self) -> list[bool]:
-        """Whether each word may be a name; in scripts without capitals, every word may."""
-        pairs = zip(self.words, self.capitals, strict=True)
-        return [capital or word[0].upper() == word[0] for word, capital in pairs]
-
-    @cached_property
     def content(self) -> list[int]:
         """The indices of words that are not articles; of all words if all are articles."""
         kept = [

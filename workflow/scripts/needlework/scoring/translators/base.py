@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 
-from needlework.entry import Entry
+from needlework.benchmarks.contract import Entry
 from needlework.errors import UserError
 
 
