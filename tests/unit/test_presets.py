@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 import preset_runs
+from needlework.planning.affects import effective_config
 from needlework.planning.config import validated
 from needlework.planning.layout import Layout
 from needlework.planning.model_checks import lengths_of
@@ -42,6 +43,17 @@ def test_a_preset_to_fill_in_has_fifteen_lines(name: str) -> None:
     lines = (ROOT / f"presets/{name}.yaml").read_text(encoding="utf-8").splitlines()
     written = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
     assert len(written) <= 15 and max(map(len, written)) <= 120
+
+
+def test_own_questions_are_asked_without_the_papers_ablations() -> None:
+    """As if each of them had been left out, and the source named, in the file."""
+    preset = (ROOT / "presets/own_questions.yaml").read_text(encoding="utf-8")
+    written = yaml.safe_load(preset)
+    absent = dict.fromkeys(("query_aware", "random_order", "random_distractors"), [])
+    written["benchmarks"]["lost_in_the_middle"] |= {"source": "constructed", **absent}
+    assert effective_config(validated(merged(preset))) == effective_config(
+        validated(layered(DEFAULT, [written]))
+    )
 
 
 @pytest.mark.parametrize(

@@ -275,9 +275,12 @@ def test_results_know_the_tokenizer_of_the_paper_s_counts() -> None:
             {"languages": ["de"]},
             "languages has the unknown language 'de': the corpus nq_open has en",
         ),
-        ({"needles": "mlqa"}, "source is 'released', which there is for `needles: nq_open` only"),
         (
-            {"needles": "mlqa", "source": "constructed"},
+            {"needles": "mlqa", "source": "released"},
+            "source is 'released', which there is for `needles: nq_open` only",
+        ),
+        (
+            {"needles": "mlqa", "random_distractors": [20]},
             "random_from is 'wikipedia', .* set `random_from: other_questions`",
         ),
         (
@@ -321,6 +324,38 @@ def test_results_know_the_tokenizer_of_the_paper_s_counts() -> None:
 )
 def test_what_cannot_be_built_is_said(own: dict, said: str) -> None:
     assert re.search(said, complaint(**own))
+
+
+@pytest.mark.parametrize(
+    ("own", "found"),
+    [
+        ({}, ("released", [20], [20], [20], [75, 140, 300])),
+        # Other questions have neither released prompts nor distractors of Wikipedia.
+        ({"needles": "mlqa"}, ("constructed", [20], [20], [], [75, 140, 300])),
+        (
+            {"needles": "mlqa", "random_from": "other_questions"},
+            ("constructed", [20], [20], [20], [75, 140, 300]),
+        ),
+        # Numbers that the run does not ask.
+        ({"n_documents": [{"n": 10, "gold_indices": [0]}]}, ("released", [], [], [], None)),
+        ({"n_pairs": [{"n": 300, "indices": [0]}]}, ("released", [20], [20], [20], [300])),
+        # Texts that the user did not write.
+        ({"instructions": {"en": {"documents": "{documents} {question}"}}}, (None, [], [], [20], [])),
+        (
+            {"instructions": {"en": {"documents_query_aware": "{question} {documents} {question}"}}},
+            (None, [20], [], [20], []),
+        ),
+        # What is set holds.
+        ({"query_aware": [10], "random_order": []}, ("released", [10], [], [20], None)),
+    ],
+)
+def test_unset_ablations_follow_what_the_run_asks(own: dict, found: tuple) -> None:
+    keys = ("source", "query_aware", "random_order", "random_distractors", "query_aware_pairs")
+    unset = benchmark(tasks=["oracle"]) | dict.fromkeys(keys) | own
+    full = unset | plan.decided(unset)
+    for key, value in zip(keys, found, strict=True):
+        assert value is None or full[key] == value, key
+
 
 
 def test_30_documents_are_released_and_more_can_be_constructed() -> None:

@@ -65,11 +65,19 @@ _VARIANTS: dict[str, dict[str, Any]] = {
 }
 _DOCUMENTS = "documents"
 _PAIRS = "pairs"
-# The tasks whose prompts have no documents.
-ALONE = ("closed_book", "key_value")
 # What the released files hold (paper, sections 3.3 and 4.2).
 RELEASED_DOCUMENTS = 30
 RELEASED_PAIRS = (75, 140, 300)
+# The paper's numbers of documents or pairs of each ablation (section 5.2, appendices B and C), the key that
+# has the run's numbers, and the text that its prompts take.
+_ABLATIONS = {
+    "query_aware": ((20,), "n_documents", "documents_query_aware"),
+    "random_order": ((20,), "n_documents", "documents_random_order"),
+    "random_distractors": ((20,), "n_documents", "documents"),
+    "query_aware_pairs": (RELEASED_PAIRS, "n_pairs", "pairs_query_aware"),
+}
+# The tasks whose prompts have no documents.
+ALONE = ("closed_book", "key_value")
 # The one language of the paper's questions.
 _ENGLISH = "en"
 # Keys and values that make a condition hold (`RunFacts.filled_by`).
@@ -110,6 +118,28 @@ def data(own: Own) -> tuple[str, str]:
     every = own["questions"] == "all"
     number = "2,655" if every and own["needles"] == NQ_OPEN else own["questions"]
     return in_words(own["needles"], number, "questions"), f"{NQ_OPEN}, 2,655 questions"
+
+
+def decided(own: Own) -> Own:
+    """The values of the keys that are null: the paper's, as far as the other keys leave them possible."""
+    found: dict[str, Any] = {}
+    if own["source"] is None:
+        found["source"] = "released" if own["needles"] == NQ_OPEN else "constructed"
+    for key, (papers, known, text) in _ABLATIONS.items():
+        if own[key] is None:
+            asked = [entry["n"] for entry in own[known]]
+            found[key] = [n for n in papers if n in asked and _can_ask(own, key, text)]
+    return found
+
+
+def _can_ask(own: Own, ablation: str, text: str) -> bool:
+    """Whether the run's data and instructions have what the prompts of an ablation are made of."""
+    if ablation == "random_distractors":
+        return own["needles"] == NQ_OPEN or own["random_from"] != "wikipedia"
+    pairs = ablation == "query_aware_pairs"
+    languages = [lang for keys in own["keys"] for lang in _key_languages(own, keys)]
+    worded = own["instructions"].keys() & (languages if pairs else own["languages"])
+    return all(user_texts(own["instructions"], lang, [text]) for lang in worded)
 
 
 def slices(own: Own) -> list[str]:
