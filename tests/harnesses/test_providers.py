@@ -21,6 +21,7 @@ from needlework.models import remote_models
 from needlework.models.backends.base import Request, load_backend
 from needlework.models.generation import Policy, generate
 from needlework.prompts.spans import literal
+from needlework.services.endpoints import PROVIDER_KEYS
 from runs import ROOT
 
 PYTHON = ROOT / ".venv-inspect/bin/python"
@@ -274,3 +275,52 @@ def test_a_fatal_refusal_stops_all(server, asker, tmp_path) -> None:
     found = asker.ask(entry("google", server, concurrency=1, timeout=30), ["a", "b", "c"], tmp_path)
     assert "status 401" in found["failed"]
     assert [prompt_of(r.body) for r in server.received] == ["a"], found["said"][-3000:]
+
+
+# Makes each provider's client without a key, and with each of its variables alone; prints what was said.
+TRY_KEYS = """
+import json, os, sys
+from inspect_ai.model import get_model
+os.environ["CLOUDFLARE_ACCOUNT_ID"] = "account"
+def said(name):
+    try:
+        get_model(name, memoize=False)
+    except BaseException as error:
+        return str(error) or repr(error)
+    return ""
+found = {}
+for provider, (name, variables) in json.load(sys.stdin).items():
+    found[provider] = {"": said(name)}
+    for variable in variables:
+        os.environ[variable] = "true"
+        found[provider][variable] = said(name)
+        del os.environ[variable]
+print(json.dumps(found))
+"""
+
+
+def test_each_provider_reads_the_keys_that_planning_looks_for(tmp_path: Path) -> None:
+    asked = {name: (f"{name}/some-model", variables) for name, variables in PROVIDER_KEYS.items()}
+    asked["openai-api"] = ("openai-api/my-own/some-model", ["MY_OWN_API_KEY"])
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "MY_OWN_BASE_URL": "http://localhost"}
+    done = subprocess.run(
+        [PYTHON, "-c", TRY_KEYS],
+        input=json.dumps(asked),
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=env,
+        check=True,
+    )
+    found = json.loads(done.stdout.splitlines()[-1])
+    # Two providers' packages are in no environment of ours: their modules name the variables.
+    modules = next((ROOT / ".venv-inspect").glob("lib/*/site-packages/inspect_ai/model/_providers"))
+    for provider, (_, variables) in asked.items():
+        if provider in ("grok", "groq"):
+            source = (modules / f"{provider}.py").read_text("utf-8")
+            assert all(f'"{variable}"' in source for variable in variables), provider
+            continue
+        without = found[provider].pop("")
+        assert variables[0] in without or variables[-1] in without, (provider, without)
+        for variable, said in found[provider].items():
+            assert variables[0] not in said, (provider, variable, said)

@@ -28,6 +28,7 @@ from needlework.planning.preflight import (
     without_records,
 )
 from needlework.scoring.translators.base import translator_kinds
+from needlework.services.endpoints import PROVIDER_KEYS
 from smollm2 import NAME, smollm2
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -129,6 +130,47 @@ def test_missing_weights_and_certificates_are_named(
     monkeypatch.setenv("SSL_CERT_FILE", "/nowhere.pem")
     with pytest.raises(UserError, match=said):
         run(**changes)
+
+
+@pytest.mark.parametrize(
+    ("name", "variables"),
+    [
+        ("anthropic/claude-haiku-4-5", ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"]),
+        ("google/gemini-2.5-flash", ["GOOGLE_API_KEY", "GEMINI_API_KEY"]),
+        ("openrouter/some/model", ["OPENROUTER_API_KEY"]),
+        ("openai-api/my-own/model", ["MY_OWN_API_KEY"]),
+    ],
+)
+def test_a_provider_of_inspect_needs_one_of_its_keys(
+    name: str, variables: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in [*variables, *PROVIDER_KEYS.get(name.partition("/")[0], ())]:
+        monkeypatch.delenv(variable, raising=False)
+    model = {"backend": "inspect", "name": name, "sampling": {"temperature": None}}
+    expected = f"models.mine needs an API key: set the environment variable {variables[0]}"
+    with pytest.raises(UserError, match=expected):
+        run(**model)
+    for variable in variables:
+        monkeypatch.setenv(variable, "a-key")
+        assert run(**model) == []
+        monkeypatch.delenv(variable)
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("ollama/some-model", {}),
+        ("anthropic/bedrock/some-model", {}),
+        ("google/gemini-2.5-flash", {"use_adc": True}),
+    ],
+)
+def test_other_logins_of_providers_are_left_to_the_job(
+    name: str, args: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("ANTHROPIC_API_KEY", "GOOGLE_API_KEY"):
+        monkeypatch.delenv(variable, raising=False)
+    model = {"backend": "inspect", "name": name, "sampling": {"temperature": None}}
+    assert run(**model, args=args) == []
 
 
 def test_an_endpoint_that_nothing_listens_at_is_told(

@@ -340,9 +340,16 @@ def test_what_cannot_be_built_is_said(own: dict, said: str) -> None:
         ({"n_documents": [{"n": 10, "gold_indices": [0]}]}, ("released", [], [], [], None)),
         ({"n_pairs": [{"n": 300, "indices": [0]}]}, ("released", [20], [20], [20], [300])),
         # Texts that the user did not write.
-        ({"instructions": {"en": {"documents": "{documents} {question}"}}}, (None, [], [], [20], [])),
         (
-            {"instructions": {"en": {"documents_query_aware": "{question} {documents} {question}"}}},
+            {"instructions": {"en": {"documents": "{documents} {question}"}}},
+            (None, [], [], [20], []),
+        ),
+        (
+            {
+                "instructions": {
+                    "en": {"documents_query_aware": "{question} {documents} {question}"}
+                }
+            },
             (None, [20], [], [20], []),
         ),
         # What is set holds.
@@ -355,7 +362,6 @@ def test_unset_ablations_follow_what_the_run_asks(own: dict, found: tuple) -> No
     full = unset | plan.decided(unset)
     for key, value in zip(keys, found, strict=True):
         assert value is None or full[key] == value, key
-
 
 
 def test_30_documents_are_released_and_more_can_be_constructed() -> None:

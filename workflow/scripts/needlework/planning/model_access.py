@@ -20,7 +20,7 @@ from needlework.benchmarks.contract import Config
 from needlework.data.packaged import is_packaged, local_name
 from needlework.errors import UserError
 from needlework.folders import entries
-from needlework.services.endpoints import api_key, shown_url
+from needlework.services.endpoints import api_key, check_provider_key, shown_url
 
 CONNECT_S = 5.0
 TIMEOUT_S = 4.0
@@ -54,13 +54,17 @@ def check_model_files(config: Config, results: str | Path = "results") -> None:
                     )
 
 
-def check_endpoint(config: Config, name: str, local: bool, planning: bool) -> list[str]:
+def check_service(config: Config, name: str, local: bool, planning: bool) -> list[str]:
     """A sentence if nothing answers at a model's address, which an error is not.
 
     Raises UserError if its key or certificates are missing, or if nothing answers there and the journal has
-    no answers, unless it is only `planning`.
+    no answers, unless it is only `planning`. Of models on this machine there is nothing to check.
     """
     model = config["models"][name]
+    if model["backend"] == "inspect":
+        check_provider_key(model["name"], model["args"], f"the model models.{name}")
+    if model["backend"] != "openai":
+        return []
     if model["key_env"]:
         api_key(model["key_env"], f"the model models.{name}")
     if model["base_url"].startswith("https:"):

@@ -16,10 +16,10 @@ from needlework.folders import entries
 from needlework.models.engine_arguments import gpus
 from needlework.planning.model_access import (
     answers_folder,
-    check_endpoint,
     check_hub_model,
     check_hub_token,
     check_local_folder,
+    check_service,
     check_weights,
     is_installed,
 )
@@ -108,8 +108,7 @@ def judge_warnings(config: Config, judges: Iterable[str], local: bool, planning:
     found = []
     for name in sorted(judges):
         try:
-            if config["models"][name]["backend"] == "openai":
-                found += check_endpoint(config, name, local, planning)
+            found += check_service(config, name, local, planning)
         except UserError as error:
             found.append(f"Warning: the judge will be missing: {error}")
     return found
@@ -195,9 +194,8 @@ def _check_translator(config: Config, local: bool, planning: bool) -> None:
 
 def _check_model(config: Config, name: str, local: bool, planning: bool) -> list[str]:
     """Raise UserError if a model cannot be had; warnings about an endpoint that may be started later."""
-    model, warnings = config["models"][name], []
-    if model["backend"] == "openai":
-        warnings = check_endpoint(config, name, local, planning)
+    model = config["models"][name]
+    warnings = check_service(config, name, local, planning)
     for key in ("name", "lora"):
         if model["backend"] in ("vllm", "transformers") and model[key] and local:
             check_local_folder(f"models.{name}.{key}", model[key])

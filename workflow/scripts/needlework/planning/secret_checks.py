@@ -12,6 +12,7 @@ from needlework.benchmarks.contract import Config
 from needlework.errors import UserError
 from needlework.planning.config_files import quoted
 from needlework.printable import SECRET
+from needlework.services.endpoints import PROVIDER_KEYS
 
 
 def check_verbose(config: Config, executor: str, verbose: bool) -> None:
@@ -32,9 +33,14 @@ def check_verbose(config: Config, executor: str, verbose: bool) -> None:
 
 # The variables that libraries look for by themselves.
 _USUAL = (
-    *("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "OPENAI_API_KEY", "GOOGLE_TRANSLATE_API_KEY"),
-    *("ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "MISTRAL_API_KEY", "OPENROUTER_API_KEY"),
+    *("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "GOOGLE_TRANSLATE_API_KEY"),
     *("AZUREAI_API_KEY", "AWS_SECRET_ACCESS_KEY"),
+    *(
+        name
+        for names in PROVIDER_KEYS.values()
+        for name in names
+        if name.endswith(("KEY", "TOKEN"))
+    ),
 )
 
 

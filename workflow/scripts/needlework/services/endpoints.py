@@ -52,6 +52,46 @@ def api_key(variable: str, who: str, *, may_be_none: bool = True) -> str:
     return key
 
 
+# The environment variables of keys that inspect_ai's providers read, one of which is enough: the usual first.
+PROVIDER_KEYS = {
+    "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
+    "cloudflare": ("CLOUDFLARE_API_KEY", "CLOUDFLARE_API_TOKEN"),
+    "deepseek": ("DEEPSEEK_API_KEY",),
+    "fireworks": ("FIREWORKS_API_KEY",),
+    "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_USE_ADC", "GOOGLE_GENAI_USE_VERTEXAI"),
+    "grok": ("XAI_API_KEY", "GROK_API_KEY"),
+    "groq": ("GROQ_API_KEY",),
+    "hf-inference-providers": ("HF_TOKEN",),
+    "meta": ("META_API_KEY", "MODEL_API_KEY"),
+    "mistral": ("MISTRAL_API_KEY",),
+    "moonshot": ("MOONSHOT_API_KEY",),
+    "openai": ("OPENAI_API_KEY",),
+    "openrouter": ("OPENROUTER_API_KEY",),
+    "perplexity": ("PERPLEXITY_API_KEY",),
+    "sambanova": ("SAMBANOVA_API_KEY",),
+    "together": ("TOGETHER_API_KEY",),
+}
+# Services behind a provider, as in `anthropic/bedrock/...`, whose logins take many forms.
+_CLOUDS = ("azure", "bedrock", "vertex")
+
+
+def check_provider_key(name: str, args: Mapping[str, object], who: str) -> None:
+    """Raise UserError if no variable has the key of the provider of `name`, a model as inspect_ai names it.
+
+    `args` are its client's. Nothing is known of providers that are not in PROVIDER_KEYS.
+    """
+    provider, service, *_ = [*name.split("/"), ""]
+    variables = PROVIDER_KEYS.get(provider, ())
+    if provider in ("openai-api", "openai-api-completions"):
+        variables = (f"{service.upper().replace('-', '_')}_API_KEY",)
+    if not variables or service in _CLOUDS or args.keys() & {"api_key", "use_adc"}:
+        return
+    if not any(os.environ.get(variable, "").strip() for variable in variables):
+        usual, *others = variables
+        also = f" (or {', '.join(others)})" if others else ""
+        raise UserError(f"{who} needs an API key: set the environment variable {usual}{also}.")
+
+
 def check_url(url: str, who: str) -> None:
     """Raise UserError unless `url` is a whole http(s) URL."""
     try:
