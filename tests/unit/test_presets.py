@@ -49,7 +49,7 @@ def test_own_questions_are_asked_without_the_papers_ablations() -> None:
     """As if each of them had been left out, and the source named, in the file."""
     preset = (ROOT / "presets/own_questions.yaml").read_text(encoding="utf-8")
     written = yaml.safe_load(preset)
-    absent = dict.fromkeys(("query_aware", "random_order", "random_distractors"), [])
+    absent = {key: [] for key in ("query_aware", "random_order", "random_distractors")}
     written["benchmarks"]["lost_in_the_middle"] |= {"source": "constructed", **absent}
     assert effective_config(validated(merged(preset))) == effective_config(
         validated(layered(DEFAULT, [written]))
