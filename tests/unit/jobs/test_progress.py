@@ -60,18 +60,42 @@ def test_a_terminal_shows_a_bar_with_job_and_log() -> None:
     assert "3/4" in text and "1 failed" in text and "prompt/s" in text
 
 
-def test_the_time_left_goes_by_the_size_of_units() -> None:
+def test_the_time_left_goes_by_the_share_of_the_work() -> None:
     """Three short prompts of four are answered, and the long one takes nine times as long as they."""
     terminal = Terminal(watched=False)
     show_on(terminal, "generate_answers m b", "logs/m/b.log")
-    with progress(desc="answers", total=4, unit="prompt", told=True, work=3000) as bar:
+    with progress(desc="answers", total=4, unit="prompt", told=True, share=lambda: 0.1) as bar:
         for _ in range(3):
-            bar.advance(100)
+            bar.update()
         bar.start_t -= 60
         until = time.monotonic() + 10
         while "09:" not in terminal.getvalue() and time.monotonic() < until:
             time.sleep(0.01)
     assert re.search(r"answers 3 of 4 prompts, .*, 09:0\d left", terminal.getvalue())
+
+
+def test_no_time_left_is_shown_where_it_is_unknown() -> None:
+    terminal = Terminal(watched=False)
+    show_on(terminal, "generate_answers m b", "logs/m/b.log")
+    with progress(desc="answers", total=4, unit="prompt", told=True, share=lambda: 0) as bar:
+        bar.update()
+        until = time.monotonic() + 10
+        while "1 of 4" not in terminal.getvalue() and time.monotonic() < until:
+            time.sleep(0.01)
+    assert "1 of 4 prompts" in terminal.getvalue() and "left" not in terminal.getvalue()
+
+
+def test_the_clock_begins_when_the_work_does() -> None:
+    terminal = Terminal(watched=False)
+    show_on(terminal, "generate_answers m b", "logs/m/b.log")
+    with progress(desc="answers", total=2, unit="prompt", told=True) as bar:
+        bar.start_t -= 600
+        bar.begin()
+        bar.update()
+        until = time.monotonic() + 10
+        while "00:0" not in terminal.getvalue() and time.monotonic() < until:
+            time.sleep(0.01)
+    assert re.search(r"answers 1 of 2 prompts, .*, 00:0\d left", terminal.getvalue())
 
 
 def test_a_terminal_keeps_no_bar_of_short_work(monkeypatch: pytest.MonkeyPatch) -> None:

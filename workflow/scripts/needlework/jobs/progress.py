@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from threading import Event, Thread
 from typing import Any, TextIO, TypeVar
@@ -48,26 +48,26 @@ def progress(
     total: int | None = None,
     unit: str = "it",
     told: bool = False,
-    work: int = 0,
+    share: Callable[[], float] | None = None,
     **options: object,
 ) -> Any:
     """`items`, with a bar that says `desc` and counts `unit`s; `options` are tqdm's.
 
     `told` is for long work: without a terminal, a line is printed now and then. If units differ in size,
-    `work` is the size of all, and `advance` counts each with its own: the time left goes by that.
+    `share` says how much of the work is done, from 0 (unknown) to 1: the time left goes by that.
     """
     file = _watched or sys.stderr
     interval = 0.2 if file.isatty() else 10
     if told and _watched:
         desc = f"{_job}: {desc} (log: {_log})"
-    if work:
+    if share:
         options["bar_format"] = (
             "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}<{left}, {rate_fmt}{postfix}]"
         )
     return _bar_class()(
         items,
         told=told,
-        work=work,
+        share=share,
         delay=DELAY_S if file.isatty() else 0,
         leave=told or not file.isatty(),
         desc=desc,
@@ -86,9 +86,13 @@ def _bar_class() -> type:
 
     class Bar(tqdm):
         def __init__(
-            self, *arguments: Any, told: bool = False, work: int = 0, **options: Any
+            self,
+            *arguments: Any,
+            told: bool = False,
+            share: Callable[[], float] | None = None,
+            **options: Any,
         ) -> None:
-            self._work, self._worked = work, 0
+            self._share = share
             super().__init__(*arguments, **options)
             self._over = Event()
             if told and _told is not None:
@@ -98,10 +102,9 @@ def _bar_class() -> type:
             while not self._over.wait(HEARTBEAT_S):
                 print(_line(self), file=_told, flush=True)
 
-        def advance(self, work: int) -> None:
-            """Count one unit of this size."""
-            self._worked += work
-            self.update()
+        def begin(self) -> None:
+            """Start the clock now: what came before is not part of the work."""
+            self.start_t = self._time()
 
         @property
         def format_dict(self) -> Any:
@@ -109,13 +112,12 @@ def _bar_class() -> type:
             return {**found, "left": self._left(found["elapsed"], found["initial"])}
 
         def _left(self, elapsed: float, initial: float) -> str:
-            """The time left, by the size of what is done if units have one, else by their number."""
-            if self._work:
-                done, total = self._worked, self._work
+            """The time left, by the share of the work that is done, else by the number of units."""
+            if self._share:
+                done = self._share()
             else:
-                done, total = self.n - initial, (self.total or self.n) - initial
-            left = (total - done) * elapsed / done if done else None
-            return "?" if left is None else tqdm.format_interval(max(left, 0))
+                done = (self.n - initial) / max((self.total or self.n) - initial, 1)
+            return tqdm.format_interval((1 - done) * elapsed / done) if done else "?"
 
         def close(self) -> None:
             # tqdm closes bars that were never made, too.
@@ -133,7 +135,7 @@ def _line(bar: Any) -> str:
     parts = [f"{done} {bar.unit}" if bar.unit_scale else f"{done} {bar.unit}s"]
     if rate := bar.n and (bar.n - bar.initial) / max(now["elapsed"], 1e-9):
         parts.append(f"{rate * 60:.3g} a minute" if rate < 1 else f"{scaled(round(rate))} a second")
-        if bar.total is not None:
+        if bar.total is not None and now["left"] != "?":
             parts.append(f"{now['left']} left")
     parts += [bar.postfix] if bar.postfix else []
     return f"{_job}: {bar.desc.removesuffix(': ')} {', '.join(parts)} (log: {_log})"

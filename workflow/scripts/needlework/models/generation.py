@@ -39,6 +39,7 @@ from needlework.models.other_runs import Others, Turns
 from needlework.models.outcomes import Outcomes, Size
 from needlework.models.selection import Selection
 from needlework.models.thoughts import KNOWN, Mark, marks
+from needlework.models.work_done import WorkDone
 from needlework.prompts.ordering import Prompts, cut
 from needlework.records import GENERATIONS, read_names, read_table
 
@@ -382,7 +383,8 @@ class _Job:
             self._backend.load()
             loaded()
             left = _missing(self._requests, places, turns, others)
-            sent = self._keep(_answers(left, self._backend), writer)
+            work = WorkDone(self._sizes, places)
+            sent = self._keep(_answers(left, self._backend, work), writer, work)
             self._outcomes |= {key: others.found[key] for key in others.found.keys() - sent}
             n_known = len(sent | others.found.keys())
             if n_known != len(places):
@@ -399,21 +401,24 @@ class _Job:
             return False
         return record["key"] not in self._retried or self._found.better(record)
 
-    def _keep(self, answers: Iterable[tuple[str, Answer]], writer: _Writer) -> set[str]:
+    def _keep(
+        self, answers: Iterable[tuple[str, Answer]], writer: _Writer, work: WorkDone
+    ) -> set[str]:
         """Take answers as they come, and write those without an error into the journal; their keys."""
-        sent, failed = set(), 0
-        # By the tokens of prompts and answers: prompts differ in length, and short ones come first.
-        tokens = {key: self._sizes[key].tokens + self._sizes[key].new for key in self.missing}
-        total, work = len(tokens), sum(tokens.values())
-        with progress(desc="answers", total=total, unit="prompt", told=True, work=work) as bar:
+        sent, failed, total = set(), 0, len(self.missing)
+        with progress(
+            desc="answers", total=total, unit="prompt", told=True, share=work.share
+        ) as bar:
+            self._backend.when_ready = bar.begin
             for key, answer in answers:
                 sent.add(key)
                 self._outcomes[key] = outcome(answer)
                 if answer.error is None:
                     writer.put({"key": key, **self._outcomes[key]})
                 failed += self._outcomes[key]["finish_reason"] == ERROR
+                work.answered(key, answer.completion_tokens, answer.error is not None)
                 bar.set_postfix_str(f"{failed} failed", refresh=False)
-                bar.advance(tokens[key])
+                bar.update()
         return sent
 
     def rows(self) -> list[dict[str, Any]]:
@@ -470,14 +475,15 @@ class _Writer:
 
 
 def _answers(
-    requests: Iterable[tuple[str, Request]], backend: Backend
+    requests: Iterable[tuple[str, Request]], backend: Backend, work: WorkDone
 ) -> Iterator[tuple[str, Answer]]:
-    """The backend's answers by key, as they come."""
+    """The backend's answers by key, as they come. What it takes is counted in `work`."""
     under_way: dict[int, str] = {}
 
     def asked() -> Iterator[Request]:
         for place, (key, request) in enumerate(requests):
             under_way[place] = key
+            work.sent(key)
             yield request
 
     for place, answer in backend.answers(asked()):

@@ -10,7 +10,7 @@ import difflib
 import importlib
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -102,6 +102,9 @@ class Backend(ABC):
 
     def __init__(self, config: Entry) -> None:
         self.config = config
+        # Called when weights that come with the first prompt are in memory: the time before says nothing of
+        # the time left.
+        self.when_ready: Callable[[], None] = lambda: None
 
     @abstractmethod
     def identity(self) -> Mapping[str, object]:

@@ -360,6 +360,7 @@ class OpenVino(InAnyOrder):
             raise UserError(f"{self._where}: {error}") from None
         except Exception as error:  # the library's own
             raise self._unloadable(error) from error
+        self.when_ready()
 
     def _unloadable(self, error: Exception) -> UserError:
         devices = ", ".join(runtime().Core().available_devices)
