@@ -1082,7 +1082,7 @@ def test_a_key_in_the_configuration_is_refused_and_not_shown() -> None:
     "url", ["", "localhost:8000/v1", "ftp://host/v1", "http://", "http://a:b:c/"]
 )
 def test_a_url_that_is_none_is_refused(url) -> None:
-    with pytest.raises(UserError, match=r"models\.remote has a `base_url` that is not an http"):
+    with pytest.raises(UserError, match=r"models\.remote\.base_url is not an http"):
         configured(base_url=url)
 
 

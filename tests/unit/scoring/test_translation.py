@@ -717,7 +717,7 @@ def test_an_unsendable_key_does_not_show_in_the_error(service, kind, monkeypatch
 )
 def test_a_url_that_is_none_is_refused(service, kind, url):
     block, _ = kind
-    with pytest.raises(UserError, match="`base_url` that is not an http"):
+    with pytest.raises(UserError, match=r"\.base_url is not an http"):
         check_translator(block(service, base_url=url))
 
 

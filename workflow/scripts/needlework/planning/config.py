@@ -223,9 +223,10 @@ def _check_names(registry: str, names: Iterable[str]) -> None:
     folded: dict[str, str] = {}
     for name in names:
         if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]*", name):
-            raise UserError(
+            raise KeyedError(
                 f"{registry} has the name {quoted(name)}, but names are parts of paths: use the letters "
-                "A to Z, digits, '.', '-' and '_'."
+                "A to Z, digits, '.', '-' and '_'.",
+                [registry, name],
             )
         if len(name) > LONGEST_NAME:
             raise UserError(
@@ -318,7 +319,7 @@ def _check_translation(config: Config) -> None:
     translator = config["translators"][name]
     check_key_variable(f"translators.{name}", translator.get("key_env"))
     if translator.get("base_url"):
-        check_url(translator["base_url"], f"translators.{name}")
+        check_url(translator["base_url"], f"translators.{name}.base_url")
 
 
 def _check_benchmarks(config: Config) -> None:

@@ -91,7 +91,7 @@ def check_models(config: Config) -> None:
         if model["backend"] == "openai":
             _check_endpoint(where, model)
         if model["backend"] == "inspect" and "base_url" in model["args"]:
-            check_url(str(model["args"]["base_url"]), f"the model {where}")
+            check_url(str(model["args"]["base_url"]), f"{where}.args.base_url")
 
 
 def _check_lengths_of(config: Config, name: str) -> None:
@@ -247,7 +247,7 @@ def _check_npu(where: str, model: Mapping[str, Any]) -> None:
 
 def _check_endpoint(where: str, model: Mapping[str, Any]) -> None:
     """Raise UserError where the address or the key's variable is none, or `request` says what keys say."""
-    check_url(model["base_url"], f"the model {where}")
+    check_url(model["base_url"], f"{where}.base_url")
     check_key_variable(where, model["key_env"])
     check_request(where, model["request"])
 

@@ -27,6 +27,12 @@ _CHARACTERS, _OF_A_PATH, _OF_LINES = 200, 4095, 50_000
 # No line breaks and tabs; other control characters are in no value (`check_values`).
 _ONE_LINE = r"^[^\t\n\r]*$"
 _SEE = "see docs/configuration.md"
+# What other programs call a model's keys.
+_OTHER_NAMES = {
+    **{"api_key": "key_env", "api_base": "base_url", "url": "base_url", "model": "name"},
+    **dict.fromkeys(("max_model_len", "context_length", "n_ctx"), "context"),
+    **dict.fromkeys(("temperature", "top_p"), "sampling"),
+}
 
 
 class KeyedError(UserError):
@@ -299,8 +305,7 @@ def _sentence(error: Any, config: Any) -> str:
     said = error.message.replace(repr(error.instance), shown)
     match error.validator:
         case "additionalProperties":
-            near = nearest(_unknown(error), _own_keys(error.schema))
-            return f"unknown key {quoted(_unknown(error))} in {where}: {near}."
+            return f"unknown key {quoted(_unknown(error))} in {where}: {_nearest_key(error)}."
         case "required":
             missing = next(key for key in error.validator_value if key not in error.instance)
             first = _described(error.schema.get("properties", {}).get(missing, {}))
@@ -329,6 +334,12 @@ def _sentence(error: Any, config: Any) -> str:
             return f"{where} says nothing to the backend {backend}, only to {error.message}: leave it out."
         case "type" if error.instance is None and error.validator_value == "string":
             return f"{where} is missing: {_described(error.schema)} is needed here, {_SEE}."
+        case "type" if error.validator_value == "array" and type(error.instance) in (str, int):
+            return f"{where} is {shown}, but must be a list: write [{error.instance}]."
+        case "minItems" | "maxItems":
+            bound = "at least" if error.validator == "minItems" else "at most"
+            most, count = error.validator_value, len(error.instance)
+            return f"{where} is {shown}, of {count}, but must have {bound} {most}: {_SEE}."
         case "type" if isinstance(error.instance, bool):
             return f"{where} is {shown}, but {said} ({QUOTED}): {_SEE}."
         case "type" if isinstance(error.instance, str):
@@ -346,6 +357,13 @@ def _sentence(error: Any, config: Any) -> str:
         case "path":
             return f"{where} is {shown}, but {said}: correct the path."
     return f"{where} is {shown}, but {said}: {_SEE}."
+
+
+def _nearest_key(error: Any) -> str:
+    """The nearest of the keys that an entry takes, and all of these."""
+    given, keys = _unknown(error), _own_keys(error.schema)
+    named = _OTHER_NAMES.get(given, "")
+    return nearest(named if named in keys else given, keys)
 
 
 def _as_number(error: Any) -> str:
@@ -470,6 +488,7 @@ def check_named(key: str, names: Iterable[str], registry: Mapping[str, Any], whe
     """Raise UserError where one of `names`, which stand under `key`, is not in the registry `where`."""
     for name in names:
         if name not in registry:
-            raise UserError(
-                f"{key} names {quoted(name)}, which is not in `{where}`: {nearest(name, registry)}."
+            raise KeyedError(
+                f"{key} names {quoted(name)}, which is not in `{where}`: {nearest(name, registry)}.",
+                [key],
             )

@@ -92,8 +92,8 @@ def check_provider_key(name: str, args: Mapping[str, object], who: str) -> None:
         raise UserError(f"{who} needs an API key: set the environment variable {usual}{also}.")
 
 
-def check_url(url: str, who: str) -> None:
-    """Raise UserError unless `url` is a whole http(s) URL."""
+def check_url(url: str, where: str) -> None:
+    """Raise UserError unless `url`, the value of the key `where`, is a whole http(s) URL."""
     try:
         parts = urlsplit(url)
         # A port that is not a number raises ValueError when it is read.
@@ -101,7 +101,9 @@ def check_url(url: str, who: str) -> None:
     except ValueError:
         sound = False
     if not sound:
-        raise UserError(f"{who} has a `base_url` that is not an http(s) URL: correct it.")
+        raise UserError(
+            f"{where} is not an http(s) URL, such as http://localhost:8000/v1: correct it."
+        )
 
 
 def shown_url(url: str) -> str:

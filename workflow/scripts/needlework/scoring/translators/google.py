@@ -30,7 +30,7 @@ class Google(Translator):
 
     def check(self) -> None:
         """Raise UserError if the key is missing or the URL is not valid."""
-        check_url(self.config["base_url"], "the translator google")
+        check_url(self.config["base_url"], "translators.google.base_url")
         api_key(self.config["key_env"], "the translator google", may_be_none=False)
 
     def translate(self, texts: Sequence[str], languages: Sequence[str]) -> list[str]:

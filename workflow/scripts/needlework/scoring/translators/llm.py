@@ -55,7 +55,7 @@ class Llm(Translator):
 
     def check(self) -> None:
         """Raise UserError if the key is missing or the URL is not valid."""
-        check_url(self.config["base_url"], f"the translator {self._where}")
+        check_url(self.config["base_url"], "translators.*.base_url")
         self._secret()
 
     def translate(self, texts: Sequence[str], languages: Sequence[str]) -> list[str]:
