@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
+import subprocess
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +18,7 @@ import yaml
 from http_server import OpenAIServer, Reply, completion, prompt_of, refusal
 from needlework.records import read_table
 from runs import ROOT, Workflow
+from smollm2 import smollm2
 
 pytestmark = [pytest.mark.xdist_group("served"), pytest.mark.slow]
 
@@ -154,3 +159,34 @@ def test_the_page_tells_of_empty_answers_and_two_addresses(run, server) -> None:
         assert told in said and told in run.page
     rows = read_table(run.workflow.directory / ANSWERS)
     assert set(rows["reasoning"].to_pylist()) == {"It is 42."}
+
+
+def test_the_quick_start_makes_a_page_with_llama_cpp(tmp_path, monkeypatch) -> None:
+    """The page's files and its last command as they stand, but for the port and the place of the weights."""
+    if find_spec("xllamacpp") is None:
+        pytest.skip("xllamacpp is not installed: pip install xllamacpp")
+    page = (ROOT / "docs/quickstart.md").read_text(encoding="utf-8")
+    files = dict(re.findall(r'^```\w+ title="([\w.]+)"\n(.*?)^```', page, re.M | re.S))
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    weights = re.search(r"glob\.glob\(.*\)\[0\]", files["serve.py"])[0]
+    serve = files["serve.py"].replace("8080", port).replace(weights, repr(str(smollm2())))
+    (tmp_path / "mine.yaml").write_text(files["mine.yaml"].replace("8080", port), encoding="utf-8")
+    monkeypatch.setenv("NO_PROXY", "localhost,127.0.0.1")
+    workflow = Workflow(ROOT, tmp_path / "run")
+    with subprocess.Popen([sys.executable, "-c", serve], cwd=tmp_path) as server:
+        try:
+            done = workflow.run("--configfile", str(tmp_path / "mine.yaml"))
+        finally:
+            server.kill()
+    assert "Requests: 18 of 18 were sent, and 18 answered" in done.stdout + done.stderr
+    rows = read_table(workflow.result("generations/mine/lost_in_the_middle.parquet"))
+    assert rows.num_rows == 18 and set(rows["finish_reason"].to_pylist()) <= {"stop", "length"}
+    assert "mine" in workflow.result("index.html").read_text(encoding="utf-8")
+
+
+def test_the_quick_start_types_at_most_twenty_lines() -> None:
+    page = (ROOT / "docs/quickstart.md").read_text(encoding="utf-8")
+    (section,) = re.findall(r"^## A page of your own model\n(.*?)^## ", page, re.M | re.S)
+    blocks = re.findall(r"^```.*?\n(.*?)^```", section, re.M | re.S)
+    assert len(blocks) == 4 and sum(block.count("\n") for block in blocks) <= 20
