@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from needlework.models.outcomes import Size
 
-# A token of an answer takes the time of some tokens of a prompt: so many, roughly, with several prompts at once.
+# A token of an answer takes the time of so many tokens of a prompt, roughly, with several prompts at once.
 ANSWER_TOKEN = 4
 
 
