@@ -31,11 +31,11 @@ models:
         ("- a\n- b", "mine.yaml holds no keys: write `key: value`, or leave the file out."),
         (
             "run: {models: lexical}",
-            "mine.yaml:1: run.models is 'lexical', but must be a list: write [lexical].",
+            "mine.yaml:1: run.models is 'lexical', but must be a list: write [lexical], see",
         ),
         (
             "benchmarks:\n  mlneedle:\n    lengths: 4096",
-            "mine.yaml:3: benchmarks.mlneedle.lengths is 4096, but must be a list: write [4096].",
+            "mine.yaml:3: benchmarks.mlneedle.lengths is 4096, but must be a list: write [4096], see",
         ),
         (
             SERVED + "    api_key: abc",

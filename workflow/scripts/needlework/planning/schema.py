@@ -335,7 +335,7 @@ def _sentence(error: Any, config: Any) -> str:
         case "type" if error.instance is None and error.validator_value == "string":
             return f"{where} is missing: {_described(error.schema)} is needed here, {_SEE}."
         case "type" if error.validator_value == "array" and type(error.instance) in (str, int):
-            return f"{where} is {shown}, but must be a list: write [{error.instance}]."
+            return f"{where} is {shown}, but must be a list: write [{error.instance}], {_SEE}."
         case "minItems" | "maxItems":
             bound = "at least" if error.validator == "minItems" else "at most"
             most, count = error.validator_value, len(error.instance)
