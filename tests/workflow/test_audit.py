@@ -113,13 +113,16 @@ def test_a_larger_limit_asks_only_further_questions(run) -> None:
 
 def test_a_gate_fails_and_leaves_table_and_summary(run) -> None:
     own = {"questions": 9, "again": 2}
-    code, said = run(own, {"fail_if": {"worse_than": 0.02}})
+    code, said = run(own, {"fail_if_worse_by": 0.02})
     assert code == 1
-    assert "other is worse than plain by more than 2 points (run.audits, fail_if): mlneedle" in said
+    assert (
+        "other is worse than plain by more than 2 points (run.audits, fail_if_worse_by): mlneedle"
+        in said
+    )
     assert "results/audits/plain/other/audit.csv has all cells" in said
     assert run.result("audit.csv").exists() and run.result("audit.md").exists()
     asked = len(run.server.received)
-    code, said = run(own, {"fail_if": {"worse_than": 1.0}})
+    code, said = run(own, {"fail_if_worse_by": 1.0})
     assert code == 0 and run.result("passed").exists(), said[-3000:]
     assert len(run.server.received) == asked
 
@@ -134,7 +137,7 @@ def test_a_gate_fails_where_answers_are_missing(run) -> None:
 
     run.server.reply = refuses
     run.model = {"max_failed": 1000}
-    code, said = run({"questions": 3, "again": 2}, {"fail_if": {"worse_than": 0.02}})
+    code, said = run({"questions": 3, "again": 2}, {"fail_if_worse_by": 0.02})
     assert code == 1 and not run.result("passed").exists()
     lacks = re.search(r"other lacks (\d+) of 12 answers to mlneedle: what is missing", said)
     assert lacks and 0 < int(lacks[1]) < 12
@@ -144,7 +147,7 @@ def test_a_gate_fails_where_answers_are_missing(run) -> None:
     assert table.loc["all", "missing_changed"] == int(lacks[1])
     # Only what is missing is asked again.
     run.server.reply, asked = lambda number, body: completion(body, prompt_of(body)), run.asked()
-    code, said = run({"questions": 3, "again": 2}, {"fail_if": {"worse_than": 0.02}})
+    code, said = run({"questions": 3, "again": 2}, {"fail_if_worse_by": 0.02})
     assert code == 0 and run.result("passed").exists(), said[-3000:]
     again = run.asked() - asked
     assert {model for model, _ in again} == {"changed"} and len(again) == int(lacks[1])

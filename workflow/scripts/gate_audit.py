@@ -15,13 +15,13 @@ with running(snakemake) as logger:
     base, changed = snakemake.wildcards.base, snakemake.wildcards.changed
     if not found and (lost := missing(table, base, changed)):
         raise UserError(
-            f"{'; '.join(lost)}: what is missing cannot be compared (run.audits, fail_if). Correct the "
-            "cause, which the log of audit_answers names, and run again: answers are kept."
+            f"{'; '.join(lost)}: what is missing cannot be compared (run.audits, fail_if_worse_by). "
+            "Correct the cause, which the log of audit_answers names, and run again: answers are kept."
         )
     if found:
         raise UserError(
             f"{changed} is worse than {base} by more than {100 * limit:g} points (run.audits, "
-            f"fail_if): {'; '.join(found)}. "
+            f"fail_if_worse_by): {'; '.join(found)}. "
             f"{snakemake.input[0]} has all cells."
         )
     logger.info("No cell is worse by more than %g points.", 100 * limit)

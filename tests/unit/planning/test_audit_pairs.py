@@ -34,7 +34,7 @@ def test_a_setting_that_changes_answers_makes_a_pair() -> None:
 
 
 def test_a_threshold_is_that_of_its_pair() -> None:
-    own = config({"variant": "v"}, [{**PAIR, "fail_if": {"worse_than": 0.02}}])
+    own = config({"variant": "v"}, [{**PAIR, "fail_if_worse_by": 0.02}])
     assert audits(own) == [Audit("a", "b", 0.02)]
 
 

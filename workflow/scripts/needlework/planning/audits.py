@@ -34,7 +34,7 @@ class Audit(NamedTuple):
 def audits(config: Config) -> list[Audit]:
     """The audits of a run."""
     return [
-        Audit(pair["base"], pair["changed"], pair.get("fail_if", {}).get("worse_than"))
+        Audit(pair["base"], pair["changed"], pair.get("fail_if_worse_by"))
         for pair in config["run"]["audits"]
     ]
 

@@ -362,7 +362,10 @@ def _verdict(table: Sequence[Mapping[str, Any]], of: Setting) -> list[str]:
     ]
     lines = [f"**{'; '.join(said).capitalize() or 'Nothing was asked'}.**"]
     if lost := missing(table, f"`{of.base}`", f"`{of.changed}`"):
-        lines += ["", f"**{'; '.join(lost)}.** A gate (`fail_if`) does not pass without them."]
+        lines += [
+            "",
+            f"**{'; '.join(lost)}.** A gate (`fail_if_worse_by`) does not pass without them.",
+        ]
     return lines
 
 
