@@ -89,7 +89,7 @@ def golden() -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
     for place, (task, length, model) in enumerate(product(chosen, (1000, 4000, 8000), ("a", "b"))):
         right = [float(i % 7 < 5 - place % 3) for i in range(8)]
         for metric in ("released", "paper"):
-            counts = [40 + place, 42, 24, 38, 14, 36, 10, 34, 60, 64]
+            counts = [40 - place % 9, 30, 22, 15, 60, 58, 56, 54, 60, 64]
             own = {"bleu_statistics": counts} if TASKS[task].metric == "bleu" else {}
             made += rows(
                 task, length, right, model=model, **{**own, "candidates": 2 ** (place % 5)}

@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 import factories.mlneedle
+import golden_runs
 from needlework import codedigest
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.parts import names, part_file
@@ -118,6 +119,50 @@ assert not loaded, loaded
 def test_descriptions_import_no_package_of_the_jobs() -> None:
     done = subprocess.run([sys.executable, "-c", BARE], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+# What holds for every table of every benchmark, on the rows of its golden run
+
+
+def of_scores(benchmark) -> list[str]:
+    return [result.name for result in benchmark.results if result.needs == "scores"]
+
+
+@EACH
+def test_numbers_do_not_depend_on_the_order_of_rows(benchmark) -> None:
+    """As the scripts read them: one file a model, each with its own index."""
+    models = golden_runs.scores(benchmark.name).groupby("model", sort=False)
+    parts = [part.sample(frac=1, random_state=1).reset_index(drop=True) for _, part in models]
+    shuffled = pd.concat(reversed(parts))
+    for name in of_scores(benchmark):
+        found = golden_runs.changed(benchmark.name, name, shuffled).reset_index(drop=True)
+        expected = golden_runs.table(benchmark.name, name).reset_index(drop=True)
+        pd.testing.assert_frame_equal(found, expected, obj=name)
+
+
+@EACH
+def test_a_run_without_scores_has_no_number_of_ours(benchmark) -> None:
+    none = golden_runs.scores(benchmark.name).iloc[:0]
+    for name in of_scores(benchmark):
+        table = golden_runs.changed(benchmark.name, name, none)
+        ours = table[table["source"] == "ours"] if "source" in table else table
+        assert ours["n"].eq(0).all(), name
+
+
+@EACH
+def test_every_mean_lies_within_its_interval_and_bounds(benchmark) -> None:
+    """Of some answers, or of none that are told."""
+    for name in of_scores(benchmark):
+        table = golden_runs.table(benchmark.name, name)
+        ours = table[table["source"] == "ours"] if "source" in table else table
+        lost = ours[[column for column in ("n_skipped", "n_error") if column in ours]].sum(axis=1)
+        told = ours["absent"].ne("") if "absent" in ours else False
+        assert ((ours["n"] + lost > 0) | told).all(), name
+        for low, high in (("ci_low", "ci_high"), ("lowest", "highest")):
+            if {low, high, "value"} <= set(ours):
+                known = ours[["value", low, high]].dropna()
+                assert (known[low] <= known["value"] + 1e-9).all(), (name, low)
+                assert (known["value"] <= known[high] + 1e-9).all(), (name, high)
 
 
 # One more of each, by description alone

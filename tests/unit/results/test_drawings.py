@@ -19,8 +19,10 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 import factories.lost_in_the_middle
 import factories.mlneedle
 import factories.oneruler
+import golden_runs
 from described import results
 from needlework.benchmarks.benchmark import load_benchmark
+from needlework.benchmarks.parts import names
 from needlework.data.language_names import language_name
 from needlework.factor import Factor, in_1024
 from needlework.results import published
@@ -211,11 +213,13 @@ def test_no_dashes_are_explained_without_the_papers_numbers(benchmark, name, shi
     assert f"{it.benchmark.by_name[name].shown.paper_look}: " not in words(it.draw(name, none))
 
 
-@pytest.mark.parametrize("benchmark, name", ALL)
-def test_no_rows_are_no_picture_but_a_reason(benchmark, name, shipped):
-    it = shipped(benchmark)
-    with pytest.raises(NothingToDraw, match=re.escape(it.benchmark.by_name[name].shown.nothing)):
-        it.draw(name, it.frame(name).iloc[:0])
+@pytest.mark.parametrize("benchmark", names())
+def test_no_rows_are_no_picture_but_a_reason(benchmark):
+    known = load_benchmark(benchmark)
+    for name, result in results(benchmark, "figures").items():
+        empty, run = golden_runs.table(benchmark, name).iloc[:0], golden_runs.run(benchmark)
+        with pytest.raises(NothingToDraw, match=re.escape(result.shown.nothing)):
+            draw(result.shown, empty, known.shown.called, {**OF_RUN, **run})
 
 
 @pytest.mark.parametrize("benchmark, name", ALL)

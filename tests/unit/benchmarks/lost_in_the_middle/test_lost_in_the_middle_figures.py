@@ -357,21 +357,6 @@ def test_other_data_is_not_compared(scores):
         assert set(figure["source"]) == {"ours"}
 
 
-@pytest.mark.parametrize("name", FIGURES)
-def test_every_point_says_n_and_its_interval(name, data):
-    ours = of(data[name], source="ours")
-    assert len(ours) and (ours["n"] > 0).all() and (ours["n_questions"] > 0).all()
-    assert (ours["ci_low"] <= ours["value"]).all()
-    assert (ours["value"] <= ours["ci_high"]).all()
-
-
-def test_numbers_do_not_depend_on_the_order_of_rows(scores, data):
-    shuffled = scores.sample(frac=1, random_state=2)
-    for name in ("figure1", "figure6", "figure12", "figure14", "figure18"):
-        again = numbers(FIGURES[name], shuffled, NUMBERS, SETTINGS)
-        assert again.to_csv() == data[name].to_csv(), name
-
-
 def test_other_indices_and_sizes_are_drawn():
     """A run's own settings: as in a small demo."""
     made = factories.lost_in_the_middle.make(("qwen",), questions=4)

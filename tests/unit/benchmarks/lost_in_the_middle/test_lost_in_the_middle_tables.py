@@ -287,9 +287,3 @@ def test_the_papers_counts_of_released_prompts_to_the_last_digit(mirror):
     longer = counted.assign(n_tokens=counted["n_tokens"] + (counted["n_tokens"] == 29))
     row = cell(made("table2", longer), tokenizer="cl100k_base", column="closed_book")
     assert row["comparison"] == "differs: max"
-
-
-@pytest.mark.parametrize("name", ["table6", "accuracy"])
-def test_tables_do_not_depend_on_the_order_of_rows(name, scores):
-    shuffled = scores.sample(frac=1, random_state=4)
-    assert made(name, shuffled).to_csv() == made(name, scores).to_csv()

@@ -83,21 +83,6 @@ def test_figure5_draws_by_name_not_by_order(scores, data):
     assert list(sizes) == [100, 600, 1100, 9 * 7 * 8 * 3]
 
 
-@pytest.mark.parametrize("name", FIGURES)
-def test_every_point_says_n_and_its_interval(name, data):
-    ours = of(data[name], source="ours")
-    assert (ours["n"] > 0).all() and (ours["n_questions"] > 0).all()
-    assert (ours["ci_low"] <= ours["value"]).all()
-    assert (ours["value"] <= ours["ci_high"]).all()
-
-
-def test_numbers_do_not_depend_on_the_order_of_rows(scores, data):
-    parts = [part.reset_index(drop=True) for _, part in scores.groupby("model")]
-    shuffled = pd.concat([part.sample(frac=1, random_state=1) for part in reversed(parts)])
-    for name, plot in FIGURES.items():
-        assert numbers(plot, shuffled, NUMBERS, SETTINGS).to_csv() == data[name].to_csv(), name
-
-
 def test_the_papers_variant_is_drawn_where_there_are_several(scores, data):
     other = scores[scores["length"] > 0].assign(retrieval="random", value=1.0)
     both = pd.concat([other, scores])

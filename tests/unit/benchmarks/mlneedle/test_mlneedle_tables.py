@@ -307,14 +307,3 @@ def test_existence_sees_through_a_model_that_always_says_yes(scores):
 def test_existence_without_absent_needles_has_no_mean_of_both(scores):
     table = made("existence", scores[scores["needle_present"]])
     assert set(table["needle"]) == {"present"}
-
-
-# Order and sources of rows do not matter
-
-
-@pytest.mark.parametrize("name", [name for name in TABLES if TABLES[name].needs == "scores"])
-def test_tables_do_not_depend_on_the_order_of_rows(name, two):
-    # As the scripts read them: one file a model, each with its own index.
-    parts = [part.reset_index(drop=True) for _, part in two.groupby("model")]
-    shuffled = pd.concat([part.sample(frac=1, random_state=1) for part in reversed(parts)])
-    assert made(name, shuffled).to_csv() == made(name, two).to_csv()

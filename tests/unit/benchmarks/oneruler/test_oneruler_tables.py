@@ -175,16 +175,3 @@ def test_tau_of_other_models_stands_alone(made):
     assert "metric" not in reasons
     for reason in ("other lengths", "other languages", "other models"):
         assert reason in reasons
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_tables_do_not_depend_on_the_order_of_rows(name, scores, made):
-    shuffled = scores.sample(frac=1, random_state=3)
-    again = numbers(TABLES[name], shuffled, NUMBERS, SETTINGS)
-    pd.testing.assert_frame_equal(again, made[name])
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_a_run_without_scores_makes_an_empty_table(name, scores):
-    table = numbers(TABLES[name], scores.iloc[:0], NUMBERS, {})
-    assert table.empty or table["n"].eq(0).all()
