@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,33 +28,26 @@ PREAMBLE = """\
 # Configuration
 
 `config.yaml` holds the default run, on the embedded sample. A file that `--configfile` names is merged into
-it: mappings key by key, while lists and single values are replaced. So a file of your own needs only what
-differs. If there are several files, later ones win, so name your own after a preset; a run warns if a later
-file replaces what `run` selected. The models, tokenizers, embedders and translators of `config.yaml` stay
-defined, and `run.models` and `run.benchmarks` choose which of them run.
+it: mappings key by key, while lists and single values are replaced. Of several files, later ones win, so name
+your own after a preset; a run warns if a later file replaces what `run` selected. The models, tokenizers,
+embedders and translators of `config.yaml` stay defined, and `run` chooses which of them run. `--config` sets
+values on the command line, behind the targets: `--config 'benchmarks={mlneedle: {questions: 5}}'`.
 
 Of each key this page names the value that holds if no file has the key. A benchmark's keys may have two: its
 default, and its value *on the sample*. The latter hold, all together, as long as your files leave a benchmark
 its data. With data of your own or the paper's (`needles`, `source` or `data`, marked *chooses the data*), the
 defaults hold, and nothing of the sample.
 
-`--config` sets values on the command line, by the same names: `--config mirror=/data/mirror`, or
-`--config 'benchmarks={mlneedle: {questions: 5}}'`. Targets stand before such options.
-
 Paths are relative to the folder in which the workflow runs (`--directory`, or the folder in which Snakemake
 was started); `~/` begins one in your home folder. If a `chat_template` is not there, it is looked for among
 the workflow's own files.
 
 The whole configuration is checked before any work starts. A mistake ends the run with one sentence that names
-the key and, for a misspelt name, the nearest known one.
-
-Numbers have the limits below. A text has at most 200 characters, a path 4,095 bytes, and a text that may
-have several lines, such as a system prompt, 50,000 characters; no value has control characters. A
-configuration file has at most 1,000,000 bytes. YAML reads `1e-5` as a text: write `1.0e-5`.
-
-Results, the provenance and the artifact hold the configuration. So a value that looks like a key or a
-password is refused wherever it stands; name the environment variable that holds the key (`key_env`,
-HF_TOKEN).
+the key and, for a misspelt name, the nearest known one. Numbers have the limits below. A text has at most 200
+characters, a path 4,095 bytes, and a text that may have several lines 50,000 characters; no value has control
+characters. A configuration file has at most 1,000,000 bytes. YAML reads `1e-5` as a text: write `1.0e-5`.
+A value that looks like a key or a password is refused wherever it stands, since results hold the
+configuration; name the environment variable that holds the key (`key_env`, HF_TOKEN).
 
 `<name>` is a name of your choice. It becomes part of file names: letters, digits, `.`, `-` and `_`, at most
 100 characters, and no two that differ only in case.
@@ -67,7 +60,8 @@ DEMO = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
 def page(described: Node) -> str:
     """The page, in Markdown: a section for each top-level key, a list for each object or kind."""
     required = described.get("required", ())
-    parts = [PREAMBLE, "".join(f"- [`{key}`](#{key})\n" for key in described["properties"])]
+    contents = " · ".join(f"[`{key}`](#{key})" for key in described["properties"])
+    parts = [PREAMBLE, f"{contents}\n"]
     for key, node in described["properties"].items():
         parts.append(f"## `{key}`\n")
         if _is_group(node):
@@ -105,15 +99,34 @@ def _entries(path: str, entry: Node) -> Iterator[str]:
         yield f"### `{path}`\n"
         yield _list(list(_rows(entry)))
         return
+    yield f"### `{path}`\n"
     if tag(entry) == "backend":
-        yield f"### `{path}`\n"
         yield _list(list(_rows(_of_all_backends(entry))))
-        return
-    for kind in entry["oneOf"]:
-        key, choice = next((k, c) for k, c in kind["properties"].items() if "const" in c)
-        yield f"### `{path}` with `{key}: {choice['const']}`\n\n{_description(choice)}\n"
-        rows = [row for row in _rows(kind) if row[0] != key]
-        yield _list([(key, {"const": choice["const"]}, True), *rows])
+    else:
+        yield _list(_of_all_kinds(entry["oneOf"]))
+
+
+def _of_all_kinds(choices: Sequence[Node]) -> list[tuple[str, Node, bool]]:
+    """The keys of all kinds; if kinds describe a key differently, an entry for each description."""
+    rows: list[tuple[str, dict[str, Any], bool]] = []
+    kinds = [choice["properties"]["kind"] for choice in choices]
+    for kind, choice in zip(kinds, choices, strict=True):
+        for key, node, required in _rows(choice):
+            if key == "kind":
+                continue
+            same = [own for name, own, must in rows if (name, must) == (key, required)]
+            same = [own for own in same if {**own, "takers": None} == {**node, "takers": None}]
+            if same:
+                same[0]["takers"].append(kind["const"])
+            else:
+                rows.append((key, {**node, "takers": [kind["const"]]}, required))
+    for _, node, _ in rows:
+        if len(node["takers"]) == len(kinds):
+            del node["takers"]
+    rows.sort(key=lambda row: "takers" in row[1])
+    about = " ".join(f"`{kind['const']}`: {_description(kind)}" for kind in kinds)
+    names = [kind["const"] for kind in kinds]
+    return [("kind", {"enum": names, "description": about}, True), *rows]
 
 
 def _of_all_backends(entry: Node) -> Node:
@@ -130,10 +143,10 @@ def _of_all_backends(entry: Node) -> Node:
             takers[key] = takers.get(key, []) + names
     for key, names in takers.items():
         if names != backends:
-            nodes[key]["backends"] = names
+            nodes[key]["takers"] = names
     nodes["backend"] = {"description": "The program that answers the prompts.", "enum": backends}
     required = [key for key in nodes if all(key in one["required"] for one in entry["oneOf"])]
-    of_all_first = dict(sorted(nodes.items(), key=lambda node: "backends" in node[1]))
+    of_all_first = dict(sorted(nodes.items(), key=lambda node: "takers" in node[1]))
     return {"properties": of_all_first, "required": required}
 
 
@@ -142,7 +155,7 @@ def _rows(node: Node, prefix: str = "") -> Iterator[tuple[str, Node, bool]]:
     for key, child in node["properties"].items():
         if "properties" in child:
             if _description(child):
-                about = {key: child[key] for key in ("description", "backends") if key in child}
+                about = {key: child[key] for key in ("description", "takers") if key in child}
                 yield prefix + key, {"type": "mapping", **about}, False
             yield from _rows(child, f"{prefix}{key}.")
         else:
@@ -172,7 +185,7 @@ def _list(rows: list[tuple[str, Node, bool]], path: str = "") -> str:
             default += f"; on the sample {_code(demo)}"
         default += "; *chooses the data*" if node.get("chooses_data") else ""
         values = _values(node) + ("; *required*" if required else default)
-        takers = f"; with {', '.join(map(_code, node['backends']))}" if "backends" in node else ""
+        takers = f"; with {', '.join(map(_code, node['takers']))}" if "takers" in node else ""
         lines.append(f"- **`{key}`** ({values}{takers}): {_description(node)}".removesuffix(": "))
     return "\n".join(lines) + "\n"
 

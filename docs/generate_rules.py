@@ -140,7 +140,7 @@ def outputs(text: str) -> list[tuple[str, list[str]]]:
 
 def page() -> str:
     """The page, in Markdown."""
-    lines = ["| rule | file | writes |", "|---|---|---|"]
+    lines, collecting = ["| rule | file | writes |", "|---|---|---|"], list[str]()
     snakefile = (ROOT / "Snakefile").read_text(encoding="utf-8")
     for file in re.findall(r'^include: "(.+)"$', snakefile, flags=re.M):
         for name, paths in outputs((ROOT / file).read_text(encoding="utf-8")):
@@ -150,12 +150,16 @@ def page() -> str:
                 f"`{path.removeprefix(before) if before == stem else path}`"
                 for before, stem, path in zip(stems, stems[1:], paths, strict=False)
             )
-            lines.append(f"| `{name}` | `{Path(file).name}` | {written} |")
+            if written:
+                lines.append(f"| `{name}` | `{Path(file).name}` | {written} |")
+            else:
+                collecting.append(f"`{name}`")
     table = "\n".join(lines)
     results = (
         "`results.smk` makes two rules for each benchmark and kind of rows, which write "
         "`results/{tables,figures}/{benchmark}/`, and one for each benchmark, which writes "
-        "`results/comparisons/{benchmark}.csv`."
+        "`results/comparisons/{benchmark}.csv`. These rules write no result of their own: "
+        f"{', '.join(collecting)}."
     )
     return f"{PREAMBLE}\n{table}\n\n{results}\n"
 

@@ -29,16 +29,14 @@ them.
 
 
 def page(benchmarks: list[Benchmark]) -> str:
-    """The page, in Markdown: a table for each benchmark."""
-    parts = [PREAMBLE]
+    """The page, in Markdown: a table of all benchmarks' results."""
+    lines = [PREAMBLE, "| target | in the paper | what | needs |", "|---|---|---|---|"]
     for benchmark in benchmarks:
-        lines = ["| target | in the paper | what | needs |", "|---|---|---|---|"]
         for result in benchmark.results:
             needs = ", ".join(condition.replace("_", " ") for condition in result.when)
             name = f"`{benchmark.name}_{result.name}`"
             lines.append(f"| {name} | {result.place} | {result.title} | {needs} |")
-        parts.append(f"## {benchmark.title}\n\n" + "\n".join(lines) + "\n")
-    return "\n".join(parts)
+    return "\n".join(lines) + "\n"
 
 
 def main() -> None:

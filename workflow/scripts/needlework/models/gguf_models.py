@@ -86,7 +86,7 @@ def _remove_left_overs(cache: Path) -> None:
 def exact_folder(file: Path, folder: Path) -> None:
     """Write into `folder` the OpenVINO model and tokenizer of a GGUF file, with the file's weights.
 
-    Raises UserError if the weights cannot be told apart, or cannot be stored.
+    Raises UserError if OpenVINO's weights cannot be matched with the file's, or cannot be stored.
     """
     openvino = runtime()
     link = folder / "model.gguf"

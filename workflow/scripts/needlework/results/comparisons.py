@@ -386,7 +386,7 @@ _PANELS, _ROW, _AROUND = 3, 0.2, 0.55
 
 
 def as_latex(table: pd.DataFrame, sets: Sets, name: str, title: str) -> str:
-    """The comparisons over everything as floats. `name` and `title` are the benchmark's."""
+    """The comparisons over all prompts as LaTeX floats. `name` and `title` are the benchmark's."""
     overall = table[table["by"] == "all"]
     overall = overall.assign(
         pair=overall["second"] + " − " + overall["first"], n_asked=overall["n"].astype("float64")
