@@ -9,7 +9,7 @@ from needlework.jobs.job import running
 from needlework.results.drawing import NothingToDraw, draw, notice
 from needlework.results.drawing.save import save_figure, save_notes
 from needlework.results.drawing.style import Printing
-from needlework.results.result import Drawing, told, without_controls
+from needlework.results.result import Drawing, told, without_controls, without_incomparable
 from needlework.results.written_tables import html_table, lay_out
 
 with running(snakemake) as logger:
@@ -32,11 +32,15 @@ with running(snakemake) as logger:
             text = lay_out(drawn, result.shown, label, result.title, said)
             shown[name].write_text(text, encoding="utf-8")
             # The page says once for all tables what a benchmark's data are.
-            html = html_table(
-                drawn, result.shown, result.title, told(result, {**params.run, "data": ""})
-            )
+            said = told(result, {**params.run, "data": ""})
+            html = html_table(without_incomparable(drawn), result.shown, result.title, said)
             shown[name].with_suffix(".html").write_text(html, encoding="utf-8")
             continue
+        if (own := without_incomparable(drawn)) is not drawn:
+            drawn, said = (
+                own,
+                f"{said} The CSV has the paper's numbers: none can be compared with ours.".strip(),
+            )
         try:
             run = {**params.run, "asked": said}
             printing = Printing(**params.figures)

@@ -51,6 +51,7 @@ from needlework.results.result import (
     Selection,
     SmallPrint,
     without_controls,
+    without_incomparable,
 )
 from print_rules import check_print
 
@@ -723,3 +724,19 @@ def test_controls_are_in_no_figure_that_has_a_model() -> None:
     assert without_controls(pairs, run) is pairs
     counts = pd.DataFrame({"lang": ["en"], "value": [1.0]})
     assert without_controls(counts, run) is counts
+
+
+@pytest.mark.parametrize("verdict", [*published.JUDGED, "cannot tell: other questions"])
+def test_the_paper_is_shown_only_beside_a_verdict(verdict) -> None:
+    frame = frame_of(models=("a",), published=0.5, comparison=published.UNPUBLISHED)
+    frame.loc[0, "comparison"] = verdict
+    theirs = frame.assign(model="theirs", source="published", published=np.nan)
+    both = pd.concat([frame, theirs], ignore_index=True)
+    left = without_incomparable(both)
+    if verdict in published.JUDGED:
+        assert left is both
+    else:
+        assert left["model"].unique().tolist() == ["a"] and left["published"].isna().all()
+        assert without_incomparable(left) is left
+        assert PLAIN.paper_look not in words(shown(PLAIN, left))
+    assert PLAIN.paper_look in words(shown(PLAIN, both))

@@ -16,7 +16,8 @@ from needlework.errors import UserError
 from needlework.results import published, reproduction
 from needlework.results.drawing.save import save_figure
 from needlework.results.drawing.style import PAGE, TALLEST
-from needlework.results.reproduction import COVERED, JUDGED, Reason, draw
+from needlework.results.published import COVERED, JUDGED
+from needlework.results.reproduction import Reason, draw
 
 ROOT = Path(__file__).resolve().parents[3]
 REASONS = reproduction.read_reasons(ROOT / "resources/reasons.csv")

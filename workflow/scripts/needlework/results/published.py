@@ -19,6 +19,10 @@ SOURCES = ("paper", "repository")
 
 
 UNPUBLISHED = "cannot tell: no published number"
+# What `equal` and `compare` say of two numbers that can be compared. COVERED: ours is the paper's number, as
+# far as both are known.
+COVERED = ("covers", "equals")
+JUDGED = (*COVERED, "below", "above", "differs")
 
 
 @dataclass(frozen=True)

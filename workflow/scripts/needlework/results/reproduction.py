@@ -19,7 +19,7 @@ from needlework.results.drawing.grid import figure_of, wrapped
 from needlework.results.drawing.picture import evenly
 from needlework.results.drawing.style import COLOURS, COLUMN, PAGE, style
 from needlework.results.page.overview import explorer
-from needlework.results.published import cell_name
+from needlework.results.published import COVERED, JUDGED, cell_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,9 +31,6 @@ COLUMNS = (
     *("verdict", "reason", "result", "link"),
 )
 REASON_COLUMNS = ("paper", "table", "row", "column", "note", "reason")
-# Where ours is the paper's number, as far as both are known.
-COVERED = ("covers", "equals")
-JUDGED = (*COVERED, "below", "above", "differs")
 WITHOUT = "cannot tell"
 NOT_MADE = "this run does not have the paper's model or prompts"
 _CELL = "published_cell"

@@ -76,6 +76,19 @@ def without_controls(numbers: pd.DataFrame, run: Run) -> pd.DataFrame:
     return left if ours.any() else numbers
 
 
+def without_incomparable(numbers: pd.DataFrame) -> pd.DataFrame:
+    """A result's rows without the paper's numbers, unless one of them has a verdict beside ours."""
+    ours = numbers[numbers["source"] == "ours"] if "source" in numbers else numbers
+    for name in numbers.columns[numbers.columns.str.startswith("comparison")]:
+        kinds = ours[name].astype(str).str.partition(":")[0]
+        if kinds.isin(publications.JUDGED).any():
+            return numbers
+    printed = [name for name in numbers if name.startswith("published")]
+    if len(ours) == len(numbers) and ours[printed].isna().all(axis=None):
+        return numbers
+    return ours.assign(**dict.fromkeys(printed, float("nan")))
+
+
 @dataclass(frozen=True)
 class Number:
     """How a value, its interval and the paper's number are written.

@@ -310,7 +310,7 @@ def _breaks(model: str, compared: pd.DataFrame | None, titles: Mapping[str, str]
     if drops is None:
         return "no drop shown" if compared is not None else ""
     named = [
-        f"{_place(row)} −{-100 * row['difference']:.0f} ({called(titles[row['benchmark']], row['part'])})"
+        f"{_place(row)} {-100 * row['difference']:.0f} ({called(titles[row['benchmark']], row['part'])})"
         for row in drops.head(MOST_NAMED).to_dict("records")
     ]
     more = len(drops) - len(named)
@@ -364,18 +364,19 @@ def _loss(model: str, drop: pd.Series, points: pd.DataFrame) -> str:
     levels, values = own["level"].astype(str).tolist(), (100 * own["value"]).tolist()
     # As text a level is written as the table of points writes it.
     place = levels.index(str(drop["level"]))
-    low, n = values[place], f"\N{MINUS SIGN}{size(drop)}, {int(drop['n_questions']):,} questions"
+    low, asked = values[place], f"({int(drop['n_questions']):,} questions)"
+    loses = f"{model} loses {size(drop)}"
     if drop["axis"] == "depth" and len(levels) > 2:
         ends = (values[0] + values[-1]) / 2
-        return f"{model} loses the middle: {low:.0f}% in the middle, {ends:.0f}% at the ends ({n})"
+        return f"{loses} in the middle: {low:.0f}% there, {ends:.0f}% at the ends {asked}"
     if drop["axis"] == "language":
         name = language_name(str(drop["level"]))
         rest = float(np.mean([value for i, value in enumerate(values) if i != place]))
-        return f"{model} loses in {name}: {low:.0f}%, in other languages {rest:.0f}% ({n})"
+        return f"{loses} in {name}: {low:.0f}% there, {rest:.0f}% in other languages {asked}"
     unit = {"needles": "needles", "depth": "of the prompt"}.get(drop["axis"], own["unit"].iloc[0])
     names = own["called"].tolist()
     what = {"needles": "with more needles", "depth": "at the end"}.get(drop["axis"], "by length")
     return (
-        f"{model} loses {what}: {values[0]:.0f}% at {names[0]} {unit}, "
-        f"{low:.0f}% at {names[place]} ({n})"
+        f"{loses} {what}: {values[0]:.0f}% at {names[0]} {unit}, "
+        f"{low:.0f}% at {names[place]} {asked}"
     )
