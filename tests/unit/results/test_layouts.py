@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 from functools import cache
 from io import StringIO
 
@@ -103,6 +105,29 @@ def test_every_number_of_ours_stands_in_latex(benchmark, name):
             number = f"{grid.number.scale * value:.{grid.number.digits}f}"
             assert number.removeprefix("-") in text
             assert number in page
+
+
+def test_latex_compiles_every_table_onto_its_page(tmp_path):
+    """In one document of two columns, that of most conferences."""
+    compiler = shutil.which("pdflatex")
+    if compiler is None:
+        pytest.skip("needs pdfLaTeX: apt-get install texlive-latex-recommended")
+    for number, (benchmark, name) in enumerate(case.values for case in TABLES):
+        table = golden_runs.table(benchmark, name)
+        if "model" in table:
+            table = table.assign(model=table["model"] + r" a_b&c {x} \y $#~^<>")
+        text = laid_out(benchmark, name, table)
+        (tmp_path / f"{number}.tex").write_text(text, encoding="utf-8")
+    inputs = [rf"\input{{{number}}}\clearpage" for number in range(len(TABLES))]
+    packages = r"\usepackage[utf8]{inputenc}\usepackage{booktabs,graphicx}"
+    begin, end = r"\documentclass[twocolumn]{article}", r"\begin{document}"
+    whole = [begin, packages, end, *inputs, r"\end{document}"]
+    (tmp_path / "all.tex").write_text("\n".join(whole), encoding="utf-8")
+    command = [compiler, "-interaction=nonstopmode", "-halt-on-error", "all.tex"]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace")
+    assert ran.returncode == 0, ran.stdout[-2000:]
+    assert not re.findall(r"(?m)^(?:Overfull .*|.*Float too large.*)", ran.stdout)
+    assert (tmp_path / "all.pdf").stat().st_size > 10_000
 
 
 def test_table1_is_laid_out_like_the_papers():

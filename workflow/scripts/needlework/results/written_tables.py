@@ -270,7 +270,7 @@ def grouped(words: Sequence[str]) -> Iterator[tuple[str, int]]:
 
 
 # What a page holds, labels and heads included. A table that is too wide is scaled down to the page.
-ACROSS, DOWN = 12, 58
+ACROSS, DOWN = 12, 55
 # A table of more columns spans a page of two columns; characters a line of its notes.
 NARROW, CHARACTERS = 4, {False: 45, True: 95}
 
