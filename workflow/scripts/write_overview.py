@@ -9,7 +9,7 @@ from needlework.jobs.job import running
 from needlework.models.accounts import Account, account_of, read_account
 from needlework.records import read_names, read_notes, read_table
 from needlework.results.page import judge
-from needlework.results.page.overview_page import write_page
+from needlework.results.page.overview_page import Cards, Front, write_page
 from needlework.results.page.own_data import read_report
 from needlework.results.page.terminal import SIZES, Cell, cell_of, lines_of_models, lines_to_paste
 from needlework.results.sealed.clone import workflow
@@ -65,6 +65,13 @@ def last_lines() -> list[str]:
 
 with running(snakemake):
     Path(snakemake.output.lines).write_text("\n".join(last_lines()), encoding="utf-8")
+    front = Front(
+        run=snakemake.params.run,
+        accounts=[account(path) for path in snakemake.input.generations],
+        own_data=own_data(),
+        judge=judge.summary(snakemake.input.judged) if snakemake.input.judged else None,
+    )
+    card_tables = {Path(path).stem: path for path in snakemake.input.card_tables}
     write_page(
         snakemake.params.benchmarks,
         snakemake.params.models,
@@ -72,10 +79,6 @@ with running(snakemake):
         target=snakemake.output.page,
         summary=snakemake.output.summary,
         reproduction=snakemake.input.reproduction,
-        own_data=own_data(),
-        accounts=[account(path) for path in snakemake.input.generations],
-        run=snakemake.params.run,
-        judge=judge.summary(snakemake.input.judged) if snakemake.input.judged else None,
-        cards=snakemake.input.cards,
-        card_tables={Path(path).stem: path for path in snakemake.input.card_tables},
+        front=front,
+        cards=Cards(snakemake.input.cards, card_tables),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -18,7 +19,7 @@ from needlework.results.drawing import notice
 from needlework.results.drawing.grid import figure_of
 from needlework.results.drawing.save import save_figure
 from needlework.results.page import overview
-from needlework.results.page.overview_page import write_page
+from needlework.results.page.overview_page import Cards, Front, write_page, write_unfinished
 from needlework.results.reproduction import draw
 from needlework.results.result import Grid
 from needlework.results.written_tables import html_table
@@ -263,21 +264,26 @@ def test_the_page_shows_tables_and_escapes_text(tmp_path) -> None:
     assert "50.0" in page
 
 
-def a_page(folder: Path, scores: pd.DataFrame, models: list[str], **said) -> str:
-    """The page of one benchmark with these scores."""
-    file, target = folder / "results/scores.parquet", folder / "results/index.html"
-    schema = scores_schema({"first_lang": "string"})
-    write_table(pa.Table.from_pylist(scores.to_dict("records"), schema=schema), file)
-    own = {
+def made_up(folder: Path) -> dict[str, Any]:
+    """A benchmark without tables and figures."""
+    return {
         "title": "Made up",
         "closed_book": CLOSED_BOOK,
         "designed": ("find",),
         "task_names": {"find": "Finding"},
         "asked": ("first_lang",),
         "data": "",
-        "scores": [str(file)],
+        "scores": [str(folder / "results/scores.parquet")],
+        "tables": {},
+        "figures": {},
     }
-    own |= {"tables": {}, "figures": {}}
+
+
+def a_page(folder: Path, scores: pd.DataFrame, models: list[str], **said) -> str:
+    """The page of one benchmark with these scores."""
+    own, target = made_up(folder), folder / "results/index.html"
+    schema = scores_schema({"first_lang": "string"})
+    write_table(pa.Table.from_pylist(scores.to_dict("records"), schema=schema), own["scores"][0])
     write_page({"made_up": own}, models, template=TEMPLATE, target=target, **said)
     return target.read_text("utf-8")
 
@@ -297,7 +303,7 @@ def control_scores(oracle: float = 1.0) -> pd.DataFrame:
 
 def test_controls_are_in_no_mean_beside_models(tmp_path) -> None:
     scores = pd.concat([control_scores(), pd.DataFrame(rows("a", {"en": 0.5}))], ignore_index=True)
-    page = a_page(tmp_path, scores, ["a", "oracle", "empty"], run={"readers": READERS})
+    page = a_page(tmp_path, scores, ["a", "oracle", "empty"], front=Front({"readers": READERS}))
     assert "</i>a</th>" in page and "oracle</th>" not in page
     assert "Self-check of construction and scoring passed: oracle" in page
     assert "is right in all 10 prompts" in page
@@ -307,18 +313,18 @@ def test_controls_are_in_no_mean_beside_models(tmp_path) -> None:
 
 @pytest.mark.parametrize("share, wrong", [(1.0, None), (0.9, "in 1 of 10 of Made up")])
 def test_a_control_with_another_score_is_told(tmp_path, share, wrong) -> None:
-    page = a_page(tmp_path, control_scores(share), [*READERS], run={"readers": READERS})
+    page = a_page(tmp_path, control_scores(share), [*READERS], front=Front({"readers": READERS}))
     assert ("Self-check of construction and scoring passed" in page) is (wrong is None)
     if wrong:
         assert wrong in page and "f.model=oracle" in page
 
 
 def test_a_run_of_controls_alone_shows_how_models_are_added(tmp_path) -> None:
-    page = a_page(tmp_path, control_scores(), [*READERS], run={"readers": READERS})
+    page = a_page(tmp_path, control_scores(), [*READERS], front=Front({"readers": READERS}))
     assert "No model was run." in page and "--configfile mine.yaml" in page
     assert '<th scope="row">oracle</th>' in page
     with_model = pd.concat([control_scores(), pd.DataFrame(rows("a", {"en": 0.5}))])
-    page = a_page(tmp_path, with_model, ["a", *READERS], run={"readers": READERS})
+    page = a_page(tmp_path, with_model, ["a", *READERS], front=Front({"readers": READERS}))
     assert "No model was run." not in page
 
 
@@ -344,7 +350,7 @@ def test_the_front_says_what_was_run_before_it_shows_cards(tmp_path) -> None:
         "data": {"Made up": "a corpus, 10 questions"},
     }
     scores, card = pd.DataFrame(rows("a", {"en": 0.5})), tmp_path / "results/cards/page/a.svg"
-    page = a_page(tmp_path, scores, ["a"], run=run, cards=[card])
+    page = a_page(tmp_path, scores, ["a"], front=Front(run), cards=Cards([card]))
     parts = (
         *("presets/x.yaml", "org/a, vllm", "a corpus, 10 questions", "<dt>Written</dt>"),
         *(
@@ -357,6 +363,17 @@ def test_the_front_says_what_was_run_before_it_shows_cards(tmp_path) -> None:
     )
     places = [page.index(part) for part in parts]
     assert places == sorted(places)
+
+
+def test_a_failed_run_shows_the_results_that_there_are(tmp_path) -> None:
+    page = a_page(tmp_path, pd.DataFrame(rows("m", {"en": 0.5})), ["m"])
+    assert "This run has not ended" not in page
+    lost = {"file": str(tmp_path / "a.svg"), "numbers": str(tmp_path / "a.csv")}
+    own = made_up(tmp_path) | {"figures": {"a": lost}}
+    target = tmp_path / "results/index.html"
+    write_unfinished({"b": own, "c": {**own, "scores": []}}, ["m"], TEMPLATE, target, Front())
+    page = target.read_text("utf-8")
+    assert "This run has not ended" in page and 'id="b"' in page and 'id="c"' not in page
 
 
 def test_folders_of_this_machine_are_on_no_page() -> None:

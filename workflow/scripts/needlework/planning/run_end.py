@@ -120,10 +120,11 @@ def _size(path: Path) -> str:
 def write_unfinished_page(files: RuleInputs, run: dict[str, object], template: str) -> str:
     """Write the page of what exists after a job of answers failed, and return its path."""
     # The page needs packages that the process of Snakemake may lack.
-    from needlework.results.page.overview_page import write_unfinished
+    from needlework.results.page.overview_page import Front, write_unfinished
 
     page = "results/index.html"
     own_data = read_report(_OWN_DATA) if own_tables(files) else []
+    front = Front(run, accounts(files), own_data)
     shown = {name: files.overview(name) for name in files.benchmarks}
-    write_unfinished(shown, files.models, accounts(files), template, page, own_data, run)
+    write_unfinished(shown, files.models, template, page, front)
     return page

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -135,12 +135,6 @@ REMARKS = {
     accounts.UNKNOWN_MARK: "unknown tag at the beginning",
     accounts.DROPPED: "a setting that the provider ignores",
 }
-
-
-def meanings(verdicts: Iterable[str]) -> dict[str, str]:
-    """The meaning of each verdict that is known here; others are left out."""
-    known = {verdict: MEANINGS.get(verdict.partition(":")[0]) for verdict in verdicts}
-    return {verdict: meaning for verdict, meaning in known.items() if meaning}
 
 
 # Shards of so many bytes in all are part of the page: one file to open and to send.

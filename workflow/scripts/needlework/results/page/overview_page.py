@@ -6,8 +6,9 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,6 +24,7 @@ from needlework.results.reproduction import summary as in_words
 from needlework.results.sealed.clone import workflow
 
 if TYPE_CHECKING:
+    import jinja2
     import pandas as pd
 
 # The front of the page of results: what was run, and whether the controls say that it can be trusted.
@@ -38,6 +40,67 @@ KEYS = ["model", "instance_id", "sample"]
 ROUNDING = 1e-6
 
 
+@dataclass(frozen=True)
+class Front:
+    """What the front of the page says of a run, besides its results.
+
+    run: files of the configuration, models and data in words, by name; `notice`; `coloured`, the models that
+    have a colour; and `readers`, the backends of the models that are built-in readers: these are in no mean,
+    unless there is no other model. accounts: what became of the requests. own_data: what the user's data
+    held, in sentences, each with whether nothing lacks. judge: what a judge says (`judge.summary`).
+    unfinished: whether a job failed, so that results are missing.
+    """
+
+    run: Mapping[str, Any] = field(default_factory=dict)
+    accounts: Sequence[Account] = ()
+    own_data: Sequence[tuple[str, bool]] = ()
+    judge: Mapping[str, Any] | None = None
+    unfinished: bool = False
+
+
+@dataclass(frozen=True)
+class Cards:
+    """The files of report cards: the SVGs for pages (`card_images`), and the CSVs of numbers by name."""
+
+    images: Sequence[str | Path] = ()
+    tables: Mapping[str, str | Path] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Results:
+    """A run's results as every part of the page reads them.
+
+    benchmarks: as in `write_page`. readers: the backends of built-in readers. folder: of the page. printed:
+    all numbers of the papers (`reproduction.compared`), if there are any.
+    """
+
+    benchmarks: Mapping[str, Mapping[str, Any]]
+    models: Sequence[str]
+    readers: Mapping[str, str]
+    folder: Path
+    printed: pd.DataFrame | None
+
+    @cached_property
+    def shown(self) -> list[str]:
+        """The models that means and cards are of: not the built-in readers, unless there is nothing else."""
+        return [model for model in self.models if model not in self.readers] or list(self.models)
+
+    @property
+    def readers_alone(self) -> bool:
+        """Whether the run has only built-in readers."""
+        return bool(self.readers) and self.shown == list(self.models)
+
+    @cached_property
+    def scores(self) -> dict[str, pd.DataFrame]:
+        """The scores of all models, by benchmark."""
+        return {name: overview.read_scores(own["scores"]) for name, own in self.benchmarks.items()}
+
+    @cached_property
+    def shown_scores(self) -> dict[str, pd.DataFrame]:
+        """The scores of the models that are shown, by benchmark."""
+        return {name: own[own["model"].isin(self.shown)] for name, own in self.scores.items()}
+
+
 class Said(NamedTuple):
     """A sentence, and where the explorer shows the answers that it is about, if any are wrong."""
 
@@ -45,13 +108,8 @@ class Said(NamedTuple):
     link: str = ""
 
 
-def shown_models(models: Sequence[str], readers: Collection[str]) -> list[str]:
-    """The models that means and cards are of: not the built-in readers, unless there is nothing else."""
-    return [model for model in models if model not in readers] or list(models)
-
-
 def what_was_run(run: Mapping[str, Any]) -> dict[str, Any]:
-    """`run` (`write_page`) with the version, the commit and today's date."""
+    """`Front.run` with the version, the commit and today's date."""
     found = workflow()
     commit = (found["commit"] or "")[:10]
     return {
@@ -111,8 +169,6 @@ def card_images(files: Sequence[str | Path], folder: Path) -> Iterator[dict[str,
 
     `files` are results/cards/page/<model>.svg. The complete card and its text are one folder above.
     """
-    import base64
-
     for file in map(Path, files):
         whole = file.parent.parent / file.name
         text = whole.with_suffix(".txt").read_text(encoding="utf-8")
@@ -130,19 +186,14 @@ def card_images(files: Sequence[str | Path], folder: Path) -> Iterator[dict[str,
 
 def write_page(
     benchmarks: Mapping[str, Mapping[str, Any]],
-    models: list[str],
+    models: Sequence[str],
     *,
     template: str | Path,
     target: str | Path,
     summary: str | Path | None = None,
     reproduction: Sequence[str | Path] = (),
-    accounts: Sequence[Account] = (),
-    own_data: Sequence[tuple[str, bool]] = (),
-    judge: Mapping[str, Any] | None = None,
-    unfinished: bool = False,
-    run: Mapping[str, Any] | None = None,
-    cards: Sequence[str | Path] = (),
-    card_tables: Mapping[str, str | Path] | None = None,
+    front: Front = Front(),
+    cards: Cards = Cards(),
 ) -> None:
     """Write the page, `<benchmark>.html` beside it, and its first part alone as `summary`.
 
@@ -153,77 +204,20 @@ def write_page(
     paper's are made of; closed_book and designed (tasks) as in `overview.grids`; task_names,
     words by task; scores, the files of all models; tables and figures, each by name its file (CSV, SVG),
     title and caption (reStructuredText, or None); of figures also their `numbers` (CSV), of tables `shown`
-    (HTML). `reproduction` is table and picture (CSV, SVG) of all printed numbers. `accounts` say what became
-    of the requests, `own_data` what the user's data held (sentences, each with whether nothing lacks);
-    `judge` what a judge says (`judge.summary`);
-    `unfinished` that a job failed, so that results are missing.
-    `run` says what was run: files of the configuration, models and data in words, by name, `coloured`, the
-    models that have a colour, and `readers`, the
-    backends of the models that are built-in readers: these are in no mean, unless there is no other model.
-    `cards` are the SVGs of report cards for pages (`card_images`), `card_tables` their numbers by name.
+    (HTML). `reproduction` is table and picture (CSV, SVG) of all printed numbers.
     """
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    templates = Path(template).parent
-    environment = Environment(
-        loader=FileSystemLoader(templates),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-    )
-    environment.filters["percent"] = percent
-    environment.filters["result_name"] = result_name
-    folder, readers = Path(target).parent, (run or {}).get("readers", {})
-    shown = shown_models(models, readers)
-    scores = {name: overview.read_scores(own["scores"]) for name, own in benchmarks.items()}
-    titles = {name: own["title"] for name, own in benchmarks.items()}
+    folder, templates = Path(target).parent, Path(template).parent
     printed = _read_printed(reproduction[0]) if reproduction else None
-    parts = [
-        _part(
-            name,
-            own,
-            scores[name],
-            shown,
-            folder,
-            readers,
-            None if printed is None else printed[printed["benchmark"] == name],
-        )
-        for name, own in benchmarks.items()
-    ]
-    mine = {name: own[own["model"].isin(shown)] for name, own in scores.items()}
-    tables = {name: read_card_table(path) for name, path in (card_tables or {}).items()}
-    account, controls = (
-        last_lines(accounts),
-        control_sentences(scores, titles, readers, overview.explorer),
-    )
-    found = finding(
-        mine, benchmarks, {part["name"]: part["grids"] for part in parts}, shown, tables
-    )
-    # The card that is open is of the model that loses most.
-    images = sorted(
-        card_images(cards, folder),
-        key=lambda one: [*found["losing"], one["model"]].index(one["model"]),
-    )
+    results = _Results(benchmarks, models, front.run.get("readers", {}), folder, printed)
+    parts = [_part(results, name) for name in benchmarks]
     values = {
         "version": __version__,
         **_sorting(templates / "sort.js"),
-        "models": models,
-        "unfinished": unfinished,
-        "account": account,
-        "n_warnings": len(account[1:])
-        + sum(bool(said.link) for said in controls)
-        + sum(len(part["warnings"]) for part in parts),
-        "finding": found,
-        "answers": sum(len(own.drop_duplicates(KEYS)) for own in mine.values()),
+        **_front(front, results, parts),
+        **_first_screen(results, parts, cards),
+        "colours": model_colours(results.shown, front.run.get("coloured", ())),
         "agreement": "" if printed is None else agreement(printed),
-        "colours": model_colours(shown, (run or {}).get("coloured", ())),
         "reproduction": None if printed is None else _reproduction(printed, reproduction[1]),
-        "own_data": own_data,
-        "judge": judge,
-        "cards": images,
-        "run": what_was_run(run or {}),
-        "controls_alone": bool(readers) and shown == models,
-        "controls": controls,
         "benchmarks": parts,
     }
     pages: list[tuple[str | Path, str, dict[str, Any]]] = [(target, Path(template).name, {})]
@@ -232,10 +226,60 @@ def write_page(
     if summary is not None:
         # It stands on a page beside results/.
         pages.append((summary, "summary.html.j2", {"folder": "results/"}))
+    environment = _environment(templates)
     for file, name, more in pages:
         page = environment.get_template(name).render(**{**values, "folder": "", **more})
         with atomic_write(file) as written:
             written.write_text(page, encoding="utf-8")
+
+
+def _environment(templates: Path) -> jinja2.Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(templates),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+    )
+    environment.filters["percent"] = percent
+    environment.filters["result_name"] = result_name
+    return environment
+
+
+def _front(front: Front, results: _Results, parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What the templates show of `Front`, and the self-check; and how many warnings the page has."""
+    account = last_lines(front.accounts)
+    titles = {part["name"]: part["title"] for part in parts}
+    controls = control_sentences(results.scores, titles, results.readers, overview.explorer)
+    return {
+        "models": results.models,
+        "unfinished": front.unfinished,
+        "account": account,
+        "n_warnings": len(account[1:])
+        + sum(bool(said.link) for said in controls)
+        + sum(len(part["warnings"]) for part in parts),
+        "own_data": front.own_data,
+        "judge": front.judge,
+        "run": what_was_run(front.run),
+        "controls_alone": results.readers_alone,
+        "controls": controls,
+    }
+
+
+def _first_screen(
+    results: _Results, parts: Sequence[Mapping[str, Any]], cards: Cards
+) -> dict[str, Any]:
+    """The finding, the number of answers, and the cards: that of the model that loses most comes first."""
+    scores, grids = results.shown_scores, {part["name"]: part["grids"] for part in parts}
+    tables = {name: read_card_table(path) for name, path in cards.tables.items()}
+    found = finding(scores, results.benchmarks, grids, results.shown, tables)
+    images = sorted(
+        card_images(cards.images, results.folder),
+        key=lambda one: [*found["losing"], one["model"]].index(one["model"]),
+    )
+    answers = sum(len(own.drop_duplicates(KEYS)) for own in scores.values())
+    return {"finding": found, "answers": answers, "cards": images}
 
 
 def _sorting(path: Path) -> dict[str, Any]:
@@ -271,42 +315,12 @@ def _reproduction(printed: pd.DataFrame, picture: str | Path) -> dict[str, Any]:
     return found
 
 
-def _part(
-    name: str,
-    own: Mapping[str, Any],
-    scores: pd.DataFrame,
-    shown: Collection[str],
-    folder: Path,
-    controls: Collection[str],
-    printed: pd.DataFrame | None,
-) -> dict[str, Any]:
-    """What the template shows of a benchmark; of means and warnings, those of the models `shown`.
-
-    `printed` are the numbers of its paper (`reproduction.agreements`).
-    """
-    read = misreads.misreads(scores, controls)
-    judged = {"model": [model for model in scores["model"].unique() if model not in controls]}
-    is_shown = scores["model"].isin(list(shown))
-    mine = scores[is_shown]
-    tables = [_table(table, entry, folder, own["title"]) for table, entry in own["tables"].items()]
-    # The first that is drawn heads the benchmark: of figures those that have models beside controls.
-    figures = [
-        {
-            **entry,
-            "name": figure,
-            "file": _beside(entry["file"], folder),
-            "caption": _caption(entry),
-            # In lines: reStructuredText refuses one of more than 10,000 characters.
-            "data": base64.encodebytes(Path(entry["file"]).read_bytes()).decode("ascii"),
-        }
-        for figure, entry in own["figures"].items()
-        if not overview.not_drawn(entry["file"])
-    ]
-    figures.sort(key=lambda figure: not _has_models(figure["numbers"], controls))
+def _part(results: _Results, name: str) -> dict[str, Any]:
+    """What the templates show of a benchmark; of means and warnings, those of the models that are shown."""
+    own, scores, mine = results.benchmarks[name], results.scores[name], results.shown_scores[name]
+    printed = results.printed
     grids = overview.grids(name, mine, own["closed_book"], own["designed"])
-    if not set(shown) <= set(controls):
-        figures = [one for one in figures if _says_of_models(one["numbers"], controls)]
-        tables = [one for one in tables if _says_of_models(one["numbers"], controls)]
+    tables, figures = _tables_and_figures(results, own)
     # If no model of the user's was asked, the section does not open with a figure of built-in readers.
     heads = 1 if grids else 0
     return {
@@ -317,25 +331,11 @@ def _part(
         "grids": grids,
         "warnings": overview.warnings(name, mine),
         "apart": overview.asked_apart(mine),
-        "misreads": [
-            {
-                **each._asdict(),
-                "missed_link": overview.explorer(
-                    name, {**judged, misreads.READING: misreads.MISSED}
-                ),
-                "counted_link": overview.explorer(
-                    name, {**judged, misreads.READING: misreads.COUNTED}
-                ),
-                "undecided_link": overview.explorer(
-                    name, {**judged, misreads.READING: misreads.UNDECIDED}
-                ),
-            }
-            for each in read
-        ],
+        "misreads": list(_misreads(name, scores, results.readers)),
         "wrong": {
             model: overview.explorer(name, {"model": model}) for model in mine["model"].unique()
         },
-        "agreement": [] if printed is None else agreements(printed),
+        "agreement": [] if printed is None else agreements(printed[printed["benchmark"] == name]),
         "tables": tables,
         "on_page": {one["name"] for one in (*tables, *figures)},
         "lead": figures[:heads],
@@ -346,6 +346,56 @@ def _part(
             if (why := overview.not_drawn(entry["file"]))
         },
     }
+
+
+def _tables_and_figures(
+    results: _Results, own: Mapping[str, Any]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """A benchmark's tables, and the figures that are drawn, first those with models of the user's.
+
+    Those of built-in readers alone are left out, unless the run has no other model.
+    """
+    tables = [
+        _table(name, entry, results.folder, own["title"]) for name, entry in own["tables"].items()
+    ]
+    figures = [
+        {
+            **entry,
+            "name": name,
+            "file": _beside(entry["file"], results.folder),
+            "caption": _caption(entry),
+            # In lines: reStructuredText refuses one of more than 10,000 characters.
+            "data": base64.encodebytes(Path(entry["file"]).read_bytes()).decode("ascii"),
+        }
+        for name, entry in own["figures"].items()
+        if not overview.not_drawn(entry["file"])
+    ]
+    figures.sort(key=lambda figure: not _has_models(figure["numbers"], results.readers))
+    if results.readers_alone:
+        return tables, figures
+    return (
+        [one for one in tables if _says_of_models(one["numbers"], results.readers)],
+        [one for one in figures if _says_of_models(one["numbers"], results.readers)],
+    )
+
+
+def _misreads(
+    name: str, scores: pd.DataFrame, controls: Collection[str]
+) -> Iterator[dict[str, Any]]:
+    """How often a second scorer disagrees with each metric, with links to the answers."""
+    judged = {"model": [model for model in scores["model"].unique() if model not in controls]}
+    for found in misreads.misreads(scores, controls):
+        yield {
+            **found._asdict(),
+            **{
+                f"{kind}_link": overview.explorer(name, {**judged, misreads.READING: reading})
+                for kind, reading in (
+                    ("missed", misreads.MISSED),
+                    ("counted", misreads.COUNTED),
+                    ("undecided", misreads.UNDECIDED),
+                )
+            },
+        }
 
 
 def _has_models(numbers: str | Path, controls: Collection[str]) -> bool:
@@ -414,44 +464,24 @@ def percent(value: float) -> str:
 
 
 # results/index.html of a run whose job failed: what became of the requests, and the results that there are.
-#
-# Snakemake's own process writes it, which has jinja2 but may lack pandas: then the page has no numbers.
 
 
 def write_unfinished(
     benchmarks: Mapping[str, Mapping[str, Any]],
     models: Sequence[str],
-    accounts: Sequence[Account],
     template: str | Path,
     target: str | Path,
-    own_data: Sequence[tuple[str, bool]] = (),
-    run: Mapping[str, Any] | None = None,
+    front: Front,
 ) -> None:
-    """Write the page; arguments as in `overview_page.write_page`, of files some of which may be missing."""
-
-    there: dict[str, dict[str, Any]] = {}
-    try:
-        import pandas  # noqa: F401
-        import pyarrow  # noqa: F401
-    except ImportError:
-        pass
-    else:
-        there = {name: own for name, all_ in benchmarks.items() if (own := _existing(all_))}
+    """Write the page; arguments as in `write_page`, of files some of which may be missing."""
+    there = {name: own for name, all_ in benchmarks.items() if (own := _existing(all_))}
     Path(target).parent.mkdir(parents=True, exist_ok=True)
-    write = partial(
-        write_page,
-        template=template,
-        target=target,
-        accounts=accounts,
-        own_data=own_data,
-        unfinished=True,
-        run=run,
-    )
+    front = replace(front, unfinished=True)
     try:
-        write(there, list(models))
+        write_page(there, models, template=template, target=target, front=front)
     except Exception:
         # Results of an earlier run may not fit these: the account matters more.
-        write({}, list(models))
+        write_page({}, models, template=template, target=target, front=front)
 
 
 def _existing(own: Mapping[str, Any]) -> dict[str, Any]:
