@@ -349,7 +349,7 @@ def test_data_of_both_sides_stand_once_and_in_no_caption() -> None:
     results = files.benchmark("oneruler").by_name
     said = {name: files.caption("oneruler", results[name]) for name in ("figure4b", "accuracy")}
     examples = files.settings("oneruler")["examples"]
-    data = f"This run: the embedded sample, {examples} examples a cell. The paper: oneruler, 50 "
+    data = f"This run: the embedded sample, {examples} examples per cell. The paper: oneruler, 50 "
     counted = "Means over models are of lexical; controls (oracle) are left out."
     assert files.data("oneruler").startswith(data)
     assert not any("This run:" in caption for caption in said.values())

@@ -195,7 +195,7 @@ def test_pictures_say_n_and_only_what_is_drawn(benchmark, name, shipped):
     assert re.search(r"n\s=\s[\d,]+", text)
     drawing, frame = it.benchmark.by_name[name].shown, it.frame(name)
     assert ("95% interval" in text) == drawing.intervals
-    assert f"prompts a {drawing.mark}" in text or name in ("figure21", "figure24")
+    assert f"prompts per {drawing.mark}" in text or name in ("figure21", "figure24")
     rows = frame.query(drawing.rows.where.format_map(it.run)) if drawing.rows.where else frame
     printed = "published" in rows and rows["published"].notna().any()
     assert (f"{drawing.paper_look}: " in words(figure)) == bool(printed)
@@ -275,7 +275,7 @@ def test_models_that_are_left_out_are_named(shipped):
 
 def test_unambiguous_questions_are_counted_once(shipped):
     text = words(shipped("lost_in_the_middle").draw("figure15"))
-    assert re.search(r"n\s=\s6 prompts a point \(6 questions\).* Unambiguous: \d of the", text)
+    assert re.search(r"n\s=\s6 prompts per point \(6 questions\).* Unambiguous: \d of the", text)
 
 
 def test_the_heat_map_has_every_number_and_the_papers(shipped):
@@ -541,7 +541,7 @@ def test_notes_stand_in_the_figure_and_in_a_text(tmp_path):
     figure = only(draw(PLAIN, frame_of(), FACTORS, {}))
     save_notes([figure], tmp_path / "a.txt")
     note = (tmp_path / "a.txt").read_text()
-    assert note.startswith("n\u00a0=\u00a010 prompts a point") and "95% intervals" in note
+    assert note.startswith("n\u00a0=\u00a010 prompts per point") and "95% intervals" in note
     assert "intervals" in words(figure)
 
 

@@ -471,7 +471,7 @@ def small_print(overall: pd.DataFrame, sets: Sets) -> list[str]:
 
     n, questions = span_of(overall["n"]), span_of(overall["n_questions"])
     return [
-        f"n = {n} prompts of {questions} questions a pair, answered by both models. Error bars: 95% "
+        f"n = {n} prompts of {questions} questions per pair, answered by both models. Error bars: 95% "
         "intervals over questions. Filled: p < 0.05 after Holm's correction over the pairs of a metric."
         f"{_few(overall)}",
         *not_told_apart(sets),

@@ -95,12 +95,12 @@ def notices(own: Own) -> list[str]:
 
 def data(own: Own) -> tuple[str, str]:
     """Descriptions of the data of the run's prompts and of the paper's."""
-    theirs = "M4LE's release of 2023, 200 rows a task and length"
+    theirs = "M4LE's release of 2023, 200 rows per task and length"
     if own["source"] == "released":
-        mine = in_words(f"M4LE's release of {own['release']}", 200, "rows a task and length")
+        mine = in_words(f"M4LE's release of {own['release']}", 200, "rows per task and length")
     else:
         corpus = "sample" if own["source"] == "sample" else "rows built from sources"
-        mine = in_words(corpus, own["examples"], "rows a task and length")
+        mine = in_words(corpus, own["examples"], "rows per task and length")
     return mine, theirs
 
 

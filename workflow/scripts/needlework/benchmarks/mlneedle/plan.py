@@ -89,8 +89,8 @@ def data(own: Own) -> tuple[str, str]:
         if own["needles"].startswith("sample")
         else f"{own['needles']} among {own['haystack']}"
     )
-    mine = in_words(texts, own["questions"], "questions a language")
-    return mine, "mlqa among mmarco, 100 questions a language"
+    mine = in_words(texts, own["questions"], "questions per language")
+    return mine, "mlqa among mmarco, 100 questions per language"
 
 
 def slices(config: Own) -> list[str]:

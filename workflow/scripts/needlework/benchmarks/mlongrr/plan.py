@@ -81,8 +81,8 @@ def decided(own: Own) -> Own:
 def data(own: Own) -> tuple[str, str]:
     """Descriptions of the data of the run's prompts and of the paper's."""
     n = own["examples"]
-    mine = in_words(own["haystacks"][0], n, f"example{'s' * (n != 1)} a cell")
-    return mine, f"{ARTICLES}, 1 example a cell"
+    mine = in_words(own["haystacks"][0], n, f"example{'s' * (n != 1)} per cell")
+    return mine, f"{ARTICLES}, 1 example per cell"
 
 
 def slices(own: Own) -> list[str]:

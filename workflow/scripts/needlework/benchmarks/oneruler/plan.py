@@ -140,7 +140,7 @@ def word_tasks(own: Own) -> list[str]:
 def data(own: Own) -> tuple[str, str]:
     """Descriptions of the data of the run's prompts and of the paper's."""
     corpus = own["haystack"] or own["data"]
-    return in_words(corpus, own["examples"], "examples a cell"), "oneruler, 50 examples a cell"
+    return in_words(corpus, own["examples"], "examples per cell"), "oneruler, 50 examples per cell"
 
 
 def slices(own: Own) -> list[str]:

@@ -307,7 +307,7 @@ def small_print(picture: Picture) -> str:
 
 
 def counted(picture: Picture) -> str:
-    """How many prompts are behind a mark, how many have no answer, and how many answers are none."""
+    """How many prompts are behind a mark, and how many answers are missing."""
     spec, data = picture.spec, picture.ours
     if data.empty:
         return ""
@@ -315,7 +315,7 @@ def counted(picture: Picture) -> str:
         data = data.query(spec.small_print.counted, engine="python")
     # What has no answer has no mark.
     given = data[data[spec.values.n] > 0]
-    words = f"n\u00a0=\u00a0{span_of(given[spec.values.n])} {spec.values.prompts} a {spec.mark}"
+    words = f"n\u00a0=\u00a0{span_of(given[spec.values.n])} {spec.values.prompts} per {spec.mark}"
     if "n_questions" in given:
         asked = span_of(given["n_questions"])
         words += f" ({asked} question{'' if asked == '1' else 's'})"

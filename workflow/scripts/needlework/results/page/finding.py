@@ -171,7 +171,7 @@ def _asked(
 
 
 def _curves(benchmark: str, model: str, cards: Mapping[str, pd.DataFrame]) -> list[Curve]:
-    """Of each axis the part with the most answers a point."""
+    """Per axis, the part with the most answers per point."""
     if "points" not in cards:
         return []
     points = cards["points"]
