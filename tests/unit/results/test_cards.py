@@ -313,6 +313,9 @@ def test_lengths_have_the_unit_of_the_models_tokenizer() -> None:
     fact = {"benchmark": "b", "model": "by_words", "claimed": 131072.0, "effective": 2000.0}
     said = ("128K words", "at least 2K words, the longest asked")
     assert lengths_in_words(fact, points) == said
+    short = {**fact, "effective": 0.0}
+    assert lengths_in_words(short, points) == ("128K words", "below 1K words, the shortest asked")
+    assert lengths_in_words(short, points[:0]) == ("128K tokens", "below the shortest asked")
 
 
 def test_languages_are_one_strip_with_the_best_first() -> None:

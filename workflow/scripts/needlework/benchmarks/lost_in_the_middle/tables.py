@@ -123,9 +123,8 @@ def _grid(label: str) -> Grid:
 @table("Accuracy without documents, and with the gold document alone", _grid(""), when=("levels",))
 def table1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """What a model knows without reading, and the most that it can get out of more documents.
-    Skipped prompts (longer than the model's context) are counted and in no mean.
-    ``published_source`` is ``repository`` for numbers that are not in the paper, but in the
-    released code's EXPERIMENTS.md: those of Llama-2-70B-chat.
+    Means leave out skipped prompts, which are longer than the model's context. The numbers of
+    Llama-2-70B-chat are not in the paper, but in the released code's EXPERIMENTS.md.
     """
     asked = where(with_variant(rows), f"variant == 'main' and task in {LEVELS}")
     return _accuracies(
@@ -165,8 +164,8 @@ def table5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 def table6(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """From 0, for each language of the run; the paper's numbers are English. Its section 3.3 gives
     52.9% where its table has 53.8% (GPT-3.5-Turbo, index 9). Llama-2-70B-chat is not in the paper:
-    its numbers are those of the released code's EXPERIMENTS.md (``published_source`` is
-    ``repository``), of the 2,635 prompts that fit into its context.
+    its numbers are those of the released code's EXPERIMENTS.md, of the 2,635 prompts that
+    fit into its context.
     """
     return _by_index(rows, run, 20, "table6")
 
@@ -206,10 +205,8 @@ def _cells(show: str, **more: Any) -> Grid:
     ),
 )
 def accuracy(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """All languages, ablations and positions, each answer in one row. ``variant`` is ``main``
-    or what an ablation changes. ``keys`` is ``uuid`` or ``words`` for key-value pairs,
-    which are counted in ``n_documents``. Unambiguous questions are among those of ``main``;
-    Figure 15 has them apart.
+    """All languages, ablations and positions, each answer in one row. The number of documents
+    is that of pairs for key-value retrieval. Figure 15 has the unambiguous questions alone.
     """
     task, index = Factor("task", order=factors.TASKS), By(INDEX, nullable=True)
     made = tabulate(

@@ -174,8 +174,7 @@ def table6(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 )
 def tasks(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """The paper's Tables 7 to 45, in percent, by the paper's metric and by the released scorer, whose
-    numbers the paper prints, but for DuReader's. Rows of the CSV with the source ``published`` are
-    models of the paper that this run does not have.
+    numbers the paper prints, but for DuReader's.
     """
 
     def score(cell: Cell) -> Mapping[str, Any]:

@@ -113,8 +113,8 @@ def depth(cell: Cell) -> float:
     ),
 )
 def figure1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """The mean of all lengths. The paper draws a radar, without numbers; the paper's values here are
-    the diagonal of Table 2.
+    """The mean of all lengths. The paper draws a radar, without numbers; its values in the CSV are the
+    diagonal of Table 2.
     """
     made = tabulate(
         nearest(where(exact(rows), "length > 0 and needle_lang == haystack_lang")),

@@ -100,13 +100,10 @@ EXHAUSTED = Mark(
 )
 def accuracy(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Every cell by both metrics: the strict rules, and the released ones with their false
-    verdicts. ``value`` and ``n`` are as the paper counts: answers that the output limit cut
-    before any text are left out of the needle tasks (``n_dropped``) and wrong in the tasks
-    of common words. ``value_all`` and ``n_all`` are of all prompts, skipped and failed ones
-    among them. ``n_exhausted`` prompts are shorter than the length, because the language's
-    list of words ended before. The task ``niah`` is all five needle tasks, beside the
-    paper's Figure 3; the language ``all`` is all whose instructions are in the context's
-    language.
+    verdicts. As in the paper, answers that the output limit cut before any text are left out of
+    the needle tasks and wrong in the tasks of common words; the CSV also has means of all
+    prompts. The task niah is all five needle tasks, as in the paper's Figure 3. The language all
+    means all languages, with instructions in the context's language.
     """
     prompts = (MODEL, METRIC, NONE_OPTION, BY_INSTRUCTION, BY_CONTEXT)
     tasks = (*prompts, TASK, LENGTH)
@@ -163,9 +160,9 @@ def ranks(table: pd.DataFrame) -> pd.DataFrame:
 )
 def languages(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """The paper's Table 2 with our ranks: the five needle tasks in long contexts (64K and 128K, or
-    a run's two longest lengths), for all models together and for each, by both metrics. ``value``
-    leaves out answers that the output limit cut before any text, as the paper does; ``value_all``
-    is of all prompts. High-resource languages have at least 250,000 articles. The paper's text has
+    a run's two longest lengths), for all models together and for each, by both metrics. As
+    in the paper, answers that the output limit cut before any text are left out; the CSV also has
+    means of all prompts. High-resource languages have at least 250,000 articles. The paper's text has
     three of the means over its models, and their ranks.
     """
     made = tabulate(

@@ -391,8 +391,8 @@ def lengths_in_words(row: Mapping[str, Any], points: pd.DataFrame) -> tuple[str,
     if effective is None or effective != effective:
         return _length(claimed, unit), "unknown"
     if not effective:
-        least = f" {_length(asked.min(), unit)}" if len(asked) else ""
-        return _length(claimed, unit), f"below{least}, the shortest asked"
+        least = f"{_length(asked.min(), unit)}, " if len(asked) else ""
+        return _length(claimed, unit), f"below {least}the shortest asked"
     longest = len(asked) and effective >= asked.max()
     found = _length(effective, unit)
     return _length(claimed, unit), f"at least {found}, the longest asked" if longest else found
