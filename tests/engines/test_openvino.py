@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,16 +19,18 @@ import yaml
 
 from needlework.errors import UserError
 from needlework.journal import Journal
+from needlework.models.backends import openvino
 from needlework.models.backends.base import Answer, Request, load_backend
 from needlework.models.generation import generate
 from needlework.models.gguf_models import _constant, _tensors, _weights, kept_folder
 from needlework.models.job_records import remember
+from needlework.models.openvino_engines import Alone, Together
 from needlework.planning.config import validated
 from needlework.planning.layout import Layout, job_gpus, job_threads
-from needlework.prompts.openvino_runtime import runtime
+from needlework.prompts.openvino_runtime import genai, runtime
 from needlework.prompts.spans import literal
 from needlework.prompts.tokenizers import load_tokenizer
-from smollm2 import NAME, smollm2
+from smollm2 import NAME, first_layers, smollm2
 
 # To import it here would let it report itself.
 if find_spec("openvino_genai") is None:
@@ -67,11 +70,39 @@ def request(prompt: str, sample: int = 0, new: int = 24) -> Request:
 
 
 @pytest.fixture(scope="module", autouse=True)
+def shared() -> Iterator[None]:
+    """Backends with equal settings share a tokenizer and an engine: both take seconds to load."""
+    kept: dict[str, Any] = {}
+
+    def once(start: Callable[..., Any]) -> Callable[..., Any]:
+        def of(*given: Any) -> Any:
+            words = [own.to_string() if hasattr(own, "to_string") else str(own) for own in given]
+            key = repr((start, words))
+            if key not in kept:
+                kept[key] = start(*given)
+            return kept[key]
+
+        return of
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(genai(), "Tokenizer", functools.cache(genai().Tokenizer))
+        for kind in (Alone, Together):
+            patch.setattr(openvino, kind.__name__, once(kind))
+        yield
+
+
+@pytest.fixture(scope="module", autouse=True)
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """SmolLM2 as an OpenVINO folder, kept for the engines of all tests."""
     journal = tmp_path_factory.mktemp("journal")
     JOURNAL.append(str(journal))
     return kept_folder(smollm2(), journal / "openvino")
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A GGUF file of four layers, for what does not depend on their number."""
+    return first_layers(4, tmp_path_factory.mktemp("small"))
 
 
 def test_a_converted_file_is_kept_for_later_jobs(folder: Path) -> None:
@@ -82,21 +113,27 @@ def test_a_converted_file_is_kept_for_later_jobs(folder: Path) -> None:
     assert list(folder.parent.iterdir()) == [folder]
 
 
-def test_two_jobs_may_convert_a_file_at_once(tmp_path: Path, folder: Path) -> None:
+def test_two_jobs_may_convert_a_file_at_once(tmp_path: Path, small: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from needlework.models.gguf_models import kept_folder; "
         "print(kept_folder(Path(sys.argv[1]), Path(sys.argv[2])))"
     )
-    command = [sys.executable, "-c", code, str(smollm2()), str(tmp_path)]
     library = {**os.environ, "PYTHONPATH": str(ROOT / "workflow/scripts")}
     jobs = [
-        subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=library) for _ in range(2)
+        subprocess.Popen(
+            [sys.executable, "-c", code, str(small), str(tmp_path / cache)],
+            stdout=subprocess.PIPE,
+            text=True,
+            env=library,
+        )
+        for cache in ("alone", "both", "both")
     ]
-    made = [job.communicate()[0].strip() for job in jobs]
-    assert [job.returncode for job in jobs] == [0, 0]
-    assert made == [str(tmp_path / folder.name)] * 2 and list(tmp_path.iterdir()) == [Path(made[0])]
-    for file in folder.iterdir():
-        assert (tmp_path / folder.name / file.name).read_bytes() == file.read_bytes()
+    alone, *both = [Path(job.communicate()[0].strip()) for job in jobs]
+    assert [job.returncode for job in jobs] == [0, 0, 0]
+    assert both == [tmp_path / "both" / alone.name] * 2
+    assert list((tmp_path / "both").iterdir()) == both[:1]
+    for file in alone.iterdir():
+        assert (both[0] / file.name).read_bytes() == file.read_bytes()
 
 
 def test_tensors_are_those_of_the_package_that_reads_all() -> None:
@@ -109,7 +146,7 @@ def test_tensors_are_those_of_the_package_that_reads_all() -> None:
 
 
 def ask(prompts: list[str], new: int = 24, **changes: Any) -> list[Answer]:
-    """The answers of a new engine."""
+    """The answers of an engine."""
     backend = load_backend("openvino", entry(**changes))
     backend.load()
     try:
@@ -145,10 +182,10 @@ def test_tokens_and_ends_are_the_models_own(greedy: list[Answer]) -> None:
 
 
 @pytest.mark.parametrize("at_once", [1, 3])
-def test_answers_say_how_much_of_their_prompt_was_cached(at_once: int) -> None:
+def test_answers_say_how_much_of_their_prompt_was_cached(small: Path, at_once: int) -> None:
     """Those sent in one step once shared none of their prefix."""
     prompts = [f"{FACTS * 8}\n\n{question}" for question in QUESTIONS]
-    first, *others = ask(prompts, new=3, sampling=GREEDY, batch_size=at_once)
+    first, *others = ask(prompts, new=3, sampling=GREEDY, batch_size=at_once, name=str(small))
     common = load_tokenizer("t", {"kind": "openvino", "name": NAME}).count(FACTS * 8)
     assert first.cached_tokens == 0
     for answer in others:
@@ -237,12 +274,25 @@ def of_transformers(kind: Any, **options: Any) -> Any:
     return kind.from_pretrained(str(file.parent), gguf_file=file.name, **options)
 
 
-def test_answers_are_those_of_transformers_on_the_same_weights(greedy: list[Answer]) -> None:
+@pytest.fixture(scope="module")
+def theirs() -> Any:
+    """The model of transformers."""
     import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoModelForCausalLM
+
+    # Threads that wait for each other take the cores of the tests beside them.
+    torch.set_num_threads(1)
+    options = {"dtype": torch.float32, "attn_implementation": "eager"}
+    return of_transformers(AutoModelForCausalLM, **options).eval()
+
+
+def test_answers_are_those_of_transformers_on_the_same_weights(
+    greedy: list[Answer], theirs: Any
+) -> None:
+    import torch
+    from transformers import AutoTokenizer
 
     tokenizer = of_transformers(AutoTokenizer)
-    model = of_transformers(AutoModelForCausalLM, dtype=torch.float32).eval()
     for prompt, answer in zip(PROMPTS, greedy, strict=True):
         tokens = tokenizer.apply_chat_template(
             [{"role": "user", "content": prompt}],
@@ -252,25 +302,21 @@ def test_answers_are_those_of_transformers_on_the_same_weights(greedy: list[Answ
         )
         assert tokens.shape[1] == answer.prompt_tokens
         with torch.inference_mode():
-            output = model.generate(tokens, max_new_tokens=24, do_sample=False, pad_token_id=2)
-        theirs = tokenizer.decode(output[0][tokens.shape[1] :], skip_special_tokens=True)
-        assert theirs == answer.text
+            output = theirs.generate(tokens, max_new_tokens=24, do_sample=False, pad_token_id=2)
+        text = tokenizer.decode(output[0][tokens.shape[1] :], skip_special_tokens=True)
+        assert text == answer.text
 
 
 # NPUs
 
 
 @pytest.fixture(scope="module")
-def npu(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def npu(folder: Path, theirs: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Configuration of SmolLM2 for OpenVINO's plugin of NPUs, which computes on the CPU here."""
-    import torch
-    from transformers import AutoModelForCausalLM
-
     from engines.openvino_folder import write
 
     made = tmp_path_factory.mktemp("npu")
-    options = {"dtype": torch.float32, "attn_implementation": "eager"}
-    write(of_transformers(AutoModelForCausalLM, **options).eval(), made)
+    write(theirs, made)
     for file in folder.glob("openvino_*tokenizer.*"):
         shutil.copy(file, made)
     engine = {"NPU_USE_NPUW": "YES", "NPUW_DEVICES": "CPU"}
@@ -361,9 +407,10 @@ def test_finished_answers_are_in_the_journal_and_asked_once(tmp_path: Path) -> N
     assert backend._tokenizer is None
 
 
-def test_what_was_answered_before_the_end_is_kept(tmp_path: Path) -> None:
-    smollm2()
-    backend = load_backend("openvino", entry(sampling=GREEDY))
+def test_what_was_answered_before_the_end_is_kept(small: Path, tmp_path: Path) -> None:
+    # An engine of its own, since it keeps what nobody waits for.
+    own = {"name": str(small), "engine": {"cache_size": 1}}
+    backend = load_backend("openvino", entry(sampling=GREEDY, **own))
 
     def broken() -> Iterator[Request]:
         yield request(PROMPTS[0])
@@ -411,12 +458,12 @@ def test_the_settings_are_what_the_engine_does(given, used, told, tmp_path, capl
     assert all(f"models.m.engine.{sentence}" in caplog.text for sentence in told)
 
 
-def test_the_engine_holds_keys_and_values_as_it_says() -> None:
+def test_the_engine_holds_keys_and_values_as_it_says(small: Path) -> None:
     """Bytes of a block of the engine's own cache, against those of float32."""
     size = {}
     for precision in ("f32", "u8", "u4"):
         engine = {"KEY_CACHE_PRECISION": precision, "VALUE_CACHE_PRECISION": precision}
-        backend = load_backend("openvino", entry(engine=engine, sampling=GREEDY))
+        backend = load_backend("openvino", entry(engine=engine, sampling=GREEDY, name=str(small)))
         backend.load()
         list(backend.generate([request(PROMPTS[0], new=4)]))
         size[precision] = backend._engine._prefixes._block_bytes
@@ -451,37 +498,24 @@ def test_a_job_takes_processor_cores_and_no_gpu() -> None:
 
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
-def test_no_connection_is_made(tmp_path: Path) -> None:
+def test_no_connection_is_made(small: Path, tmp_path: Path) -> None:
     """From the first import of OpenVINO to the last answer of the GGUF file, as the kernel sees it."""
     script = (
         "import sys; sys.path[:0] = [{scripts!r}, {tests!r}]\n"
         "from engines.test_openvino import JOURNAL, ask, GREEDY\n"
         "JOURNAL.append({journal!r})\n"
-        "answer = ask(['Say hello.'], new=3, sampling=GREEDY)[0]\n"
+        "answer = ask(['Say hello.'], new=3, sampling=GREEDY, name={name!r})[0]\n"
         "assert answer.error is None and answer.completion_tokens == 3\n"
     ).format(
         scripts=str(ROOT / "workflow/scripts"),
         tests=str(ROOT / "tests"),
         journal=str(tmp_path),
+        name=str(small),
     )
     log = tmp_path / "calls"
     calls = "trace=connect,sendto,sendmsg"
-    subprocess.run(
-        [
-            "strace",
-            "-f",
-            "--seccomp-bpf",
-            "-qq",
-            "-e",
-            calls,
-            "-o",
-            str(log),
-            sys.executable,
-            "-c",
-            script,
-        ],
-        check=True,
-    )
+    strace = ["strace", "-f", "--seccomp-bpf", "-qq", "-e", calls, "-o", str(log)]
+    subprocess.run([*strace, sys.executable, "-c", script], check=True)
     assert [line for line in log.read_text().splitlines() if "AF_INET" in line] == []
 
 
@@ -513,6 +547,7 @@ def test_an_unknown_engine_setting_names_the_nearest() -> None:
         ask(PROMPTS[:1], engine={"cache_sise": 1})
 
 
-def test_a_small_cache_is_refused_with_its_remedy() -> None:
-    (answer,) = ask([FACTS * 9], engine={"cache_size": 0, "num_kv_blocks": 4})
+def test_a_small_cache_is_refused_with_its_remedy(small: Path) -> None:
+    engine = {"cache_size": 0, "num_kv_blocks": 4}
+    (answer,) = ask([FACTS * 9], engine=engine, name=str(small))
     assert answer.finish_reason == "stop" and "cache_size" in answer.error
