@@ -87,7 +87,7 @@ def settings(name: str, lengths: Sequence[int], seed: int = 0, **own: Any) -> di
     """The settings of the slice `name`, from a valid configuration with `own` in it."""
     config = copy.deepcopy(DEFAULT)
     constants = {key: own.pop(key) for key in ("answer_buffer", "multilingual_top") if key in own}
-    config["benchmarks"]["mlneedle"] |= {**own, "lengths": list(lengths)}
+    config["benchmarks"]["mlneedle"] |= own
     block = validated(config)["benchmarks"]["mlneedle"] | {"seed": seed}
     return {**plan.settings(block, name, list(lengths)), **constants}
 
