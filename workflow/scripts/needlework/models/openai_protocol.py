@@ -445,7 +445,7 @@ def connection_trouble(error: BaseException | None) -> str:
 
 
 def parsed(content: str) -> Any:
-    """The JSON that a body is, or else its text."""
+    """The parsed JSON of a body; its text if it is not JSON."""
     try:
         return json.loads(content)
     except (ValueError, RecursionError):

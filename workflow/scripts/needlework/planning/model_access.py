@@ -105,7 +105,7 @@ def check_weights(where: str, name: str) -> None:
 
 
 def is_installed(package: str) -> bool:
-    """Whether this Python finds a package, which is not imported (only the packages that it lies in)."""
+    """Whether this Python finds a package. The package is not imported, only its parent packages are."""
     try:
         return find_spec(package) is not None
     except ImportError:

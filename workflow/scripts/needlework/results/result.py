@@ -93,8 +93,9 @@ def without_incomparable(numbers: pd.DataFrame) -> pd.DataFrame:
 class Number:
     """How a value, its interval and the paper's number are written.
 
-    column: of the table, that has the value; the paper's is in `published_<column>` where it is not `value`.
-    digits: after the point. scale: 100 for percentages. signed: with a plus where it is above 0.
+    column: the table's column with the value; the paper's is `published`, or `published_<column>` for a
+    column other than `value`. digits: after the point. scale: 100 for percentages. signed: with a plus if
+    above 0.
     least: smaller values are written as "<least". factor: written as a value of this factor, such as
     a length. write: `function(value, cell, table, paper)`, which returns text; `cell` is a
     row of `table`, and `paper` says that the value is the paper's. compared: whether a sign says on
