@@ -97,10 +97,12 @@ def test_the_title_is_the_largest_drop_with_its_interval(drop: bool) -> None:
     }
     said = found(answers({"m": 0.5}), cards)
     assert said["title"] == (
-        ["m loses 23 points [6, 40] in the middle: 32% there, 55% at the ends (47 questions)"]
+        [
+            "m loses 23 points [6, 40] in the middle: 32% there, 55% at the ends (Bench, 47 questions)"
+        ]
         if drop
         else ["m shows no drop"]
     )
     (row,) = said["rows"]
-    assert row.breaks == ("middle 23 (Bench)" if drop else "no drop shown")
+    assert row.breaks == ("middle: 23 points [6, 40] (Bench)" if drop else "no drop shown")
     assert [curve.axis for curve in row.asked["b"].curves] == ["depth"]

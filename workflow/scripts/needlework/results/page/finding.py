@@ -128,7 +128,7 @@ def finding(
     open_drops = [] if compared is None else list(missed(compared, titles))
     left = [title for name, title in titles.items() if given[name].empty]
     return {
-        "title": _title(rows, cards),
+        "title": _title(rows, cards, titles),
         "rows": rows,
         "matrices": matrices,
         "titles": {name: titles[name] for name in titles if not given[name].empty},
@@ -310,7 +310,7 @@ def _breaks(model: str, compared: pd.DataFrame | None, titles: Mapping[str, str]
     if drops is None:
         return "no drop shown" if compared is not None else ""
     named = [
-        f"{_place(row)} {-100 * row['difference']:.0f} ({called(titles[row['benchmark']], row['part'])})"
+        f"{_place(row)}: {size(row)} ({called(titles[row['benchmark']], row['part'])})"
         for row in drops.head(MOST_NAMED).to_dict("records")
     ]
     more = len(drops) - len(named)
@@ -330,30 +330,35 @@ def _losing(models: Sequence[str], compared: pd.DataFrame | None) -> list[tuple[
     return sorted(found, key=lambda one: float(one[1]["difference"].iloc[0]))
 
 
-def _title(rows: Sequence[Row], cards: Mapping[str, pd.DataFrame]) -> list[str]:
-    """The heading, then further sentences."""
+def _title(
+    rows: Sequence[Row], cards: Mapping[str, pd.DataFrame], titles: Mapping[str, str]
+) -> list[str]:
+    """The heading, then further sentences. titles: of the benchmarks, by name."""
     compared = cards.get("comparisons")
     losing = _losing([row.model for row in rows], compared)
     if len(rows) == 1:
         if losing:
             model, drops = losing[0]
-            return [_loss(model, drops.iloc[0], cards["points"])]
+            return [_loss(model, drops.iloc[0], cards["points"], titles)]
         return [f"{rows[0].model} shows no drop" if compared is not None else rows[0].model]
     said = []
     first = [row.model for row in rows if row.rank.split("–")[0] == "1"]
     if len(first) == 1:
-        said.append(f"{first[0]} is best with {rows[0].mean:.0f}%")
+        by_benchmark = zip(*(row.asked.values() for row in rows), strict=True)
+        shared = sum(all(one and one.mean is not None for one in own) for own in by_benchmark)
+        over = f", the mean of {shared} benchmarks" if shared > 1 else ""
+        said.append(f"{first[0]} is best: {rows[0].mean:.0f}%{over}")
     elif first and len(first) < len(rows):
         said.append(f"{', '.join(first[:-1])} and {first[-1]} are best and not told apart")
     else:
         said.append(f"{len(rows)} models, none told apart as the best")
     for model, drops in losing[:MOST_NAMED]:
-        said.append(_loss(model, drops.iloc[0], cards["points"]))
+        said.append(_loss(model, drops.iloc[0], cards["points"], titles))
     return said
 
 
-def _loss(model: str, drop: pd.Series, points: pd.DataFrame) -> str:
-    """A drop in words, with the means of both sides."""
+def _loss(model: str, drop: pd.Series, points: pd.DataFrame, titles: Mapping[str, str]) -> str:
+    """A drop in words, with the means of both sides, its benchmark and its number of questions."""
     own = points[
         (points["card"] == model)
         & (points["model"] == model)
@@ -364,7 +369,8 @@ def _loss(model: str, drop: pd.Series, points: pd.DataFrame) -> str:
     levels, values = own["level"].astype(str).tolist(), (100 * own["value"]).tolist()
     # As text a level is written as the table of points writes it.
     place = levels.index(str(drop["level"]))
-    low, asked = values[place], f"({int(drop['n_questions']):,} questions)"
+    low, benchmark = values[place], called(titles[drop["benchmark"]], drop["part"])
+    asked = f"({benchmark}, {int(drop['n_questions']):,} questions)"
     loses = f"{model} loses {size(drop)}"
     if drop["axis"] == "depth" and len(levels) > 2:
         ends = (values[0] + values[-1]) / 2
