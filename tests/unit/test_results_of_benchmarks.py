@@ -27,7 +27,7 @@ from needlework.planning.layout import Layout
 from needlework.planning.schema import schema
 from needlework.results import published as publications
 from needlework.results.drawing import draw
-from needlework.results.result import Context
+from needlework.results.result import Context, without_incomparable
 from needlework.results.written_tables import html_table, lay_out
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -322,3 +322,9 @@ def test_errors_that_nobody_made_are_a_table_without_rows() -> None:
     )
     for text in (lay_out(table, shown, "errors", "Errors"), html_table(table, shown, "Errors")):
         assert shown[0].below.empty in text
+
+
+def test_a_table_without_our_numbers_is_shown_without_the_papers() -> None:
+    """A run may fill no row of a table, as of MLNeedle's pairs of models."""
+    row = {"model": "m", "source": "published", "value": 0.5, "comparison": None}
+    assert without_incomparable(pd.DataFrame([row])).empty
