@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -328,3 +329,12 @@ def test_a_table_without_our_numbers_is_shown_without_the_papers() -> None:
     """A run may fill no row of a table, as of MLNeedle's pairs of models."""
     row = {"model": "m", "source": "published", "value": 0.5, "comparison": None}
     assert without_incomparable(pd.DataFrame([row])).empty
+
+
+def test_our_numbers_without_any_verdict_are_shown_alone() -> None:
+    rows = [
+        {"model": "m", "source": source, "comparison": np.nan} for source in ("ours", "published")
+    ]
+    for kind in (object, float):
+        numbers = pd.DataFrame(rows).astype({"comparison": kind})
+        assert without_incomparable(numbers)["source"].tolist() == ["ours"]

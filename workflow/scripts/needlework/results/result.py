@@ -80,8 +80,7 @@ def without_incomparable(numbers: pd.DataFrame) -> pd.DataFrame:
     """A result's rows without the paper's numbers, unless one of them has a verdict beside ours."""
     ours = numbers[numbers["source"] == "ours"] if "source" in numbers else numbers
     for name in numbers.columns[numbers.columns.str.startswith("comparison")]:
-        kinds = ours[name].astype(str).str.split(":").str[0]
-        if kinds.isin(publications.JUDGED).any():
+        if any(str(one).partition(":")[0] in publications.JUDGED for one in ours[name].dropna()):
             return numbers
     printed = [name for name in numbers if name.startswith("published")]
     if len(ours) == len(numbers) and ours[printed].isna().all(axis=None):
