@@ -111,7 +111,12 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
-        content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        announced = int(self.headers.get("Content-Length") or 0)
+        content = self.rfile.read(announced)
+        if len(content) < announced:
+            # The client was killed while it sent: no request came.
+            self.close_connection = True
+            return
         headers = {name.lower(): value for name, value in self.headers.items()}
         is_json = content and "json" in headers.get("content-type", "")
         body, now = json.loads(content) if is_json else None, time.monotonic()
