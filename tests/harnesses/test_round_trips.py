@@ -200,4 +200,4 @@ def test_the_page_warns_of_the_value_that_lm_eval_prints(run) -> None:
         if name.startswith("bypass") and "stderr" not in name
     }
     (printed,) = values
-    assert f"the value {printed} for every task" in " ".join(PAGE.split())
+    assert f"The value {printed} that lm-eval prints for every task" in " ".join(PAGE.split())

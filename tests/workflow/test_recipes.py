@@ -99,7 +99,8 @@ def test_costs_are_estimated_without_a_request(recipes) -> None:
 
 
 def test_the_citation_is_that_of_the_citation_file() -> None:
-    (shown,) = re.findall(r"^```bibtex\n(.*?)^```", PAGE, re.M | re.S)
+    page = (ROOT / "docs/citing.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"^```bibtex\n(.*?)^```", page, re.M | re.S)
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     fields = dict(re.findall(r"^  (\w+) = \{\{?(.+?)\}?\},$", shown, re.M))
     (author,) = citation["authors"]
