@@ -372,7 +372,8 @@ def test_a_needle_in_128k_tokens_is_shown_at_once(watched, tmp_path) -> None:
         })"""
     )
     print(f"needle lit after {took:.0f} ms")
-    assert took < 500
+    # A fifth of it on an idle machine; other tests run beside this one.
+    assert took < 1000
     start = watched.page.evaluate("performance.now()")
     watched.page.keyboard.press("f")
     until(watched.page, "document.querySelector('.body').innerText.length > 500000")
