@@ -12,6 +12,7 @@ import re
 import sys
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -50,7 +51,7 @@ class Received:
     time: float
 
 
-class Server:
+class Server(ABC):
     """Gives each request its reply, from several threads.
 
     `received` has all that came, `most_at_once` the most requests that were under way.
@@ -90,9 +91,9 @@ class Server:
             with self.lock:
                 self._under_way -= 1
 
+    @abstractmethod
     def reply_to(self, number: int, received: Received) -> Reply:
         """The reply to a request, the `number`th from 0."""
-        raise NotImplementedError
 
 
 class _Server(ThreadingHTTPServer):

@@ -1,4 +1,4 @@
-"""How much of a job's work is done, by the tokens of its prompts and answers: the time left goes by that."""
+"""The share of a job's work that is done, by tokens; the time left is estimated from it."""
 
 from __future__ import annotations
 
