@@ -106,3 +106,13 @@ def test_the_title_is_the_largest_drop_with_its_interval(drop: bool) -> None:
     (row,) = said["rows"]
     assert row.breaks == ("middle: 23 points [6, 40] (Bench)" if drop else "no drop shown")
     assert [curve.axis for curve in row.asked["b"].curves] == ["depth"]
+
+
+def test_a_run_that_compares_nothing_claims_no_missing_drop() -> None:
+    none = {
+        "points": pd.DataFrame(columns=list(POINTS)),
+        "comparisons": pd.DataFrame(columns=list(COMPARED)),
+    }
+    said = found(answers({"m": 0.5}), none)
+    (row,) = said["rows"]
+    assert said["title"] == ["m"] and row.breaks == ""

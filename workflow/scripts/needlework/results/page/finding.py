@@ -305,10 +305,15 @@ def _drops(model: str, compared: pd.DataFrame | None) -> pd.DataFrame | None:
     return own.sort_values("difference", kind="stable") if len(own) else None
 
 
+def _is_compared(model: str, compared: pd.DataFrame | None) -> bool:
+    """Whether the run compares anything of a model, so that a drop could show."""
+    return compared is not None and bool((compared["card"] == model).any())
+
+
 def _breaks(model: str, compared: pd.DataFrame | None, titles: Mapping[str, str]) -> str:
     drops = _drops(model, compared)
     if drops is None:
-        return "no drop shown" if compared is not None else ""
+        return "no drop shown" if _is_compared(model, compared) else ""
     named = [
         f"{_place(row)}: {size(row)} ({called(titles[row['benchmark']], row['part'])})"
         for row in drops.head(MOST_NAMED).to_dict("records")
@@ -340,7 +345,8 @@ def _title(
         if losing:
             model, drops = losing[0]
             return [_loss(model, drops.iloc[0], cards["points"], titles)]
-        return [f"{rows[0].model} shows no drop" if compared is not None else rows[0].model]
+        model = rows[0].model
+        return [f"{model} shows no drop" if _is_compared(model, compared) else model]
     said = []
     first = [row.model for row in rows if row.rank.split("–")[0] == "1"]
     if len(first) == 1:
