@@ -5,9 +5,9 @@
     python perf/mutations.py --same FILE         the faults of an earlier result, at this commit
 
 The quick tests run once, to see which of them call which function. Then each fault gets the tests that
-call its function, the shortest first, until one fails or 120 seconds have passed. A result that a fixture
-of several tests shares is counted for the first of them. A fault of which a test finds nothing may change
-no behaviour: somebody must look at it, and write the test.
+call its function, the shortest first, until one fails or 120 seconds of a processor have passed. A result
+that a fixture of several tests shares is counted for the first of them. A fault of which a test finds
+nothing may change no behaviour: somebody must look at it, and write the test.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import importlib
 import json
 import os
 import random
+import resource
 import shutil
 import signal
 import subprocess
@@ -220,12 +221,16 @@ class First:
             self.name = report.nodeid
 
 
-def child(root: Path, seconds: float, work: Callable[[], object]) -> object:
-    """What a function returns in a process of its own, or "time" after so many seconds."""
+def child(root: Path, seconds: int, work: Callable[[], object]) -> object:
+    """What a function returns in a process of its own, or "time" after so many seconds of a processor.
+
+    One that waits may take ten times as long, since other work may run beside it.
+    """
     reading, writing = os.pipe()
     pid = os.fork()
     if not pid:
         os.setsid()
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
         os.chdir(root)
         silent = os.open(os.devnull, os.O_WRONLY)
         os.dup2(silent, 1)
@@ -235,7 +240,7 @@ def child(root: Path, seconds: float, work: Callable[[], object]) -> object:
         os._exit(0)
     os.close(writing)
     signal.signal(signal.SIGALRM, lambda *_: os.killpg(pid, signal.SIGKILL))
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, 10 * seconds)
     with os.fdopen(reading) as pipe:
         said = pipe.read()
     os.waitpid(pid, 0)

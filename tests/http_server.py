@@ -28,8 +28,9 @@ class Reply:
     body: Any = b""
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
-    # Seconds before the reply.
+    # Seconds before the reply, and what must happen before it.
     delay: float = 0.0
+    after: threading.Event | None = None
     # Close the connection after so many bytes of the body; 0 is before the status line. With
     # `announce_length` the client can tell that bytes are missing; without, it cannot.
     stop_after: int | None = None
@@ -54,14 +55,15 @@ class Received:
 class Server(ABC):
     """Gives each request its reply, from several threads.
 
-    `received` has all that came, `most_at_once` the most requests that were under way.
+    `received` has all that came, `most_at_once` the most requests that were under way, `under_way` those that
+    are.
     """
 
     path = ""
 
     def __init__(self) -> None:
         self.received: list[Received] = []
-        self.most_at_once = self._under_way = 0
+        self.most_at_once = self.under_way = 0
         self.lock = threading.RLock()
         handler = type("Handler", (_Handler,), {"owner": self})
         self._server = _Server(("127.0.0.1", 0), handler)
@@ -81,15 +83,17 @@ class Server(ABC):
         with self.lock:
             number = len(self.received)
             self.received.append(received)
-            self._under_way += 1
-            self.most_at_once = max(self.most_at_once, self._under_way)
+            self.under_way += 1
+            self.most_at_once = max(self.most_at_once, self.under_way)
         try:
             reply = self.reply_to(number, received)
             time.sleep(reply.delay)
+            if reply.after:
+                reply.after.wait(60)
             return reply
         finally:
             with self.lock:
-                self._under_way -= 1
+                self.under_way -= 1
 
     @abstractmethod
     def reply_to(self, number: int, received: Received) -> Reply:

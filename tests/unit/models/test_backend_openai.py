@@ -725,31 +725,34 @@ def test_answers_keep_their_order_within_the_concurrency_limit(server) -> None:
 
 
 def test_each_answer_follows_once_earlier_ones_are_known(server) -> None:
+    known = threading.Event()
     server.reply = lambda number, body: Reply(
-        completion(body).body, delay=1.0 if prompt_of(body) == "last" else 0.0
+        completion(body).body, after=known if prompt_of(body) == "last" else None
     )
     model = backend(server)
     model.load()
-    began = time.monotonic()
     found = model.generate(requests("a", "b", "last"))
     assert [next(found).text, next(found).text] == ["<a>", "<b>"]
-    assert time.monotonic() - began < 0.8
+    known.set()
     assert next(found).text == "<last>"
     model.close()
 
 
 def test_what_is_no_longer_wanted_is_given_up_at_once(server) -> None:
+    over = threading.Event()
     server.reply = lambda number, body: Reply(
-        completion(body).body, delay=3.0 if prompt_of(body) != "a" else 0.0
+        completion(body).body, after=over if prompt_of(body) != "a" else None
     )
     model = backend(server)
     model.load()
     found = model.generate(requests("a", "b", "c"))
     assert next(found).text == "<a>"
-    began = time.monotonic()
+    while server.under_way < 2:
+        time.sleep(0.01)
     model.close()
     found.close()
-    assert time.monotonic() - began < 1.0
+    assert server.under_way == 2
+    over.set()
 
 
 def test_a_job_resumes_where_it_failed(server, tmp_path) -> None:

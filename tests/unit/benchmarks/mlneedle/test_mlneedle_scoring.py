@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from growth import assert_linear
 from needlework.benchmarks.mlneedle import scores as released_mlneedle
 from needlework.benchmarks.mlneedle.scores import Semantic
 from needlework.benchmarks.mlneedle.scores import score as all_scores
@@ -207,16 +207,16 @@ def test_no_answers_give_no_rows():
 
 
 @pytest.mark.slow
-def test_a_hundred_thousand_answers_take_seconds():
-    count = 100_000
-    given = instances(*((str(i), "exact", [f"river {i % 997}"] * 7) for i in range(count)))
+def test_the_time_of_scoring_is_linear_in_answers():
     text = "The passages say that the town lies on the river {}, which flows to the sea. " * 4
-    answers = generations(*((str(i), 0, text.format(i, *"abc"), "stop") for i in range(count)))
-    # Of the processor: other tests run beside this one.
-    started = time.process_time()
-    scores = score(given, answers, same(answers), model="m", settings=EXACT)
-    assert scores.num_rows == count
-    assert time.process_time() - started < 30
+
+    def work(count: int) -> None:
+        given = instances(*((str(i), "exact", [f"river {i % 997}"] * 7) for i in range(count)))
+        answers = generations(*((str(i), 0, text.format(i, *"abc"), "stop") for i in range(count)))
+        scores = score(given, answers, same(answers), model="m", settings=EXACT)
+        assert scores.num_rows == count
+
+    assert_linear(work, 500)
 
 
 @pytest.mark.parametrize("metric", ["containment", "released"])
