@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 from needlework.jobs.job import NEW_OBJECTS
@@ -20,6 +21,11 @@ MIRROR = ROOT.parent / "shared" / "mirror"
 
 # Jobs of workflows keep the library compiled, as a user's do; some images forbid it.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+# The same examples everywhere, so that a failure can be repeated; machines differ in speed.
+hypothesis.settings.register_profile("ours", derandomize=True, deadline=None, max_examples=50, database=None)
+hypothesis.settings.load_profile("ours")
 
 
 @pytest.fixture(scope="session")
