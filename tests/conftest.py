@@ -24,7 +24,9 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 # The same examples everywhere, so that a failure can be repeated; machines differ in speed.
-hypothesis.settings.register_profile("ours", derandomize=True, deadline=None, max_examples=50, database=None)
+hypothesis.settings.register_profile(
+    "ours", derandomize=True, deadline=None, max_examples=50, database=None
+)
 hypothesis.settings.load_profile("ours")
 
 

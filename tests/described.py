@@ -25,17 +25,33 @@ def numbers(
     return result(rows, Context(published, run))
 
 
+def of(rows: pd.DataFrame, **labels: Any) -> pd.DataFrame:
+    """The rows with these labels."""
+    for column, value in labels.items():
+        rows = rows[rows[column] == value]
+    return rows
+
+
+def cell(table: pd.DataFrame, **labels: Any) -> pd.Series:
+    """The only row with these labels."""
+    found = of(table, **labels)
+    assert len(found) == 1, (labels, len(found))
+    return found.iloc[0]
+
+
+def verdicts(table: pd.DataFrame, **labels: Any) -> set[str]:
+    """What is said of our cells with these labels that have a published number beside them."""
+    ours = of(table, source="ours", **labels)
+    return set(ours.loc[ours["published"].notna(), "comparison"])
+
+
 def is_mean_of(
     table: pd.DataFrame, labels: Mapping[str, Any], scores: pd.DataFrame, answers: str
 ) -> None:
     """Assert that the cell with these labels is the mean of these answers, a query of the scores."""
-    mine, found = scores.query(answers), table
-    for column, value in labels.items():
-        found = found[found[column] == value]
-    assert len(mine) and len(found) == 1, (labels, len(mine), len(found))
-    cell = found.iloc[0]
-    assert cell["value"] == pytest.approx(mine["value"].mean())
-    assert cell["n"] == len(mine) and cell["ci_low"] <= cell["value"] <= cell["ci_high"]
+    mine, found = scores.query(answers), cell(table, **labels)
+    assert found["value"] == pytest.approx(mine["value"].mean())
+    assert found["n"] == len(mine) > 0 and found["ci_low"] <= found["value"] <= found["ci_high"]
 
 
 def filled(benchmark: str, kind: str, own: Mapping[str, Any]) -> list[str]:

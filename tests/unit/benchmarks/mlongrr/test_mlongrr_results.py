@@ -1,8 +1,8 @@
-"""mLongRR's tables and figures: cells by hand, tests of pairs, and verdicts beside the paper's numbers."""
+"""mLongRR's tables and figures: what their numbers are, what stands beside the paper's, what is drawn."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -10,56 +10,44 @@ import pytest
 from matplotlib.text import Text
 
 import factories.mlongrr
+import golden_runs
+from described import cell
 from factories.mlongrr import SETTINGS, prompt, row
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.mlongrr.factors import ABSENT
-from needlework.results import published
 from needlework.results.drawing import NothingToDraw, draw
-from needlework.results.result import Context
 from needlework.results.written_tables import lay_out
 
 MLONGRR = load_benchmark("mlongrr")
-NUMBERS = published.load(Path(__file__).parents[4] / "resources/published/mlongrr.csv")
+golden = partial(golden_runs.table, "mlongrr")
 
 
 def made(name: str, rows: list[dict[str, Any]] | pd.DataFrame, **run: Any) -> pd.DataFrame:
-    context = Context(NUMBERS, {**SETTINGS, **run})
-    return MLONGRR.by_name[name](pd.DataFrame(rows), context)
-
-
-def cell(table: pd.DataFrame, **labels: Any) -> pd.Series:
-    for column, value in labels.items():
-        table = table[table[column] == value]
-    assert len(table) == 1, (labels, table)
-    return table.iloc[0]
+    return golden_runs.changed("mlongrr", name, pd.DataFrame(rows), **{**SETTINGS, **run})
 
 
 @pytest.fixture(scope="module")
 def scores() -> pd.DataFrame:
-    return factories.mlongrr.make()
+    rows = factories.mlongrr.make()
+    return rows[rows["model"].isin(["gpt-4o", "gemini", "claude"])]
 
 
 def test_a_cell_is_the_mean_of_its_answers() -> None:
     rows = [row(depth=depth, value=float(depth > 25)) for depth in (0, 25, 50, 75, 100)]
     rows += [row(lang="so", value=0.0), row(model="gemini", value=1.0)]
+    # Other prompts, texts and questions without a needle are in no cell.
+    others = ({"template": "prompt2"}, {"haystack": "sample_books"}, {"task": ABSENT})
+    rows += [row(value=1.0, index=1, **other) for other in others]
     table = made("accuracy", rows)
     here = {"model": "gpt-4", "n_needles": 1, "question": "number", "metric": "strict"}
     assert cell(table, **here, lang="en")[["value", "n"]].tolist() == [0.6, 5]
     assert cell(table, **here, lang="all")[["value", "n"]].tolist() == [0.5, 6]
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [{"template": "prompt2"}, {"haystack": "sample_books"}, {"task": ABSENT, "depth": None}],
-)
-def test_other_prompts_texts_and_absent_needles_are_in_no_cell(changes: dict) -> None:
-    table = made("figure4", [row(), row(value=0.0, index=1, **changes)])
-    assert table[["value", "n"]].values.tolist() == [[1.0, 1]]
+    assert made("figure4", rows).query("model == 'gpt-4'")["n"].tolist() == [2, 1, 1, 1, 1]
 
 
 def test_the_abstracts_numbers_stand_beside_its_best_models_alone(scores: pd.DataFrame) -> None:
-    table = made("accuracy", scores)
-    told = table[table["published"].notna()]
+    told = made("accuracy", scores)
+    told = told[told["published"].notna()]
     assert set(told["model"]) == {"gpt-4o", "gemini"}
     for metric in ("strict", "released"):
         here = {"question": "number", "metric": metric, "model": "gpt-4o"}
@@ -69,23 +57,20 @@ def test_the_abstracts_numbers_stand_beside_its_best_models_alone(scores: pd.Dat
             for n in (1, 3)
         }
         assert values == {("en", 1): 0.96, ("so", 1): 0.36, ("en", 3): 0.4, ("so", 3): 0.0}
-    for _, found in told.iterrows():
-        inside = found["ci_low"] <= found["published"] <= found["ci_high"]
-        assert (found["comparison"] == "covers") == inside
+    inside = told["published"].between(told["ci_low"], told["ci_high"])
+    assert inside.equals(told["comparison"] == "covers") and set(inside) == {True, False}
 
 
-def test_other_lengths_or_data_cannot_be_told(scores: pd.DataFrame) -> None:
-    short = made("figure3", scores[scores["length"] < 64000])
-    assert "other lengths" in cell(short, model="gpt-4o", lang="en", n_needles=1)["comparison"]
-    own = made("figure3", scores, setup={**SETTINGS["setup"], "data": "sample"})
-    assert "data is sample" in cell(own, model="gpt-4o", lang="en", n_needles=1)["comparison"]
+def test_other_prompts_or_texts_cannot_be_compared(scores: pd.DataFrame) -> None:
+    def said(rows: pd.DataFrame, lang: str = "en", **run: Any) -> str:
+        table = made("figure3", rows, **run)
+        return cell(table, model="gpt-4o", lang=lang, n_needles=1)["comparison"]
 
-
-def test_a_users_tables_are_not_compared(scores: pd.DataFrame) -> None:
-    table = made("figure3", scores, instructions=["en"])
-    for lang, told in (("en", True), ("so", False)):
-        found = cell(table, model="gpt-4o", lang=lang, n_needles=1)["comparison"]
-        assert (found == "cannot tell: instructions of the user's own") == told
+    assert "other lengths" in said(scores[scores["length"] < 64000])
+    assert "other depths" in said(scores[scores["depth"] > 0])
+    assert "data is sample" in said(scores, setup={**SETTINGS["setup"], "data": "sample"})
+    own = "cannot tell: instructions of the user's own"
+    assert said(scores, instructions=["en"]) == own != said(scores, "so", instructions=["en"])
 
 
 # What prompts alone say
@@ -93,32 +78,19 @@ def test_a_users_tables_are_not_compared(scores: pd.DataFrame) -> None:
 
 def test_tokens_a_word_equal_the_papers_rounded_or_cut() -> None:
     """Table 2 prints GPT-4's column cut (so: 2.37535 as 2.37) and the others rounded (2.35605 as 2.36)."""
-    rows = [
-        prompt("cl100k_base", lang="so", fertility=2.375354),
-        prompt("llama3", lang="so", fertility=2.356048),
-        prompt("o200k_base", lang="so", fertility=1.8),
-        prompt("words", lang="so", fertility=1.0),
-    ]
-    assert dict(
-        zip(
-            *made("table2", rows)[lambda d: d["language"] == "Somali"][
-                ["tokenizer", "comparison"]
-            ].values.T,
-            strict=True,
-        )
-    ) == {
-        "cl100k_base": "equals",
-        "llama3": "equals",
-        "o200k_base": "differs",
-        "words": "cannot tell: no published number",
-    }
-    five = made("fertility", rows)
-    five = five[five["language"] == "Somali"].set_index("tokenizer")["comparison"]
-    assert five["cl100k_base"] == five["llama3"] == "equals"
-    merged = made("table2", rows, other_tokenizers={"llama3": "ignore_merges is not false"})
-    assert cell(merged, tokenizer="llama3", language="Somali")["comparison"] == (
-        "cannot tell: ignore_merges is not false"
-    )
+    fertility = {"cl100k_base": 2.375354, "llama3": 2.356048, "o200k_base": 1.8, "words": 1.0}
+    rows = [prompt(name, lang="so", fertility=value) for name, value in fertility.items()]
+
+    def said(name: str, **run: Any) -> dict[str, str]:
+        table = made(name, rows, **run).query("language == 'Somali'")
+        return table.set_index("tokenizer")["comparison"].to_dict()
+
+    equal = {"cl100k_base": "equals", "llama3": "equals"}
+    unknown = "cannot tell: no published number"
+    assert said("table2") == {**equal, "o200k_base": "differs", "words": unknown}
+    assert said("fertility").items() >= equal.items()
+    merged = {"llama3": "ignore_merges is not false"}
+    assert said("table2", other_tokenizers=merged)["llama3"] == f"cannot tell: {merged['llama3']}"
 
 
 def test_the_average_is_compared_over_the_papers_five_languages() -> None:
@@ -130,47 +102,45 @@ def test_the_average_is_compared_over_the_papers_five_languages() -> None:
     found = cell(made("table2", [*rows, rows[0], azeri]), language="Average")
     assert found[["value", "published"]].tolist() == pytest.approx([1.62, 1.48])
     assert "other languages" in cell(made("table2", rows[:4]), language="Average")["comparison"]
-
-
-def test_tokens_of_articles_whose_end_is_unknown_cannot_be_compared() -> None:
-    rows = [prompt("o200k_base", lang=lang, fertility=1.5) for lang in factories.mlongrr.LANGS]
-    table = made("table2", rows)
-    assert table["published"].notna().all()
-    unknown = table["comparison"] == "cannot tell: where the authors' 50 articles end is unknown"
-    assert dict(zip(table["language"], unknown, strict=True)) == {
-        **{"English": True, "Vietnamese": True, "Indonesian": True, "Average": True},
-        **{"Swahili": False, "Somali": False},
-    }
+    # The articles that the authors counted are known of two languages.
+    said = made("table2", rows).set_index("language")["comparison"]
+    unknown = said == "cannot tell: where the authors' 50 articles end is unknown"
+    assert set(said.index[~unknown]) == {"Swahili", "Somali"}
+    assert set(said[~unknown]) == {"differs"}
 
 
 def test_construction_equals_the_authors_log() -> None:
     released = {**SETTINGS["setup"], "source": "released"}
     rows = [prompt("o200k_base", depth=25), prompt("o200k_base", depth=100, sentences_before=33)]
     rows[0]["haystack_tokens"] = 1700
-    table = made("construction", rows, setup=released)
-    said = table.set_index("what")[["sentences", "published_sentences", "comparison", "tokens"]].T
-    assert said["sentences"].tolist()[:3] == [33, 33, "equals"]
-    assert said["sentences_before_25"].tolist()[:3] == [8, 8, "equals"]
+    said = made("construction", rows, setup=released).set_index("what").T
+    columns = ["sentences", "published_sentences", "comparison"]
+    assert said.loc[columns, "sentences"].tolist() == [33, 33, "equals"]
+    assert said.loc[columns, "sentences_before_25"].tolist() == [8, 8, "equals"]
     # Of the haystack without a needle inside.
-    assert said["haystack_tokens"]["tokens"] == 1800
-    assert (
-        said["haystack_tokens"]["comparison"]
-        == "cannot tell: the log's tokens are sums over articles"
-    )
+    sums = "the log's tokens are sums over articles"
+    tokens = said["haystack_tokens"]
+    assert (tokens["tokens"], tokens["comparison"]) == (1800, f"cannot tell: {sums}")
     assert "sentences_before_100" not in said
     other = made("construction", [prompt("cl100k_base", depth=25)], setup=released)
     assert dict(zip(other["what"], other["comparison"], strict=True)) == {
-        "haystack_tokens": "cannot tell: another tokenizer than GPT-4o's; "
-        "the log's tokens are sums over articles",
+        "haystack_tokens": f"cannot tell: another tokenizer than GPT-4o's; {sums}",
         "sentences": "equals",
         "sentences_before_25": "equals",
     }
 
 
-def test_chance_is_drawn_with_several_needles_alone(scores: pd.DataFrame) -> None:
-    table = made("figure3", scores)
+# What is drawn
+
+
+def drawn(name: str, table: pd.DataFrame) -> Any:
+    return draw(MLONGRR.by_name[name].shown, table, MLONGRR.shown.called, SETTINGS)
+
+
+def test_chance_is_drawn_with_several_needles_alone() -> None:
+    table = golden("figure3")
     assert table.groupby("n_needles")["chance"].first().dropna().to_dict() == {2: 0.5, 3: 1 / 3}
-    (figure,) = draw(MLONGRR.by_name["figure3"].shown, table, MLONGRR.shown.called, SETTINGS)
+    (figure,) = drawn("figure3", table)
     lines = [
         {float(x) for x in line.get_xdata()}
         for ax in figure.axes
@@ -180,64 +150,32 @@ def test_chance_is_drawn_with_several_needles_alone(scores: pd.DataFrame) -> Non
     assert lines == [{0.5}, {1 / 3}]
 
 
-def small_print(name: str, table: pd.DataFrame) -> str:
-    figures = draw(MLONGRR.by_name[name].shown, table, MLONGRR.shown.called, SETTINGS)
-    return " ".join(text.get_text() for figure in figures for text in figure.findobj(Text)).replace(
-        "\n", " "
-    )
+def test_small_print_has_the_chances_of_what_is_drawn() -> None:
+    note = MLONGRR.by_name["figure4"].shown.small_print.note
+    said, rows = "A guess among the needles is right in", golden("figure4")
+    three = "33% of those with three needles."
+    assert note(rows[rows["n_needles"] != 2], SETTINGS) == f"{said} {three}"
+    assert note(rows, SETTINGS) == f"{said} 50% of those with two needles and {three}"
+    assert note(rows[rows["n_needles"] == 1], SETTINGS) == ""
 
 
-def test_small_print_has_the_chances_of_what_is_drawn(scores: pd.DataFrame) -> None:
-    one, two, three = (scores[scores["n_needles"] == n] for n in (1, 2, 3))
-    text = small_print("figure7", made("figure7", pd.concat([one, three])))
-    assert "A guess among the needles is right in 33% of those with three needles." in text
-    text = small_print("figure4", made("figure4", pd.concat([two, three])))
-    assert "in 50% of those with two needles and 33% of those with three needles." in text
-    assert "guess" not in small_print("figure5", made("figure5", one))
-    assert "otted" not in MLONGRR.by_name["figure3"].caption
-
-
-def test_unfilled_prompts_are_counted_and_marked(scores: pd.DataFrame) -> None:
-    rows = scores[scores["model"] == "gpt-4o"]
-    short = rows.assign(exhausted=rows["length"] == 64000)
-    table = made("figure11", short)
-    # Five languages, and 5, 4 and 4 depths.
-    assert table.groupby("length")["n_exhausted"].sum().tolist() == [0, 0, 0, 0, 5 * (5 + 4 + 4)]
-    assert "text ran out before" in small_print("figure11", table)
-    assert "text ran out" not in small_print("figure11", made("figure11", rows))
-    for data, marked in ((short, True), (rows, False)):
-        text = lay_out(made("accuracy", data), MLONGRR.by_name["accuracy"].shown, "accuracy", "")
+def test_unfilled_prompts_are_marked() -> None:
+    full = golden_runs.scores("mlongrr").assign(exhausted=False)
+    filled = golden_runs.changed("mlongrr", "accuracy", full)
+    for table, marked in ((golden("accuracy"), True), (filled, False)):
+        text = lay_out(table, MLONGRR.by_name["accuracy"].shown, "accuracy", "")
         assert ("the text ran out before it" in text) == marked
 
 
-def test_figures_7_to_11_are_of_the_papers_models(scores: pd.DataFrame) -> None:
-    shown = {i: set(made(f"figure{i}", scores)["model"]) for i in range(7, 12)}
-    assert shown == {7: {"gpt-4"}, 8: {"gemini"}, 9: {"claude"}, 10: {"llama-3"}, 11: {"gpt-4o"}}
-    assert made("details", scores).empty
-    assert set(made("details", scores, published={})["model"]) == set(SETTINGS["models"])
+@pytest.mark.parametrize("name", [r.name for r in MLONGRR.results if r.kind == "figures"])
+def test_every_figure_is_drawn(name: str) -> None:
+    assert drawn(name, golden(name))
 
 
-@pytest.mark.parametrize("name", [r.name for r in MLONGRR.results if r.needs == "scores"])
-def test_every_result_is_shown_or_says_why_not(name: str, scores: pd.DataFrame) -> None:
-    scores = scores[scores["lang"].isin(["en", "so"]) & scores["length"].isin([2000, 64000])]
-    one = scores[(scores["n_needles"] == 1) & (scores["metric"] == "strict")]
-    more = [one.assign(template="translated"), one.assign(template="released_gpt4")]
-    more += [one.assign(haystack="paul_graham_essays"), one.assign(task=ABSENT, chance=None)]
-    result = MLONGRR.by_name[name]
-    table = made(name, pd.concat([scores, *more]))
-    if result.kind == "tables":
-        text = lay_out(table, result.shown, name, result.title)
-        assert "nan" not in text
-        assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") > 0
-    elif name == "details":
-        with pytest.raises(NothingToDraw, match="own figure"):
-            draw(result.shown, table, MLONGRR.shown.called, SETTINGS)
-    else:
-        assert draw(result.shown, table, MLONGRR.shown.called, SETTINGS)
-
-
-def test_labels_keep_the_names_of_models() -> None:
-    labels = {name: result.label for name, result in MLONGRR.by_name.items()}
-    assert labels["figure7"].startswith("Figure 7: GPT-4 by depth")
-    assert labels["figure9"].startswith("Figure 9: Claude-3 by depth")
-    assert labels["table2"] == "Table 2: tokens per word"
+def test_models_of_the_paper_have_figures_of_their_own(scores: pd.DataFrame) -> None:
+    table = made("details", scores)
+    assert table.empty
+    with pytest.raises(NothingToDraw, match="own figure"):
+        drawn("details", table)
+    assert MLONGRR.by_name["figure7"].label.startswith("Figure 7: GPT-4 by depth")
+    assert MLONGRR.by_name["table2"].label == "Table 2: tokens per word"
