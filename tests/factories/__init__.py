@@ -6,8 +6,17 @@ answer, variant and model that changes what a result does with a row.
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pandas as pd
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
 
 # Ways to lose an answer: why it ended, and what became of it.
 LOST = (
@@ -32,3 +41,26 @@ def answering(rows: pd.DataFrame, asked: str, seed: int = 5) -> pd.DataFrame:
     draw = np.random.default_rng(seed).random(len(rows))
     language = np.where(draw < 0.7, rows[asked].astype(str), "en")
     return rows.assign(answered_in=pd.Series(language, rows.index).mask(draw > 0.85))
+
+
+@cache
+def _demo() -> dict[str, Any]:
+    return yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+
+
+def demo(benchmark: str) -> dict[str, Any]:
+    """The demo's block of a benchmark."""
+    return copy.deepcopy(_demo()["benchmarks"][benchmark])
+
+
+def configuration(benchmark: str, block: Mapping[str, Any]) -> dict[str, Any]:
+    """The demo's configuration with one benchmark, of which it has this block."""
+    config = copy.deepcopy(_demo())
+    config["run"]["benchmarks"] = [benchmark]
+    config["benchmarks"][benchmark] = copy.deepcopy(dict(block))
+    return config
+
+
+def templates(benchmark: str) -> list[str]:
+    """The files of a benchmark's prompts."""
+    return sorted(map(str, (ROOT / "resources/prompts" / benchmark).glob("*.txt")))

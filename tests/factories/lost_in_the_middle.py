@@ -19,9 +19,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
-from factories import answering, losing
+from factories import answering, configuration, losing
+from needlework.benchmarks.lost_in_the_middle import corpus, pairs_corpus, plan
 from needlework.benchmarks.lost_in_the_middle.rows import WITHOUT_DOCUMENTS
+from needlework.planning.config import validated
 
 SETTINGS = {
     "models": ["gpt-16k", "mpt-instruct", "mpt", "flan-ul2", "qwen"],
@@ -157,6 +160,22 @@ def golden() -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
     lost = (scores["model"] == "mpt-instruct") & (scores["n_documents"] == 10)
     scores.loc[lost & (scores["example_id"] > "en-0000"), "finish_reason"] = "skipped"
     return {"scores": answering(scores, "lang"), "instances": lengths(4)}, SETTINGS
+
+
+# Settings
+
+
+def block(seed: int = 0, **own: Any) -> dict[str, Any]:
+    """The block of a valid configuration that has `own` alone, with a run's seed."""
+    config = validated(configuration(plan.NAME, own))
+    return config["benchmarks"][plan.NAME] | {"seed": seed}
+
+
+def settings(name: str, seed: int = 0, **own: Any) -> dict[str, Any]:
+    """What a configuration says of a slice; random distractors are from other questions."""
+    found = block(seed, **{"random_from": "other_questions", **own})
+    assert name in plan.slices(found)
+    return plan.settings(found, name, [])
 
 
 # Real files
@@ -312,3 +331,15 @@ def stand_ins(
     for size in (75, 140, 300):
         write(folder / pairs_path(size), pairs(size, examples))
     return folder
+
+
+def corpora(folder: Path) -> dict[str, pa.Table]:
+    """The tables that the reader makes of such a mirror, by corpus."""
+    found = {"nq_open": corpus.read_questions("nq_open", folder / ORACLE)}
+    files = {"nq_open_released": documents_path(30, 0), "nq_open_retrieved": RETRIEVAL}
+    for kind, file in files.items():
+        found[kind] = corpus.read_questions(kind, folder / file)
+        found[f"{kind}_passages"] = corpus.read_passages(kind, folder / file)
+    for n in plan.RELEASED_PAIRS:
+        found[f"key_value_{n}"] = pairs_corpus.read(folder / pairs_path(n), n)
+    return found

@@ -18,8 +18,6 @@ import factories.mlongrr
 import factories.oneruler
 import prompt_sets
 from needlework.benchmarks.contract import Built
-from needlework.benchmarks.lost_in_the_middle import corpus as nq_open
-from needlework.benchmarks.lost_in_the_middle import pairs_corpus as key_value
 from needlework.benchmarks.lost_in_the_middle import plan as lost_in_the_middle_plan
 from needlework.benchmarks.lost_in_the_middle import prompts as lost_in_the_middle
 from needlework.benchmarks.m4le import corpus as m4le_corpora
@@ -146,20 +144,9 @@ def sample_of_lost_in_the_middle() -> Build:
 def mirror_of_lost_in_the_middle(mirror: Path, folder: Path) -> Build:
     data = factories.lost_in_the_middle
     made = data.stand_ins(mirror, folder, 10, distinct=True)
-    corpora = {"nq_open/en": nq_open.read_questions("nq_open", made / data.ORACLE)}
-    for kind, file in (
-        ("nq_open_released", data.documents_path(30, 0)),
-        ("nq_open_retrieved", data.RETRIEVAL),
-    ):
-        corpora[f"{kind}/en"] = nq_open.read_questions(kind, made / file)
-        corpora[f"{kind}_passages/en"] = nq_open.read_passages(kind, made / file)
-    for n in lost_in_the_middle_plan.RELEASED_PAIRS:
-        corpora[f"key_value_{n}/en"] = key_value.read(made / data.pairs_path(n), n)
-    config = copy.deepcopy(DEFAULT)
-    config["run"]["benchmarks"] = ["lost_in_the_middle"]
-    own = {"random_from": "other_questions", "examples": 2, "questions": 4}
-    config["benchmarks"]["lost_in_the_middle"] = own
-    return of_lost_in_the_middle(Layout(validated(config)).settings("lost_in_the_middle"), corpora)
+    corpora = {f"{name}/en": table for name, table in data.corpora(made).items()}
+    config = data.block(random_from="other_questions", examples=2, questions=4)
+    return of_lost_in_the_middle(config, corpora)
 
 
 def of_mlneedle(build: Callable[..., prompt_sets.PromptSet], *arguments: Any) -> Build:

@@ -7,7 +7,6 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from matplotlib.text import Text
 
 import factories.mlongrr
 import golden_runs

@@ -1,0 +1,376 @@
+"""Lost in the Middle's tables and figures: what their numbers are, and which stand beside the paper's."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+import numpy as np
+import pytest
+
+import factories.lost_in_the_middle
+import golden_runs
+from described import cell, is_mean_of, of, verdicts
+from needlework.benchmarks.benchmark import load_benchmark
+from needlework.benchmarks.lost_in_the_middle import answers, factors
+from needlework.benchmarks.lost_in_the_middle.tables import PROMPTS
+
+made = partial(golden_runs.changed, "lost_in_the_middle")
+MODELS = ("gpt-16k", "mpt-instruct", "mpt", "flan-ul2")
+QA = "multi_document_qa"
+COMPARED = {"covers", "above", "below"}
+SAMPLED = "temperature 0.7, top-k 50, top-p 1"
+
+
+@pytest.fixture(scope="module")
+def scores():
+    return factories.lost_in_the_middle.make(MODELS, questions=8, languages=("en", "de"))
+
+
+@pytest.fixture(scope="module")
+def prompts():
+    return factories.lost_in_the_middle.lengths(8)
+
+
+def plain(scores, **wanted):
+    """The paper's setting of multi-document QA."""
+    mine = of(scores, task=QA, lang="en", query_aware=False)
+    return of(mine, distractors="retrieved", order="relevance", **wanted)
+
+
+ASKED = f"model == 'mpt' and lang == 'en' and task == '{QA}' and n_documents == 20"
+AT = "gold_index == 14"
+PLAIN = "query_aware == False and order == 'relevance' and distractors == 'retrieved'"
+PLACE = {"n_documents": 20, "position": 15}
+
+
+@pytest.mark.parametrize(
+    ("name", "labels", "wanted"),
+    [
+        (
+            "figure1",
+            {"task": "closed_book"},
+            "model == 'mpt' and lang == 'en' and task == 'closed_book'",
+        ),
+        ("figure5", PLACE, f"{ASKED} and {AT} and {PLAIN}"),
+        (
+            "figure10",
+            {"n_documents": 140, "position": 105},
+            "model == 'mpt' and keys == 'uuid' and n_documents == 140 and gold_index == 104 "
+            "and query_aware == False",
+        ),
+        (
+            "figure12",
+            {"variant": "query_aware", **PLACE},
+            f"{ASKED} and {AT} and query_aware == True",
+        ),
+        (
+            "figure15",
+            {"variant": "unambiguous", **PLACE},
+            f"{ASKED} and {AT} and {PLAIN} and unambiguous == True",
+        ),
+        (
+            "figure16",
+            {"variant": "random_distractors", "position": 15},
+            f"{ASKED} and {AT} and distractors == 'random'",
+        ),
+        (
+            "figure17",
+            {"variant": "random_order", "position": 15},
+            f"{ASKED} and {AT} and order == 'random'",
+        ),
+    ],
+)
+def test_a_point_is_the_mean_of_its_answers(name, labels, wanted, scores):
+    is_mean_of(made(name, scores), {"model": "mpt", **labels}, scores, wanted)
+
+
+def test_the_overall_table_counts_every_answer_once(scores):
+    table = made("accuracy", scores)
+    assert table["n"].sum() == len(scores)
+    labels = ["model", "task", "lang", "keys", "variant", "n_documents", "gold_index"]
+    assert not table.duplicated(labels).any()
+    assert list(dict.fromkeys(table["task"])) == list(factors.TASKS)
+    assert set(table["variant"]) == set(factors.VARIANTS) - {"unambiguous"}
+
+
+def test_each_answer_is_of_one_variant(scores):
+    rows = answers.with_variant(of(scores, task=QA))
+    random = of(rows, distractors="random", query_aware=False)
+    assert set(random["variant"]) == {"random_distractors"} and len(random)
+    assert set(of(rows, query_aware=True)["variant"]) == {"query_aware"}
+    ordered = of(rows, order="random", distractors="retrieved")
+    assert set(ordered["variant"]) == {"random_order"} and len(ordered)
+    # Random distractors may have any order.
+    random = scores["distractors"] == "random"
+    shuffled = scores.assign(order=scores["order"].mask(random, "random"))
+    for name in ("figure16", "figure17"):
+        assert made(name, shuffled).equals(made(name, scores))
+
+
+def test_other_languages_are_in_no_figure(scores):
+    for name in ("figure5", "figure6", "figure10", "figure14", "figure18"):
+        assert made(name, of(scores, lang="en")).equals(made(name, scores)), name
+
+
+# Beside the paper
+
+
+@pytest.mark.parametrize(
+    ("run", "reason"),
+    [
+        ({"setup": {"corpus": "xquad"}}, "corpus is xquad, in the paper nq_open"),
+        ({"setup": {"max_new_tokens": 5}}, "max_new_tokens is 5, in the paper 100"),
+        ({"instructions": ["en"]}, "instructions of the user's own"),
+        ({"decoding": {"gpt-16k": SAMPLED}}, f"decoding is {SAMPLED}, in the paper greedy"),
+    ],
+)
+def test_other_runs_are_not_compared(scores, run, reason):
+    rows = of(scores, model="gpt-16k")
+    for name in ("table6", "figure5", "figure6"):
+        table = made(name, rows, **run)
+        english = of(table, lang="en") if "lang" in table else table
+        assert verdicts(english) == {f"cannot tell: {reason}"}, name
+        # The paper's other models stand beside its own questions only.
+        others = "corpus" not in run.get("setup", {})
+        assert name == "table6" or ("published" in set(table["source"])) == others
+    # Drawn pairs count as the released ones.
+    pairs = verdicts(made("figure10", rows, **run))
+    assert pairs <= COMPARED if "corpus" in reason else pairs == {f"cannot tell: {reason}"}
+
+
+def test_english_answers_that_decode_greedily_are_compared(scores):
+    run = {"instructions": ["de"], "decoding": {"gpt-16k": "greedy", "mpt": SAMPLED}}
+    run["setup"] = {"corpus": "nq_open", "max_new_tokens": 100}
+    table = made("table6", of(scores, model="gpt-16k"), **run)
+    assert verdicts(table, lang="en") <= COMPARED
+    assert set(of(table, lang="de", source="ours")["comparison"]) == {
+        "cannot tell: questions in another language; instructions of the user's own"
+    }
+    for name in ("accuracy", "figure1", "figure5", "figure6", "figure12"):
+        rows = made(name, of(scores, model="gpt-16k", lang="en"), **run)
+        assert verdicts(rows, model="gpt-16k") <= COMPARED, name
+
+
+def test_the_repositorys_numbers_stand_where_the_paper_has_none(scores):
+    names = {"flan-ul2": "Llama-2-70B-chat", "mpt-instruct": "MPT-30B-Instruct"}
+    table = of(made("table1", scores, published=names), lang="en", column="oracle")
+    row = cell(table, model="flan-ul2")
+    assert (row["published"], row["published_n"]) == (pytest.approx(0.84670433), 2655)
+    assert row["published_source"] == "repository" and row["comparison"] in COMPARED
+    # The paper comes first where both have a number, and they differ.
+    row = cell(table, model="mpt-instruct")
+    assert (row["published"], row["published_source"]) == (0.819, "paper")
+    twenty = cell(made("table6", scores, published=names), model="flan-ul2", lang="en", column="19")
+    assert (twenty["published"], twenty["published_n"]) == (pytest.approx(0.69487666), 2635)
+    for name in ("figure1", "figure5", "figure6"):
+        drawn = made(name, scores, published=names)
+        mine = of(drawn, model="flan-ul2", task=QA, n_documents=20)
+        assert mine["published"].between(0.5, 0.7).all()
+        assert set(mine["published_source"]) == {"repository"}
+        assert "Llama-2-70B-chat" not in set(drawn["model"])
+
+
+def test_figure1_has_the_nearest_size_and_the_papers_example(scores):
+    drawn = made("figure1", scores[scores["n_documents"] != 20])
+    assert set(of(drawn, task=QA, source="ours")["n_documents"]) == {10}
+    assert set(of(drawn, source="published")["model"]) == {"GPT-3.5-Turbo"}
+    # Not where it was run.
+    drawn = made("figure1", scores, published={"gpt-16k": "GPT-3.5-Turbo"})
+    assert of(drawn, source="published").empty
+
+
+def test_figure6_is_the_mean_of_the_positions_means(scores):
+    table = made("figure6", scores)
+    row = cell(table, model="mpt-instruct", n_documents=10)
+    mine = plain(scores, model="mpt-instruct", n_documents=10)
+    assert row["value"] == pytest.approx(mine.groupby("gold_index")["value"].mean().mean())
+    assert row["n"] == 24 and row["comparison"] in COMPARED
+    assert row["published"] == pytest.approx((0.602 + 0.562 + 0.597) / 3)
+    claude = cell(table, model="Claude-1.3", n_documents=30)
+    assert claude["value"] == pytest.approx(0.5674, abs=1e-4)
+    other = made("figure6", scores[(scores["task"] != QA) | (scores["gold_index"] != 4)])
+    row = cell(other, model="gpt-16k", n_documents=10)
+    assert row["comparison"] == "cannot tell: other positions"
+
+
+def test_figure10_has_our_lowest_position_beside_the_papers(scores):
+    row = cell(made("figure10", scores), variant="lowest")
+    mine = of(scores, task="key_value", keys="uuid", query_aware=False, model="gpt-16k")
+    mine = of(mine, n_documents=300)
+    means = mine.groupby("gold_index")["value"].mean()
+    assert (row["model"], row["source"], row["n_documents"]) == ("gpt-16k", "ours", 300)
+    assert (row["value"], row["gold_index"]) == (means.min(), means.idxmin())
+    assert row["position"] == row["gold_index"] + 1 and row["n"] == 4
+    assert (row["published"], row["published_n"]) == (0.456, 500)
+    assert row["comparison"] in COMPARED
+
+    def said(rows):
+        return cell(made("figure10", rows), variant="lowest")["comparison"]
+
+    # The point is one of the curve's: it is counted once.
+    lost = scores.copy()
+    lost.loc[mine.index[:2], "finish_reason"] = "skipped"
+    assert said(lost) == "cannot tell: 2 answers are missing"
+    fewer = scores[(scores["n_documents"] != 300) | (scores["gold_index"] != 149)]
+    assert said(fewer) == "cannot tell: other positions"
+    # Without the paper's model, its number stands alone.
+    alone = cell(made("figure10", of(scores, model="mpt")), variant="lowest")
+    assert (alone["source"], alone["value"]) == ("published", 0.456)
+
+
+def test_figure14_has_one_recall_whatever_the_models(scores):
+    figure = made("figure14", scores)
+    recall = of(figure, task="recall")
+    assert list(recall["n_documents"]) == [5, 10, 20, 30, 40, 50]
+    mine = of(scores, task="open_domain", n_documents=30, model="mpt")
+    found = cell(recall, n_documents=30)
+    assert found["n"] == 8 and found["value"] == pytest.approx(mine["answer_present"].mean())
+    reader = cell(figure, model="mpt", n_documents=30)
+    assert reader["value"] == pytest.approx(mine["value"].mean())
+    # Recall is of the prompts: who skipped them does not matter.
+    again = made("figure14", scores.assign(finish_reason="skipped"))
+    assert list(of(again, task="recall")["value"]) == list(recall["value"])
+
+
+def test_figure14_has_the_gain_above_20_documents(scores):
+    """By hand: of 8 questions, 5 are right with 20 documents, 6 with 50, 4 with both; 1 is lost."""
+    names = {"mpt": "GPT-3.5-Turbo"}
+    counts = ["value", "n_error", "n_both", "n_first_only", "n_second_only"]
+    rows = of(scores, task="open_domain", model="mpt").copy()
+    for k, right in ((20, "11111000"), (50, "11110110")):
+        rows.loc[rows["n_documents"] == k, "value"] = [float(one) for one in right]
+    figure = made("figure14", rows, published=names)
+    gain = cell(figure, task="gain", source="ours")
+    assert (gain["model"], gain["n_documents"], gain["p_mcnemar"]) == ("mpt", 50, 1.0)
+    assert gain[counts].tolist() == [pytest.approx(1 / 8), 0, 8, 1, 2]
+    assert gain["published"] == 0.015
+    assert gain["comparison"].startswith("cannot tell: the paper's number is rounded")
+    assert list(of(figure, task="gain", source="published")["model"]) == ["Claude-1.3"]
+    rows.loc[of(rows, n_documents=50).index[-2], "finish_reason"] = "error"
+    gain = cell(made("figure14", rows, published=names), task="gain", source="ours")
+    assert gain[counts].tolist() == [pytest.approx(0), 1, 7, 1, 1]
+    few = made("figure14", rows[rows["n_documents"] <= 20], published=names)
+    assert of(few, task="gain").empty
+
+
+@pytest.mark.parametrize("name", ["figure12", "figure13"])
+def test_mcnemar_of_an_ablation_by_hand(name, scores):
+    """Eight questions at one position: 1 right without the change alone, 6 with it alone."""
+    rows = scores[scores["model"].isin(["mpt", "mpt-instruct"])].copy()
+    place = {"n_documents": 20, "gold_index": 14}
+    first = plain(rows, model="mpt", **place)
+    if name == "figure13":
+        second, mine = plain(rows, model="mpt-instruct", **place), {"role": "instruction-tuned"}
+    else:
+        second = of(rows, model="mpt", query_aware=True, lang="en", task=QA, **place)
+        mine = {"model": "mpt", "variant": "query_aware"}
+    for side, right in ((first, "10000001"), (second, "01111111")):
+        # Matched by question, not by row.
+        for i, one in enumerate(right):
+            rows.loc[of(side, example_id=f"en-000{i}").index, "value"] = float(one)
+    rows = rows.sample(frac=1, random_state=1)
+
+    def tested():
+        figure = made(name, rows)
+        row = cell(figure, **mine, **place)
+        if name == "figure12":
+            assert of(figure, variant="main")["n_both"].isna().all()
+        return [row["n_both"], row["n_first_only"], row["n_second_only"]], row["p_mcnemar"]
+
+    # Two-sided, of 7 that differ: 2 (1 + 7) / 2^7.
+    assert tested() == ([8, 1, 6], pytest.approx(0.125))
+    # What one of the two does not answer leaves the pair out.
+    rows.loc[of(first, example_id="en-0000").index, "finish_reason"] = "skipped"
+    rows.loc[of(second, example_id="en-0003").index, "finish_reason"] = "error"
+    assert tested() == ([6, 0, 5], pytest.approx(0.0625))
+    rows.loc[second.index, "finish_reason"] = "skipped"
+    counts, p = tested()
+    assert counts == [0, 0, 0] and np.isnan(p)
+
+
+# The figure of questions that all models answered
+
+
+def test_figure18_is_of_the_questions_that_all_answered(scores):
+    rows = scores.copy()
+    mine = plain(rows, model="mpt", n_documents=20)
+    rows.loc[mine[mine["example_id"] > "en-0004"].index, "finish_reason"] = "error"
+    one = plain(rows, model="gpt-16k", n_documents=20, gold_index=9, example_id="en-0000").index
+    rows.loc[one, "finish_reason"] = "error"
+    # Next to nothing is answered by one model, which is left out.
+    few = plain(rows, model="flan-ul2", n_documents=20)
+    rows.loc[few.index[1:], "finish_reason"] = "skipped"
+    figure = made("figure18", rows)
+    left_out = cell(figure, model="flan-ul2", n_documents=20)
+    assert left_out["absent"] == "answered 1 of 40 prompts" and np.isnan(left_out["value"])
+    assert left_out[["n", "n_questions"]].tolist() == [0, 0]
+    panel = of(figure, n_documents=20, absent="")
+    assert set(panel["model"]) == {"gpt-16k", "mpt-instruct", "mpt"} and set(panel["n"]) == {4}
+    kept = plain(rows, model="gpt-16k", n_documents=20, gold_index=0)
+    kept = kept[kept["example_id"].isin([f"en-000{i}" for i in (1, 2, 3, 4)])]
+    row = cell(panel, model="gpt-16k", gold_index=0)
+    assert row["value"] == pytest.approx(kept["value"].mean())
+    assert panel["published"].isna().all()
+    # Other panels keep all their questions.
+    others = figure[figure["n_documents"] != 20]
+    before = made("figure18", scores)
+    assert others.to_csv(index=False) == before[before["n_documents"] != 20].to_csv(index=False)
+
+
+def test_figure18_keeps_a_panel_where_nothing_is_shared(scores):
+    """Each of two models answered another half of the questions; half is enough to be drawn."""
+    rows = scores.copy()
+    for model, own in (("mpt", "mpt"), ("gpt-16k", "gpt-16k")):
+        asked = plain(rows, model=own, n_documents=30)
+        half = (asked["example_id"] < "en-0004") == (model == "mpt")
+        rows.loc[asked[half].index, "finish_reason"] = "error"
+    panel = of(made("figure18", rows), n_documents=30)
+    assert set(panel["model"]) == set(MODELS) and len(panel) == len(MODELS)
+    assert set(panel["absent"]) == {"no question that all models answered at every position"}
+    assert set(panel["n"]) == {0} and panel["value"].isna().all()
+    nobody = made("figure18", scores.assign(finish_reason="skipped"))
+    assert len(nobody) == len(MODELS) * 3 and set(nobody["n"]) == {0}
+
+
+# Tokens
+
+
+def test_counts_are_over_examples_and_the_maximum_over_prompts(prompts):
+    mine = of(prompts, task=QA, tokenizer="words", n_documents=20)
+    mine = of(mine, order="relevance", distractors="retrieved", query_aware=False)
+    each = mine.groupby("example_id")["n_tokens"].mean()
+    row = cell(made("table3", prompts), tokenizer="words", column=20)
+    assert (row["n"], row["n_prompts"], row["max"]) == (8, 40, mine["n_tokens"].max())
+    assert row["mean"] == pytest.approx(sum(each) / 8)
+    assert row["stdev"] == pytest.approx(np.sqrt(sum((each - each.mean()) ** 2) / 7))
+    assert row["comparison"] == "cannot tell: no published number"
+    needs = {r.name for r in load_benchmark("lost_in_the_middle").results if r.needs != "scores"}
+    assert needs == {"table2", "table3", "table4"}
+
+
+def test_counts_of_other_data_are_not_compared(prompts):
+    row = cell(made("table3", prompts), tokenizer="cl100k_base", column=10)
+    assert row["comparison"] == "cannot tell: 8 examples, in the paper 2,655"
+    assert row["published_mean"] == 1475.6
+    other = made("table2", prompts, setup={"corpus": "xquad", "max_new_tokens": 5})
+    row = cell(other, tokenizer="cl100k_base", column="oracle")
+    assert row["comparison"] == "cannot tell: corpus is xquad, in the paper nq_open"
+    pairs = of(prompts, task="key_value", tokenizer="cl100k_base", keys="uuid", n_documents=75)
+    pairs = of(pairs, gold_index=24, query_aware=False).sample(500, replace=True, random_state=0)
+    pairs = pairs.assign(example_id=range(500))
+    for source, said in (
+        ("constructed", "cannot tell: pairs are drawn, in the paper released"),
+        ("released", "differs: mean, stdev, max"),
+    ):
+        table = made("table4", pairs, setup={"corpus": "mlqa", "source": source})
+        assert cell(table, tokenizer="cl100k_base", column=75)["comparison"] == said
+
+
+def test_the_prompt_table_says_what_was_left_out(root):
+    caption = (root / "workflow/report/prompts.rst").read_text(encoding="utf-8")
+    mine = caption[caption.index("- Lost in the Middle") : caption.index("- ONERULER")]
+    left_out, found = (set(re.findall(r"``(\w+)``", part)) for part in mine.split("Found:"))
+    assert found == set(PROMPTS.kept)
+    assert left_out >= {"gold_without_answer", "too_few_documents", "value_within_a_word"}
+    assert '"found"' in caption and "_kept" not in caption
