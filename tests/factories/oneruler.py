@@ -13,9 +13,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from factories import answering, losing
+from factories import answering, configuration, losing
 from needlework.benchmarks.oneruler import corpus as oneruler
+from needlework.benchmarks.oneruler import plan
 from needlework.data.corpora.books import BOOKS
+from needlework.planning.config import validated
+from needlework.planning.schema import schema, with_defaults
 
 LANGS = "en de fr sv nl ru es it pl zh ja uk vi pt fa sr ko no fi cs hu da ta hi sw st".split()
 LENGTHS = (8000, 32000, 64000, 128000)
@@ -182,6 +185,27 @@ def golden() -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
     return {**rows, "token_counts": counts}, run
 
 
+# Configurations
+
+
+def config(**own: Any) -> dict[str, Any]:
+    """A valid configuration, with `own` in its block, of two models in different tokenizers."""
+    made = configuration("oneruler", own)
+    made["tokenizers"]["cl100k"] = {"kind": "tiktoken", "encoding": "cl100k_base"}
+    made["models"] = {
+        name: {"backend": "oracle", "tokenizer": tokenizer, "context": 200_000}
+        for name, tokenizer in (("own", "words"), ("common", "cl100k"))
+    }
+    made["run"]["models"] = ["own", "common"]
+    return validated(made)
+
+
+def slice_settings(pair: str, lengths: list[int], **own: Any) -> dict[str, Any]:
+    """The settings of a slice of three examples a cell, unless `own` says otherwise."""
+    block = schema()["properties"]["benchmarks"]["properties"]["oneruler"]
+    return plan.settings(with_defaults({"examples": 3, "seed": 0, **own}, block), pair, lengths)
+
+
 # Real files
 
 LANGUAGES = sorted(LANGS)
@@ -211,13 +235,14 @@ def tiktoken_cache(mirror: Path, folder: Path) -> str:
 def tables(mirror: Path, corpora: Mapping[str, list[tuple[str, str]]]) -> dict:
     """The inputs that `plan.reads` names, by input and language."""
     return {
-        kind: {lang: _table(mirror, corpus, lang) for corpus, lang in wanted}
+        kind: {lang: table(mirror, corpus, lang) for corpus, lang in wanted}
         for kind, wanted in corpora.items()
     }
 
 
 @cache
-def _table(mirror: Path, corpus: str, lang: str) -> pa.Table:
+def table(mirror: Path, corpus: str, lang: str) -> pa.Table:
+    """A corpus in a language from the released files."""
     return oneruler.table(corpus, lang, files(mirror, corpus, lang), {})
 
 

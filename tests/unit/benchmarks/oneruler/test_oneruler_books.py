@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pandas as pd
 import pytest
-from test_oneruler_plan import config
 
-import factories.oneruler
 from described import numbers, results
+from factories import ROOT
+from factories.oneruler import LANGUAGES, config, files
 from needlework.errors import UserError
 from needlework.planning.layout import Layout
 from needlework.prompts.books import token_counts
 from needlework.prompts.wording import read_template
 from needlework.results import published
 
-ROOT = Path(__file__).parents[4]
 TABLE4 = results("oneruler", "tables")["table4"]
 PAPER = published.load(ROOT / "resources/published/oneruler.csv")
 RUN = {
@@ -25,7 +22,7 @@ RUN = {
 }
 
 
-def made(rows, **run) -> pd.DataFrame:
+def made(rows: list[dict], **run) -> pd.DataFrame:
     table = numbers(TABLE4, pd.DataFrame(rows), PAPER, RUN | run)
     return table.set_index(["context_lang", "tokenizer"])
 
@@ -34,72 +31,48 @@ def counted(lang: str = "cs", tokenizer: str = "cl100k_base", n: int = 174_576) 
     return {"context_lang": lang, "tokenizer": tokenizer, "n_tokens": n}
 
 
-def test_24_of_26_books_have_the_papers_tokens_in_cl100k(mirror, named_tokenizer):
-    books = {
-        lang: factories.oneruler.files(mirror, "oneruler_books", lang)
-        for lang in factories.oneruler.LANGUAGES
-    }
-    tokenizer = named_tokenizer("cl100k_base")
-    table = made(token_counts(books, "cl100k_base", tokenizer).to_pandas())
-    verdicts = table["comparison"].droplevel("tokenizer")
-    assert len(verdicts) == 26
-    assert set(verdicts) == {"equals", "differs"}
-    assert set(verdicts[verdicts == "differs"].index) == {"en", "zh"}
-    ours = table["value"].droplevel("tokenizer")
-    assert (ours["en"], ours["zh"]) == (235_105, 87_720)
-    printed = table["published"].droplevel("tokenizer")
-    assert (printed["en"], printed["zh"]) == (233_668, 153_415)
+def test_24_of_26_books_have_the_papers_tokens_in_cl100k(mirror, named_tokenizer) -> None:
+    books = {lang: files(mirror, "oneruler_books", lang) for lang in LANGUAGES}
+    rows = token_counts(books, "cl100k_base", named_tokenizer("cl100k_base")).to_pylist()
+    table = made(rows).droplevel("tokenizer")
+    assert len(table) == 26 and set(table["comparison"]) == {"equals", "differs"}
+    other = table[table["comparison"] == "differs"][["value", "published"]]
+    assert other.T.to_dict("list") == {"en": [235_105, 233_668], "zh": [87_720, 153_415]}
 
 
-def test_both_encodings_are_compared_and_no_other():
+def test_both_encodings_are_compared_and_no_other_books() -> None:
     rows = [counted(), counted(tokenizer="o200k_base"), counted(tokenizer="p50k")]
-    verdicts = made([*rows, counted(tokenizer="o200k_base", lang="da", n=1)])["comparison"]
+    rows += [counted(tokenizer="o200k_base", lang="da", n=1), counted(lang="xx")]
+    verdicts = made(rows)["comparison"]
+    # Languages come by the size of their Wikipedias.
+    assert verdicts.index.unique("context_lang").tolist() == ["cs", "da", "xx"]
     assert verdicts["cs", "cl100k_base"] == verdicts["cs", "o200k_base"] == "equals"
     assert verdicts["da", "o200k_base"] == "differs"
     reason = "cannot tell: tokenizer is p50k_base, in the paper o200k_base"
     assert verdicts["cs", "p50k"] == reason
+    assert verdicts["xx", "cl100k_base"] == "cannot tell: no published number"
+    other = made(rows, setup={"data": "sample"})["comparison"]["cs", "cl100k_base"]
+    assert other == "cannot tell: data is sample, in the paper oneruler"
 
 
-def test_other_books_are_not_compared():
-    rows = [counted(), counted(lang="xx")]
-    verdicts = made(rows, setup={"data": "sample"})["comparison"].droplevel("tokenizer")
-    assert verdicts["cs"] == "cannot tell: data is sample, in the paper oneruler"
-    assert verdicts["xx"] == "cannot tell: no published number"
-
-
-def test_languages_come_by_the_size_of_their_wikipedias():
-    table = made([counted(lang=lang) for lang in ("st", "en", "pl")])
-    assert list(table.index.get_level_values("context_lang")) == ["en", "pl", "st"]
-
-
-def test_books_are_counted_as_their_files_have_them(tmp_path, named_tokenizer):
-    file = tmp_path / "book.txt"
+def test_books_are_counted_as_their_files_have_them(tmp_path, named_tokenizer) -> None:
+    file, words = tmp_path / "book.txt", named_tokenizer("words")
     file.write_bytes(b"\xef\xbb\xbfone  two\n\n\nthree")
-    table = token_counts({"en": [str(file)]}, "words", named_tokenizer("words"))
-    assert table.to_pylist() == [{"context_lang": "en", "tokenizer": "words", "n_tokens": 3}]
-
-
-def test_a_book_in_another_encoding_is_one_sentence(tmp_path, named_tokenizer):
-    file = tmp_path / "book.txt"
+    table = token_counts({"en": [str(file)]}, "words", words)
+    assert table.to_pylist() == [counted("en", "words", 3)]
     file.write_bytes(b"caf\xe9")
     for read in (
-        lambda: token_counts({"en": [str(file)]}, "words", named_tokenizer("words")),
+        lambda: token_counts({"en": [str(file)]}, "words", words),
         lambda: read_template(file, ["context"]),
     ):
         with pytest.raises(UserError, match=f"^{file} is not in UTF-8: save it"):
             read()
 
 
-def test_the_job_reads_the_books_of_the_runs_languages():
-    files = Layout(config(languages=["en", "zh"], cross_lingual=[], data="sample"))
-    assert {lang: len(found) for lang, found in files.books("oneruler").items()} == {
-        "en": 1,
-        "zh": 1,
-    }
-    assert files.books("oneruler")["en"][0].endswith("sample/oneruler/en/book.txt")
-
-
-@pytest.mark.parametrize("tasks, there", [(["niah_single"], True), (["cwe_easy"], False)])
-def test_lists_of_words_are_no_books(tasks, there):
-    files = Layout(config(tasks=tasks))
-    assert (TABLE4 in files.results("oneruler")) == there
+def test_the_table_is_of_the_runs_books() -> None:
+    layout = Layout(config(languages=["en", "zh"], data="sample"))
+    found = layout.books("oneruler")
+    assert {lang: len(paths) for lang, paths in found.items()} == {"en": 1, "zh": 1}
+    assert found["en"][0].endswith("sample/oneruler/en/book.txt")
+    assert TABLE4 in layout.results("oneruler")
+    assert TABLE4 not in Layout(config(tasks=["cwe_easy"])).results("oneruler")

@@ -4,68 +4,51 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from factories.oneruler import book_of, tables, tiktoken_cache
-from needlework.benchmarks.contract import Built
+from factories.oneruler import book_of, slice_settings, tables
 from needlework.benchmarks.oneruler import niah, plan
 from needlework.benchmarks.oneruler import prompts as construct
 from needlework.benchmarks.oneruler.cwe import vocabulary
 from needlework.benchmarks.oneruler.haystack import Haystack, Run
 from needlework.benchmarks.oneruler.tables import PROMPTS
 from needlework.errors import UserError
-from needlework.planning.schema import schema, with_defaults
 from needlework.prompts.counting.pieces import Pieces, fit
-from needlework.prompts.spans import Documents, render, span_text
+from needlework.prompts.spans import numbered, render, span_text
 from needlework.prompts.tokenizers import Tokenizer, load_tokenizer
-from needlework.records import DOCUMENTS, read_table, write_table
+from needlework.records import DOCUMENTS, write_table
 from needlework.results.page.prompts import describe
 from needlework.seeding import rng
 
-BLOCK = schema()["properties"]["benchmarks"]["properties"]["oneruler"]
 WORDS = load_tokenizer("words", {"kind": "words"})
-NEEDLE_TASKS = list(plan.NEEDLES)
-
-
-@pytest.fixture(scope="module")
-def cl100k(mirror: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tokenizer]:
-    with pytest.MonkeyPatch.context() as patch:
-        folder = tmp_path_factory.mktemp("tiktoken")
-        patch.setenv("TIKTOKEN_CACHE_DIR", tiktoken_cache(mirror, folder))
-        yield load_tokenizer("cl100k", {"kind": "tiktoken", "encoding": "cl100k_base"})
-
-
-def settings(pair: str, lengths: list[int], **own: Any) -> dict[str, Any]:
-    """The settings of a slice of three examples a cell, unless `own` says otherwise."""
-    return plan.settings(with_defaults({"examples": 3, "seed": 0, **own}, BLOCK), pair, lengths)
+QUOTED = re.compile(r'["“„](.+?)["”]')
 
 
 class Made:
-    """What was built of a slice, and its prompts as text, through files as a model's job has them."""
+    """What was built of a slice: its rows, and their texts."""
 
-    def __init__(
-        self, slice_settings: Mapping[str, Any], read: Mapping, built: Built, folder: Path
-    ) -> None:
-        self.slice_settings, self.read, self.built = slice_settings, read, built
-        self.file = folder / f"{slice_settings['slice']}.parquet"
-        write_table(built.instances, self.file, notes={"left_out": built.counts})
-        files = {}
-        if built.documents is not None:
-            assert built.documents.schema == DOCUMENTS
-            write_table(built.documents, folder / "d.parquet")
-            files[f"oneruler/{slice_settings['slice']}"] = folder / "d.parquet"
-        for lang, table in read["books"].items():
-            write_table(table, folder / f"{lang}.parquet")
-            files[f"oneruler_books/{lang}"] = folder / f"{lang}.parquet"
-        self.documents = Documents.read(files)
-        self.rows = read_table(self.file).to_pylist()
+    def __init__(self, settings: Mapping[str, Any], read: Mapping, tokenizer: Tokenizer) -> None:
+        self.settings, self.read = settings, read
+        self.built = construct.build(settings, read, [], tokenizer)
+        self.rows = self.built.instances.to_pylist()
+        self.documents = {
+            f"oneruler_books/{lang}/{row['passage_id']}": row["text"]
+            for lang, table in read["books"].items()
+            for row in table.to_pylist()
+        }
+        if self.built.documents is not None:
+            assert self.built.documents.schema == DOCUMENTS
+            for row in self.built.documents.to_pylist():
+                name = f"oneruler/{settings['slice']}/{row['passage_id']}"
+                self.documents[name] = numbered(row["words"])
 
     def text(self, row: Mapping) -> str:
         return render(row["prompt"], self.documents)
@@ -75,17 +58,30 @@ class Made:
         spans = [(span["role"], span_text(span, self.documents)) for span in row["prompt"]]
         return [span for span in spans if span[0] in ("haystack", "needle")]
 
+    def needles(self, row: Mapping) -> list[str]:
+        return [text for role, text in self.context(row) if role == "needle"]
+
+    def lists(self, row: Mapping) -> list[str]:
+        """The list of words, as often as it stands in a prompt."""
+        return [span_text(span, self.documents) for span in row["prompt"] if span["source"]]
+
+    def nouns(self, lang: str) -> list[str]:
+        return self.read["nouns"][lang]["noun"].to_pylist()
+
+    def described(self, folder: Path):
+        """What the page says of the prompts, from their file."""
+        file = folder / f"{self.settings['slice']}.parquet"
+        write_table(self.built.instances, file, notes={"left_out": self.built.counts})
+        return describe(PROMPTS, [file])
+
 
 @pytest.fixture
-def make(mirror: Path, tmp_path: Path):
+def make(mirror: Path) -> Callable[..., Made]:
     def made(
         pair: str, lengths: list[int], tokenizer: Tokenizer = WORDS, read: Any = None, **own: Any
     ) -> Made:
-        slice_settings = settings(pair, lengths, **own)
-        read = read or tables(mirror, plan.reads(slice_settings))
-        return Made(
-            slice_settings, read, construct.build(slice_settings, read, [], tokenizer), tmp_path
-        )
+        settings = slice_settings(pair, lengths, **own)
+        return Made(settings, read or tables(mirror, plan.reads(settings)), tokenizer)
 
     return made
 
@@ -106,86 +102,74 @@ Please provide your answer in the following format:
  <Answer> List all numbers here </Answer>"""
 
 
-@pytest.mark.parametrize("option", [True, False])
-def test_the_english_prompt_word_for_word(make, option: bool) -> None:
+def test_the_english_prompt_word_for_word(make) -> None:
     """The released format, with and without the none sentence (paper, Figures 9 and 14)."""
-    made = make("en-en", [400], tasks=["niah_single"], none_option=[option])
+    made = make("en-en", [400], tasks=["niah_single"], none_option=[True, False], examples=2)
+    assert [row["none_option"] for row in made.rows] == [True, True, False, False]
     for row in made.rows:
-        assert row["none_option"] is option
-        (needle,) = (text for role, text in made.context(row) if role == "needle")
+        (needle,) = made.needles(row)
         key = re.fullmatch(r'The special magic number for "(.+)" is: (\d{7})\.', needle)
         assert row["references"] == [key[2]]
         context = "".join(text for _, text in made.context(row))
-        sentence = ' If no such numbers exist, please answer "none".' if option else ""
-        expected = ENGLISH.format(context=context, key=key[1], none=sentence)
-        assert made.text(row) == expected
+        sentence = ' If no such numbers exist, please answer "none".' if row["none_option"] else ""
+        assert made.text(row) == ENGLISH.format(context=context, key=key[1], none=sentence)
 
 
 def test_the_chinese_prompt_joins_with_nothing(make) -> None:
-    made = make("zh-zh", [600], tasks=["niah_multivalue"])
-    row = made.rows[0]
-    text = made.text(row)
-    needles = [text for role, text in made.context(row) if role == "needle"]
+    made = make("zh-zh", [600], tasks=["niah_multivalue"], examples=1)
+    (row,), text = made.rows, made.text(made.rows[0])
+    needles = made.needles(row)
     assert len(needles) == 4 and all(re.fullmatch(r"“.+”的魔法数字是：\d{7}。", n) for n in needles)
-    assert " " not in "".join(text for _, text in made.context(row) if text in needles)
     assert "？请列举所有适用项。若这样的数字不存在" in text
     assert text.endswith("请用以下格式提供你的答案：\n<答案> 在此处列出所有数字 </答案>")
 
 
-def test_a_pair_of_languages(make) -> None:
-    """Needles in the context's language, the question and its key in the instruction's."""
+def test_a_pair_hides_in_one_language_and_asks_in_another(make) -> None:
     made = make("ko-en", [600], tasks=["niah_single", "niah_none"], examples=30)
-    nouns = {lang: table["noun"].to_pylist() for lang, table in made.read["nouns"].items()}
     for row in made.rows:
         text = made.text(row)
         hidden = re.findall(r'The special magic number for "(.+?)" is: \d{7}\.', text)
         asked = re.search(r'언급된 "(.+?)"에 대한', text)[1]
-        rows = [nouns["en"].index(key) for key in hidden] + [nouns["ko"].index(asked)]
+        rows = [made.nouns("en").index(key) for key in hidden] + [made.nouns("ko").index(asked)]
         assert not {21, 28, 42, 64, 65} & set(rows)
-        assert nouns["ko"].count(asked) == 1
+        assert made.nouns("ko").count(asked) == 1
         if row["task"] == "niah_none":
             assert len(set(rows)) == 5 and row["references"] == ["없음"]
         else:
             assert rows[0] == rows[1] and row["references"][0] in text
         # As released, sentences are joined as in the context's language.
         assert "무엇인가요? 해당되는 모든 것을 나열하세요. 해당되는" in text
-    across = make("ko-ja", [900], tasks=["niah_none"])
+    across = make("ko-ja", [900], tasks=["niah_none"], examples=1)
     assert "무엇인가요?해당되는 모든" in across.text(across.rows[0])
+    words = make("en-ta", [2500], tasks=["cwe_easy"], examples=1)
+    assert words.text(words.rows[0]).startswith("Below is a numbered list of words.")
+    assert set(words.rows[0]["references"]) <= set(words.read["words"]["ta"]["word"].to_pylist())
 
 
-@pytest.mark.parametrize("task", NEEDLE_TASKS)
-@pytest.mark.parametrize("lang", ["en", "zh", "vi"])
-def test_needles_and_answers(make, task: str, lang: str) -> None:
-    made = make(f"{lang}-{lang}", [900], tasks=[task], examples=8)
-    keys, values, asked, present = plan.NEEDLES[task]
+@pytest.mark.parametrize("lang", ["en", "vi"])
+def test_answers_are_the_numbers_of_the_asked_keys(make, lang: str) -> None:
+    made = make(f"{lang}-{lang}", [900], tasks=[*plan.NEEDLES])
+    assert {row["task"] for row in made.rows} == set(plan.NEEDLES)
     for row in made.rows:
-        text = made.text(row)
-        needles = [text for role, text in made.context(row) if role == "needle"]
-        assert len(needles) == len(set(needles)) == row["n_needles"] == keys * values
+        keys, values, asked, present = plan.NEEDLES[row["task"]]
+        text, needles = made.text(row), made.needles(row)
         numbers = [re.search(r"\d{7}", needle)[0] for needle in needles]
+        assert len(set(numbers)) == len(needles) == row["n_needles"] == keys * values
         assert all(text.count(number) == 1 for number in numbers)
-        names = Counter(re.search(r'["“](.+?)["”]', needle)[1] for needle in needles)
-        assert sorted(names.values()) == [values] * keys
+        names = [QUOTED.search(needle)[1] for needle in needles]
+        assert sorted(Counter(names).values()) == [values] * keys
         question = next(s["text"] for s in row["prompt"] if s["role"] == "question")
-        in_question = set(re.findall(r'["“](.+?)["”]', question)) - {"none", "无", "Không có"}
+        in_question = set(QUOTED.findall(question)) - {"none", "Không có"}
         assert len(in_question) == asked
+        right = {n for n, name in zip(numbers, names, strict=True) if name in in_question}
         if present:
-            assert in_question <= set(names) and row["metric"] == "numbers"
-            right = {
-                n
-                for n, needle in zip(numbers, needles, strict=True)
-                if any(
-                    f"{mark[0]}{key}{mark[1]}" in needle
-                    for key in in_question
-                    for mark in ('""', "“”")
-                )
-            }
-            assert set(row["references"]) == right and len(right) == asked * values
+            assert set(row["references"]) == right and row["metric"] == "numbers"
+            assert len(right) == asked * values
         else:
-            assert not in_question & set(names) and row["metric"] == "none"
+            assert not right and row["metric"] == "none"
 
 
-@pytest.mark.parametrize("lang", ["en", "ja", "hi"])
+@pytest.mark.parametrize("lang", ["en", "ja"])
 def test_needles_stand_between_the_books_first_sentences(make, lang: str) -> None:
     made = make(f"{lang}-{lang}", [1500], tasks=["niah_multikey"], examples=20)
     table = made.read["books"][lang]
@@ -212,8 +196,8 @@ def test_needles_stand_between_the_books_first_sentences(make, lang: str) -> Non
     assert min(seen) < 0.1 and max(seen) > 0.9 and len(seen) > 25
 
 
-def test_a_short_book_repeats(make, cl100k: Tokenizer) -> None:
-    made = make("ko-ko", [30_000], cl100k, tasks=["niah_multikey"], examples=1)
+def test_a_short_book_repeats(make) -> None:
+    made = make("ko-ko", [9000], tasks=["niah_multikey"], examples=1)
     (row,) = made.rows
     book = made.read["books"]["ko"]["text"][0].as_py()
     spans = [s for s in row["prompt"] if s["source"]]
@@ -221,43 +205,39 @@ def test_a_short_book_repeats(make, cl100k: Tokenizer) -> None:
     assert sum(s["start"] == 0 for s in spans) == 3  # begun three times
     context = " ".join(span_text(s, made.documents) for s in spans)
     assert context.startswith(f"{book} {book} {book[:1000]}") and row["n_needles"] == 4
-    assert row["n_tokens"] == cl100k.count(made.text(row)) > 29_500
+    assert row["n_tokens"] == WORDS.count(made.text(row)) > 8900
 
 
 def test_several_books_follow_each_other() -> None:
-    first, second = book_of(["A b.", "C d."]), book_of(["E f.", "G h.", "I j."])
-    both = pa.concat_tables([first, second])
+    both = pa.concat_tables([book_of(["A b.", "C d."]), book_of(["E f.", "G h.", "I j."])])
     pieces = Pieces(WORDS)
     hay = Haystack("books", "en", both, pieces, 25)
-    assert [hay.sentence(i) for i in range(7)] == [
-        *("A b.", "C d.", "E f.", "G h."),
-        "I j.",
-        "A b.",
-        "C d.",
-    ]
+    sentences = ["A b.", "C d.", "E f.", "G h.", "I j.", "A b.", "C d."]
+    assert [hay.sentence(i) for i in range(7)] == sentences
     assert pieces.text(hay.numbers(Run(2, 4))) == "E f. G h."
-    assert pieces.text(hay.numbers(Run(1, 7))) == "C d. E f. G h. I j. A b. C d."
+    assert pieces.text(hay.numbers(Run(1, 7))) == " ".join(sentences[1:])
     assert pieces.tokens(hay.numbers(Run(1, 7))) == 12
 
 
 # Common words
 
 
-@pytest.mark.parametrize("task", ["cwe_easy", "cwe_hard"])
 @pytest.mark.parametrize(
-    ("length", "frequencies"), [(8000, "paper"), (8000, "released"), (8001, "released")]
+    ("length", "frequencies", "easy", "hard"),
+    [
+        (8000, "paper", (30, 3), (20, 10)),
+        (8000, "released", (10, 1), (10, 5)),
+        (8001, "released", (30, 3), (20, 10)),
+    ],
 )
 def test_words_stand_as_often_as_the_task_says(
-    make, task: str, length: int, frequencies: str
+    make, length: int, frequencies: str, easy: tuple[int, int], hard: tuple[int, int]
 ) -> None:
     """Paper, section 2.2; the released code has lower frequencies up to 8,000 tokens."""
-    own = {"tasks": [task], "cwe_frequencies": frequencies}
-    made = make("fr-fr", [length], examples=2, **own)
-    common, other = {"cwe_easy": (30, 3), "cwe_hard": (20, 10)}[task]
-    if length == 8000 and frequencies == "released":
-        common, other = {"cwe_easy": (10, 1), "cwe_hard": (10, 5)}[task]
-    for row in made.rows:
-        listed = span_text(next(s for s in row["prompt"] if s["source"]), made.documents)
+    own = {"tasks": ["cwe_easy", "cwe_hard"], "cwe_frequencies": frequencies, "examples": 1}
+    made = make("fr-fr", [length], **own)
+    for row, (common, other) in zip(made.rows, (easy, hard), strict=True):
+        (listed,) = made.lists(row)
         entries = [entry.split(". ") for entry in re.split(r" (?=\d+\. )", listed)]
         assert [int(n) for n, _ in entries] == list(range(1, len(entries) + 1))
         counts = Counter(word for _, word in entries)
@@ -268,78 +248,54 @@ def test_words_stand_as_often_as_the_task_says(
         assert row["metric"] == "words" and not row["none_option"] and row["n_needles"] == 0
 
 
-@pytest.mark.parametrize("lang", ["ta", "hi", "vi", "zh", "st"])
-def test_the_papers_frequencies_fit_into_8k(make, cl100k: Tokenizer, lang: str) -> None:
-    """Of the words with most tokens, of the list that stands twice, of the smallest vocabularies."""
-    made = make(f"{lang}-{lang}", [8000], cl100k, examples=1, tasks=["cwe_easy", "cwe_hard"])
+@pytest.mark.parametrize("lang", ["ta", "vi", "st"])
+def test_the_papers_frequencies_fit_into_8k(make, named_tokenizer, lang: str) -> None:
+    """Of the words with most tokens, of the list that stands twice, of the smallest vocabulary."""
+    own = {"tasks": ["cwe_easy", "cwe_hard"], "examples": 1}
+    made = make(f"{lang}-{lang}", [8000], named_tokenizer("cl100k_base"), **own)
     for row in made.rows:
-        listed = span_text(next(s for s in row["prompt"] if s["source"]), made.documents)
-        counts = Counter(re.findall(r"\d+\. (.+?)(?= \d+\. |$)", listed))
+        # The released Vietnamese template has the list twice.
+        first, *others = made.lists(row)
+        assert others == ([first] if lang == "vi" else [])
+        counts = Counter(re.findall(r"\d+\. (.+?)(?= \d+\. |$)", first))
         assert len(counts) > 11 and not row["exhausted"]
         assert set(counts.values()) == set(plan.FREQUENCIES[row["task"]])
         assert 0.98 * 8000 < row["n_tokens"] + row["max_new_tokens"] <= 8000
 
 
-def test_as_many_words_as_fit(make, cl100k: Tokenizer) -> None:
+def test_as_many_words_as_fit(make, named_tokenizer) -> None:
     """The naive way finds the same number of words: add one after the other, count the whole list."""
-    own = {"tasks": ["cwe_hard"]}
-    made = make("sv-sv", [1800], cl100k, examples=2, **own)
+    cl100k = named_tokenizer("cl100k_base")
+    made = make("sv-sv", [1800], cl100k, examples=1, tasks=["cwe_hard"])
     words = vocabulary(made.read["words"]["sv"]["word"].to_pylist())
-    for index, row in enumerate(made.rows):
-        drawn = rng("oneruler", 0, "cwe_hard", "sv", index, "words").permutation(len(words))
-        before, _, after = made.text(row).partition("1. ")
-        after = "</" + after.partition("</")[2]
-        fitting = 10
-        while True:
-            common, other = drawn[:10], drawn[10 : fitting + 1]
-            listed = [words[k] for k in [*common] * 10 + [*other] * 5]
-            text = " ".join(f"{i}. {word}" for i, word in enumerate(listed, start=1))
-            if cl100k.count(f"{before}{text} {after}") > 1800 - row["max_new_tokens"]:
-                break
-            fitting += 1
-        listed = span_text(next(s for s in row["prompt"] if s["source"]), made.documents)
-        assert len(set(re.findall(r"\d+\. (\S+)", listed))) == fitting
-        assert row["references"] == [words[k] for k in drawn[:10]]
+    (row,) = made.rows
+    drawn = rng("oneruler", 0, "cwe_hard", "sv", 0, "words").permutation(len(words))
+    before, _, after = made.text(row).partition("1. ")
+    after = "</" + after.partition("</")[2]
+    fitting = 10
+    while True:
+        common, other = drawn[:10], drawn[10 : fitting + 1]
+        text = numbered(words[k] for k in [*common] * 10 + [*other] * 5)
+        if cl100k.count(f"{before}{text} {after}") > 1800 - row["max_new_tokens"]:
+            break
+        fitting += 1
+    assert len(set(re.findall(r"\d+\. (\S+)", made.lists(row)[0]))) == fitting
+    assert row["references"] == [words[k] for k in drawn[:10]]
 
 
-def test_a_vocabulary_that_runs_out_is_said(make) -> None:
+def test_a_vocabulary_that_runs_out_is_said(make, tmp_path: Path) -> None:
     made = make("st-st", [4000, 60_000], tasks=["cwe_easy"], examples=1)
     short, long = made.rows
     assert (short["exhausted"], long["exhausted"]) == (False, True)
-    assert long["n_tokens"] < 20_000
-    listed = span_text(next(s for s in long["prompt"] if s["source"]), made.documents)
-    distinct = set(re.findall(r"\d+\. (\S+)", listed))
+    distinct = set(re.findall(r"\d+\. (\S+)", made.lists(long)[0]))
     assert len(distinct) == len(vocabulary(made.read["words"]["st"]["word"].to_pylist()))
-    described = describe(PROMPTS, [made.file]).set_index("length")
+    described = made.described(tmp_path).set_index("length")
     assert described.loc[60_000, "exhausted"] == 1 and described.loc[4000, "exhausted"] == 0
     assert described.loc[4000, "fill"] > 0.99 > 0.4 > described.loc[60_000, "fill"]
 
 
 def test_words_that_differ_in_case_alone_are_one() -> None:
     assert vocabulary(["b", "Ema", "ema", "b", "ｂ"]) == ["Ema", "b"]
-
-
-def test_a_reserve_is_left_to_the_chat_template(make) -> None:
-    made = make("en-en", [2500], replace(WORDS, reserve=300), tasks=["niah_single"], examples=1)
-    room = 2500 - 300
-    for row in made.rows:
-        assert 0.9 * room < row["n_tokens"] + row["max_new_tokens"] <= room
-
-
-def test_the_list_stands_wherever_the_template_has_it(make) -> None:
-    """The released Vietnamese template has it twice."""
-    made = make("vi-vi", [2500], tasks=["cwe_easy"], examples=1)
-    (row,) = made.rows
-    first, second = (span_text(s, made.documents) for s in row["prompt"] if s["source"])
-    assert first == second and made.text(row).count(first) == 2
-    assert row["n_tokens"] == WORDS.count(made.text(row)) <= 2500 - row["max_new_tokens"]
-
-
-def test_common_words_across_languages(make) -> None:
-    made = make("en-ta", [2500], tasks=["cwe_easy"], examples=1)
-    (row,) = made.rows
-    assert made.text(row).startswith("Below is a numbered list of words.")
-    assert set(row["references"]) <= set(made.read["words"]["ta"]["word"].to_pylist())
 
 
 # The budget
@@ -350,50 +306,30 @@ def rounded(text: str) -> int:
     return int(len(text) / 3.7) + len(text) % 3
 
 
-TOKENIZERS = {
-    "cl100k_base": {"kind": "tiktoken", "encoding": "cl100k_base"},
-    "o200k_base": {"kind": "tiktoken", "encoding": "o200k_base"},
-    "mistral": {"kind": "mistral-common", "version": "v1"},
-    "words": {"kind": "words"},
-}
-
-
-@cache
-def loaded(name: str) -> Tokenizer:
-    return load_tokenizer(name, TOKENIZERS[name])
-
-
 @pytest.mark.parametrize(
     ("name", "pair"),
     [
-        *(("cl100k_base", pair) for pair in ("en-en", "zh-zh", "ta-ta", "fa-ja")),
-        *(("o200k_base", pair) for pair in ("zh-zh", "hi-hi")),
-        *(("mistral", pair) for pair in ("zh-zh", "fa-fa")),
-        *(("words", pair) for pair in ("st-st", "ja-ja")),
-        *(("adverse", pair) for pair in ("en-en", "zh-zh", "ta-ta")),
+        *(("cl100k_base", "ta-ta"), ("cl100k_base", "fa-ja"), ("o200k_base", "zh-zh")),
+        *(("mistral-v1", "fa-fa"), ("words", "st-st"), ("adverse", "zh-zh"), ("adverse", "ta-ta")),
     ],
 )
-def test_every_prompt_fills_its_length(make, cl100k: Tokenizer, name: str, pair: str) -> None:
-    if name == "adverse":
-        tokenizer = Tokenizer(name, rounded)
-    else:
-        tokenizer = loaded(name)
-    made = make(pair, [6000], tokenizer, examples=2, none_option=[True, False])
-    assert len(made.rows) == 16
-    lang = made.slice_settings["context_lang"]
+def test_every_prompt_fills_its_length(make, named_tokenizer, name: str, pair: str) -> None:
+    tokenizer = Tokenizer(name, rounded) if name == "adverse" else named_tokenizer(name)
+    made = make(pair, [4000], tokenizer, examples=1, none_option=[True, False])
+    assert len(made.rows) == 8
+    lang = made.settings["context_lang"]
     book = made.read["books"][lang]
     joint = "" if lang in ("zh", "ja") else " "
     costliest = max(made.read["words"][lang]["word"].to_pylist(), key=tokenizer.count)
     for row in made.rows:
-        text, budget = made.text(row), 6000 - row["max_new_tokens"]
+        text, budget = made.text(row), 4000 - row["max_new_tokens"]
         assert row["n_tokens"] == tokenizer.count(text) <= budget
-        spans = [span for span in row["prompt"] if span["source"]]
         if row["task"].startswith("cwe"):
-            n = plan.frequencies(made.slice_settings, row["task"], 6000).other
+            n = plan.frequencies(made.settings, row["task"], 4000).other
             more = tokenizer.count(f"1. a {' '.join([f'9999. {costliest}'] * n)}")
             assert row["n_tokens"] + more > budget or row["exhausted"]
             continue
-        last = max(span["end"] for span in spans)
+        last = max(span["end"] for span in row["prompt"] if span["source"])
         starts = [s for s in book["sentence_starts"][0].as_py() if s >= last]
         following = book["text"][0].as_py()[starts[0] : starts[1] - len(joint)]
         context = "".join(piece for _, piece in made.context(row))
@@ -402,74 +338,80 @@ def test_every_prompt_fills_its_length(make, cl100k: Tokenizer, name: str, pair:
         assert tokenizer.count(longer) > budget - (8 if name == "adverse" else 2)
 
 
-@pytest.mark.parametrize(("pair", "length"), [("ko-ko", 14_000), ("vi-vi", 3000), ("fa-ja", 3000)])
+@pytest.mark.parametrize(("pair", "length"), [("ko-ko", 14_000), ("vi-vi", 3000)])
 def test_each_finished_prompt_is_tokenized_once(
-    make, cl100k: Tokenizer, pair: str, length: int
+    make, named_tokenizer, pair: str, length: int
 ) -> None:
     """What sentences and words cost predicts a prompt to the token: nothing has to be counted again."""
     whole = []
 
     def count(text: str) -> int:
-        tokens = cl100k.count(text)
+        tokens = named_tokenizer("cl100k_base").count(text)
         whole.extend([tokens] if tokens > 0.8 * length else [])
         return tokens
 
-    own = {"examples": 2}
-    made = make(pair, [length], Tokenizer("counting", count), **own)
+    made = make(pair, [length], Tokenizer("counting", count), examples=1)
     assert sorted(whole) == sorted(row["n_tokens"] for row in made.rows)
 
 
-def test_the_room_for_the_answer_is_kept(make, cl100k: Tokenizer) -> None:
-    for preset, wanted in (("released", {30, 50}), ("measured", None)):
-        made = make("ta-ta", [6000], cl100k, examples=1, max_new_tokens=preset)
+def test_room_is_kept_for_the_answer_and_the_template(make, named_tokenizer) -> None:
+    cl100k = replace(named_tokenizer("cl100k_base"), reserve=300)
+    for preset in ("released", "measured"):
+        made = make("ta-ta", [4300], cl100k, examples=1, max_new_tokens=preset)
         rooms = {row["task"][:3]: row["max_new_tokens"] for row in made.rows}
-        assert wanted is None or set(rooms.values()) == wanted
+        assert (rooms == {"nia": 30, "cwe": 50}) is (preset == "released")
         answers = ["\n".join(f"{i}. {w}" for i, w in enumerate(made.rows[-1]["references"], 1))]
         answers.append("<விடை> 1234567, 2345678, 3456789, 4567890 </விடை>")
         fits = [cl100k.count(answers[0]) <= rooms["cwe"], cl100k.count(answers[1]) <= rooms["nia"]]
         assert all(fits) is (preset == "measured")
+        for row in made.rows:
+            assert 0.9 * 4000 < row["n_tokens"] + row["max_new_tokens"] <= 4000
 
 
-def test_a_prediction_that_the_count_confirms_is_counted_once() -> None:
-    counted = []
+@given(
+    costs=st.lists(st.integers(1, 9), min_size=3, max_size=20),
+    errors=st.lists(st.integers(-9, 9), min_size=21, max_size=21),
+    budget=st.integers(0, 120),
+    guessed=st.integers(-3, 30),
+)
+def test_a_fit_is_the_largest_whatever_was_predicted(
+    costs: list[int], errors: list[int], budget: int, guessed: int
+) -> None:
+    sizes = range(2, len(costs) + 1)
+    fitting = [(n, sum(costs[:n])) for n in sizes if sum(costs[:n]) <= budget]
+    for wrong in (errors, [0] * 21):
+        counted = []
 
-    def count(n: int) -> int:
-        counted.append(n)
-        return 10 * n
+        def count(n: int) -> int:
+            counted.append(n)  # noqa: B023
+            return sum(costs[:n])
 
-    found = fit(lambda n: 10 * n, count, lambda t: t // 9, 105, least=2, most=50)
-    assert found == (10, 100) and counted == [10]
-
-
-@pytest.mark.parametrize("wrong", [-37, -1, 1, 37, 200])
-def test_a_wrong_prediction_changes_no_result(wrong: int) -> None:
-    found = fit(lambda n: 10 * n + wrong + n % 7, lambda n: 10 * n, lambda t: t // 10, 105, 2, 50)
-    assert found == (10, 100)
-    assert fit(lambda n: 10 * n + wrong, lambda n: 10 * n, lambda t: t // 10, 19, 2, 50) is None
-    assert fit(lambda n: 10 * n + wrong, lambda n: 10 * n, lambda t: t // 10, 999, 2, 50) == (
-        50,
-        500,
-    )
+        found = fit(
+            lambda n: sum(costs[:n]) + wrong[n],  # noqa: B023
+            count,
+            lambda tokens: guessed,
+            budget,
+            least=2,
+            most=len(costs),
+        )
+        assert found == (fitting[-1] if fitting else None)
+    # A prediction that the count confirms is counted once.
+    assert len(counted) == 1
 
 
 # Every draw by its name
 
 
 def test_more_of_anything_changes_no_other_prompt(make) -> None:
-    pair, length = "de-de", 1200
-    base = make(pair, [length]).rows
-    wider = make(
-        pair,
-        [length, 2000],
-        examples=4,
-        none_option=[True, False],
-        tasks=[*reversed(plan.TASKS)],
-    ).rows
-    assert {row["instance_id"] for row in base} < {row["instance_id"] for row in wider}
-    assert make(pair, [length]).rows == base
-    assert not {r["instance_id"] for r in make(pair, [length], seed=1).rows} & {
-        r["instance_id"] for r in base
-    }
+    base = make("de-de", [600], examples=2)
+    more = {"examples": 3, "none_option": [True, False], "tasks": [*reversed(plan.TASKS)]}
+    wider = make("de-de", [600, 900], read=base.read, **more).rows
+    names = {row["instance_id"] for row in base.rows}
+    assert [row for row in wider if row["instance_id"] in names] == base.rows
+    assert len(wider) > len(base.rows) == len(names)
+    assert make("de-de", [600], read=base.read, examples=2).rows == base.rows
+    other = make("de-de", [600], read=base.read, examples=2, seed=1)
+    assert not names & {row["instance_id"] for row in other.rows}
 
 
 def test_languages_and_lengths_hide_and_ask_the_same(make) -> None:
@@ -478,130 +420,105 @@ def test_languages_and_lengths_hide_and_ask_the_same(make) -> None:
     polish = make("pl-pl", [600], tasks=["niah_multikey"])
     answers = {(r["length"], r["example_id"]): r["references"] for r in english.rows}
     for row in polish.rows:
-        assert answers[600, row["example_id"]] == row["references"]
-        assert answers[1200, row["example_id"]] == row["references"]
-    nouns = {"en": english, "pl": polish}
-    rows = {}
-    for lang, made in nouns.items():
-        column = made.read["nouns"][lang]["noun"].to_pylist()
-        quoted = re.findall(
-            r'["„](.+?)["”]', " ".join(t for r, t in made.context(made.rows[0]) if r == "needle")
-        )
-        rows[lang] = [column.index(noun) for noun in quoted]
-    assert rows["en"] == rows["pl"]
+        for length in (600, 1200):
+            assert answers[length, row["example_id"]] == row["references"]
+    rows = [
+        [
+            made.nouns(lang).index(key)
+            for key in QUOTED.findall(" ".join(made.needles(made.rows[0])))
+        ]
+        for lang, made in (("en", english), ("pl", polish))
+    ]
+    assert rows[0] == rows[1]
 
 
 # What cannot be built
 
 
-def test_too_few_nouns(make) -> None:
-    good = make("vi-vi", [2000], examples=1)
-    nouns = pa.table(
-        {"row": pa.array([0, 1, 2, 3, 4], pa.int32()), "noun": ["a", "b", "c", "d", "A"]}
-    )
-    file = "results/corpora/oneruler_nouns/vi.parquet"
-    with pytest.raises(
-        UserError, match=rf"^{file}: niah_none needs 5 .* are 4 \(left out.*: row 4 'A'\): add"
-    ):
-        make("vi-vi", [2000], read={**good.read, "nouns": {"vi": nouns}})
+def list_of(column: str, *texts: str) -> pa.Table:
+    rows = pa.array(range(len(texts)), pa.int32())
+    return pa.table({"row": rows, column: [*texts], "pos": ["noun"] * len(texts)})
 
 
-def test_too_few_nouns_of_two_languages(make) -> None:
-    good = make("vi-ko", [2000], examples=1)
-    rows = pa.array(range(5), pa.int32())
-    nouns = {
-        "ko": pa.table({"row": rows, "noun": [*"abcde"]}),
-        "vi": pa.table({"row": rows, "noun": [*"vwxyy"]}),
-    }
-    files = " and ".join(f"results/corpora/oneruler_nouns/{lang}.parquet" for lang in ("ko", "vi"))
-    left_out = r"row 3 'd' \(vi 'y'\); row 4 'e' \(vi 'y'\)"
-    with pytest.raises(
-        UserError, match=rf"^{files}: niah_multikey needs 4 .* are 3 .*{left_out}\): add"
-    ):
-        make("vi-ko", [2000], read={**good.read, "nouns": nouns})
+@pytest.mark.parametrize(
+    ("pair", "changed", "message"),
+    [
+        (
+            "vi-vi",
+            {"nouns": {"vi": list_of("noun", *"abcdA")}},
+            r"^results/corpora/oneruler_nouns/vi.parquet: niah_none needs 5 .* are 4 "
+            r"\(left out.*: row 4 'A'\): add",
+        ),
+        (
+            "vi-ko",
+            {"nouns": {"ko": list_of("noun", *"abcde"), "vi": list_of("noun", *"vwxyy")}},
+            "^results/corpora/oneruler_nouns/ko.parquet and results/corpora/oneruler_nouns/vi.parquet: "
+            r"niah_multikey needs 4 .* are 3 .*row 3 'd' \(vi 'y'\); row 4 'e' \(vi 'y'\)\): add",
+        ),
+        (
+            "vi-vi",
+            {"words": {"vi": list_of("word", *"abcdefghij")}},
+            "^results/corpora/oneruler_words/vi.parquet: the dictionary has 10 different nouns",
+        ),
+    ],
+)
+def test_too_few_nouns_or_words_are_named(
+    make, mirror: Path, pair: str, changed: dict, message: str
+) -> None:
+    read = tables(mirror, plan.reads(slice_settings(pair, [2000])))
+    with pytest.raises(UserError, match=message):
+        make(pair, [2000], read={**read, **changed}, examples=1)
 
 
-def test_too_few_words(make) -> None:
-    good = make("vi-vi", [2000], examples=1)
-    words = pa.table({"word": list("abcdefghij"), "pos": ["noun"] * 10})
-    file = "results/corpora/oneruler_words/vi.parquet"
-    with pytest.raises(UserError, match=f"^{file}: the dictionary has 10 different nouns"):
-        make("vi-vi", [2000], read={**good.read, "words": {"vi": words}})
+@pytest.mark.parametrize(
+    ("task", "length", "message"),
+    [
+        ("niah_multikey", 120, "lengths has 120, but in language 'ru' the prompt of niah"),
+        ("cwe_hard", 250, "lengths has 250, .* of cwe_hard with eleven"),
+    ],
+)
+def test_a_length_that_holds_no_prompt(make, task: str, length: int, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        make("ru-ru", [length], tasks=[task])
 
 
-def test_a_length_that_holds_no_prompt(make) -> None:
-    with pytest.raises(
-        UserError, match=r"lengths has 120, but in language 'ru' the prompt of niah"
-    ):
-        make("ru-ru", [120], tasks=["niah_multikey"])
-    with pytest.raises(UserError, match=r"lengths has 250, .* of cwe_hard with eleven"):
-        make("ru-ru", [250], tasks=["cwe_hard"])
-
-
-def test_nouns_that_two_rows_share_never_meet(make, caplog) -> None:
-    """German has "Straße" twice: it is one key. Beside Italian, in which the two rows differ, it is none."""
+def test_nouns_that_two_rows_share_never_meet(make, caplog, tmp_path: Path) -> None:
+    """German has "Straße" twice: it is one key. Beside Polish, in which the two rows differ, it is none."""
     caplog.set_level("INFO")
-    made = make("de-de", [1200], tasks=["niah_single"])
+    made = make("de-de", [600], tasks=["niah_single"])
     assert made.built.counts == {"ambiguous_nouns": 1}
-    row = (
-        len(made.read["nouns"]["de"])
-        - 1
-        - made.read["nouns"]["de"]["noun"].to_pylist()[::-1].index("Straße")
-    )
+    row = max(row for row, noun in enumerate(made.nouns("de")) if noun == "Straße")
     assert f"nouns that are not used as keys (rows from 0): row {row} 'Straße'" in caplog.messages
-    made = make("pl-de", [1200], tasks=["niah_multikey"], examples=40)
+    made = make("pl-de", [600], tasks=["niah_multikey"], examples=30)
     assert made.built.counts == {"ambiguous_nouns": 7}
-    assert not any(
-        "Straße" in text
-        for row in made.rows
-        for role, text in made.context(row)
-        if role == "needle"
-    )
+    assert not any("Straße" in needle for row in made.rows for needle in made.needles(row))
+    described = made.described(tmp_path)
+    (cell,) = described[described["length"].notna()].to_dict("records")
+    assert cell["prompts"] == 30 and 0.9 < cell["fill"] <= 1
+    (left_out,) = described[described["length"].isna()].to_dict("records")
+    assert (left_out["task"], left_out["prompts"]) == ("left out: ambiguous_nouns", 7)
 
 
 def test_a_noun_of_another_row_is_no_key() -> None:
     """Asked for "Gift", a German context would have the English gift's row and the poison's."""
-    rows = pa.array(range(4), pa.int32())
-    tables = {
-        "en": pa.table({"row": rows, "noun": ["gift", "poison", "cat", "dog"]}),
-        "de": pa.table({"row": rows, "noun": ["Geschenk", "Gift", "Katze", "Hund"]}),
+    lists = {
+        "en": list_of("noun", "gift", "poison", "cat", "dog"),
+        "de": list_of("noun", "Geschenk", "Gift", "Katze", "Hund"),
     }
-    assert set(niah.nouns(tables, "en", "de").context) == {1, 2, 3}
-    assert set(niah.nouns(tables, "de", "en").context) == {0, 2, 3}
-    assert set(niah.nouns(tables, "de", "de").context) == {0, 1, 2, 3}
+    assert set(niah.nouns(lists, "en", "de").context) == {1, 2, 3}
+    assert set(niah.nouns(lists, "de", "en").context) == {0, 2, 3}
+    assert set(niah.nouns(lists, "de", "de").context) == {0, 1, 2, 3}
 
 
-# A further language
-
-
-def test_a_further_language_is_data_alone(make) -> None:
-    read = make("sr-sr", [2000], examples=1).read
+def test_a_further_language_is_data_alone(make, mirror: Path) -> None:
+    prompts = tables(mirror, {"prompts": [("oneruler_prompts", "sr")]})["prompts"]["sr"]
     greek = {
-        "books": {"el": book_of(["Καλημέρα σας.", "Τι κάνετε;", "Είμαι καλά."])},
-        "nouns": {"el": pa.table({"row": pa.array(range(5), pa.int32()), "noun": [*"αβγδε"]})},
-        "words": {
-            "el": pa.table(
-                {"word": [f"λ{c}{d}" for c in "αβγδε" for d in "ζηθικ"], "pos": ["noun"] * 25}
-            )
-        },
-        "prompts": {"el": read["prompts"]["sr"]},
+        "books": book_of(["Καλημέρα σας.", "Τι κάνετε;", "Είμαι καλά."]),
+        "nouns": list_of("noun", *"αβγδε"),
+        "words": list_of("word", *(f"λ{c}{d}" for c in "αβγδε" for d in "ζηθικ")),
+        "prompts": prompts,
     }
-    own = {"examples": 2, "full_stops": {"el": "·"}}
-    made = make("el-el", [400], read=greek, **own)
+    read = {kind: {"el": table} for kind, table in greek.items()}
+    made = make("el-el", [400], read=read, examples=2, full_stops={"el": "·"})
     assert len(made.rows) == 14 and made.rows[-1]["exhausted"] is False
-    assert all(
-        text.endswith("·")
-        for row in made.rows
-        for role, text in made.context(row)
-        if role == "needle"
-    )
-
-
-def test_what_is_left_out_is_told(make) -> None:
-    made = make("uk-uk", [1500])
-    described = describe(PROMPTS, [made.file])
-    cells = described[described["length"].notna()]
-    assert list(cells["prompts"]) == [3] * 7
-    assert (cells["fill"] <= 1).all() and (cells["fill"] > 0.9).all()
-    (left_out,) = described[described["length"].isna()].to_dict("records")
-    assert (left_out["task"], left_out["prompts"]) == ("left out: ambiguous_nouns", 2)
+    assert all(needle.endswith("·") for row in made.rows for needle in made.needles(row))

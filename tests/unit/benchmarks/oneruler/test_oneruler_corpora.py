@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,175 +14,128 @@ import pyarrow as pa
 import pytest
 import yaml
 
+from factories import ROOT, configuration
+from factories.oneruler import LANGUAGES, files, table
 from needlework.benchmarks.oneruler import corpus as oneruler
 from needlework.benchmarks.oneruler import niah
 from needlework.data import sentences
 from needlework.data.corpora.books import BOOKS
 from needlework.data.corpora.registry import folder_languages, languages_of
 from needlework.data.language_names import LANGUAGE_NAMES
-from needlework.data.registry import Source, load_registry
+from needlework.data.registry import load_registry
 from needlework.errors import UserError
 from needlework.planning.config import validated
 from needlework.planning.layout import Layout
 
-LANGUAGES = languages_of("oneruler_books")
-SAMPLE = languages_of("sample_books")
 PARTS = ("books", "nouns", "words", "prompts")
-ROOT = Path(__file__).resolve().parents[4]
+SAMPLE = ROOT / "resources/sample/oneruler"
 
 
-@pytest.fixture(scope="module")
-def source(root) -> Source:
-    return load_registry(root / "resources" / "sources.yaml")["oneruler"]
+@pytest.fixture
+def released(mirror: Path) -> Callable[[str, str], pa.Table]:
+    """Reads a corpus from the released files."""
+    return lambda part, lang: table(mirror, f"oneruler_{part}", lang)
 
 
-@pytest.fixture(scope="module")
-def released(mirror, source):
-    """Reads a corpus from the released files, as the workflow does."""
-
-    def read(part: str, lang: str) -> pa.Table:
-        files = []
-        if (part, lang) != ("words", "en"):
-            files = [str(mirror / file.id) for file in source.of(lang, part)]
-        return oneruler.table(f"oneruler_{part}", lang, files, {})
-
-    return read
-
-
-def folder_files(folder: Path, lang: str, part: str) -> list[str]:
-    """The files of a user's own language, as the workflow finds them."""
+def read_own(folder: Path, part: str, lang: str = "eo") -> pa.Table:
+    """A part of a language of a user's folder, whose files the workflow finds."""
     layout = Layout({"corpora": {}, "sources": {"oneruler": {"folder": str(folder)}}})
-    return layout.corpus_sources(f"oneruler_{part}", lang)
+    found = layout.corpus_sources(f"oneruler_{part}", lang)
+    return oneruler.table(f"oneruler_{part}", lang, found, {})
 
 
 # The released files
 
 
-def test_the_registry_has_every_file_of_every_language(source):
-    assert source.languages == sorted(LANGUAGES)
+def test_the_registry_has_every_file_of_every_language() -> None:
+    source = load_registry(ROOT / "resources/sources.yaml")["oneruler"]
+    assert source.languages == LANGUAGES == sorted(languages_of("oneruler_books"))
+    assert set(LANGUAGES) <= set(LANGUAGE_NAMES)
     for lang in LANGUAGES:
-        files = {part: source.of(lang, part) for part in PARTS if (part, lang) != ("words", "en")}
-        assert {part: len(found) for part, found in files.items()} == {
-            part: 2 if part == "prompts" else 1 for part in files
-        }
+        parts = [part for part in PARTS if (part, lang) != ("words", "en")]
+        found = {part: len(source.of(lang, part)) for part in parts}
+        assert found == {part: 2 if part == "prompts" else 1 for part in parts}
     assert all(file.url.isascii() and source.revision in file.url for file in source.files)
     assert len(source.files) == 1 + 26 + 2 * 26 + 25
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
-def test_a_released_book(released, lang):
-    table = released("books", lang)
-    assert table.schema == BOOKS
-    (row,) = table.to_pylist()
+@pytest.mark.parametrize("lang", ["en", "fa", "hi", "ja", "ko", "st", "uk", "zh"])
+def test_a_released_book_is_whole_sentences_and_joints(released, lang: str) -> None:
+    found = released("books", lang)
+    assert found.schema == BOOKS
+    (row,) = found.to_pylist()
     text, starts = row["text"], row["sentence_starts"]
     joiner = "" if lang in ("ja", "zh") else " "
-    assert starts[0] == 0 and starts == sorted(set(starts))
+    assert starts[0] == 0 and starts == sorted(set(starts)) and len(starts) > 250
     ends = [start - len(joiner) for start in starts[1:]] + [len(text)]
-    found = [text[start:end] for start, end in zip(starts, ends, strict=True)]
-    assert joiner.join(found) == text
-    assert all(sentence and sentence == sentence.strip() for sentence in found)
-    assert len(found) > 250
-    assert not re.search(r"\s\s|[^\S ]", text)
+    sentences = [text[start:end] for start, end in zip(starts, ends, strict=True)]
+    assert joiner.join(sentences) == text and not re.search(r"\s\s|[^\S ]", text)
+    assert all(sentence and sentence == sentence.strip() for sentence in sentences)
+
+
+def test_released_nouns_are_those_that_pandas_reads(released, mirror: Path) -> None:
+    (path,) = files(mirror, "oneruler_nouns", "en")
+    expected = pd.read_csv(path, sep="\t")
+    for lang in LANGUAGES:
+        found = released("nouns", lang)
+        assert found.schema == oneruler.NOUNS
+        assert found["noun"].to_pylist() == expected[lang].str.strip().tolist()
+        assert found["row"].to_pylist() == list(range(100))
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
-def test_released_nouns_are_those_that_pandas_reads(released, mirror, lang):
-    table = released("nouns", lang)
-    assert table.schema == oneruler.NOUNS
-    path = mirror / "oneruler/OneRuler/data/vocab/100_noun_list_translated.tsv"
-    expected = pd.read_csv(path, sep="\t")[lang].str.strip().tolist()
-    assert table["noun"].to_pylist() == expected
-    assert table["row"].to_pylist() == list(range(100))
-
-
-# Counted by the released code's rules with pandas; English from wonderwords 2.2.0.
-WORDS = {
-    "cs": 8191,
-    "da": 7065,
-    "de": 9179,
-    "en": 8169,
-    "es": 5498,
-    "fa": 4688,
-    "fi": 9076,
-    "fr": 7546,
-    "hi": 7353,
-    "hu": 5525,
-    "it": 8108,
-    "ja": 6333,
-    "ko": 2605,
-    "nl": 7703,
-    "no": 8481,
-    "pl": 8328,
-    "pt": 7617,
-    "ru": 7944,
-    "sr": 4827,
-    "st": 2104,
-    "sv": 8940,
-    "sw": 2237,
-    "ta": 2640,
-    "uk": 9029,
-    "vi": 6254,
-    "zh": 2173,
-}
-
-
-@pytest.mark.parametrize("lang", LANGUAGES)
-def test_released_words_are_those_that_the_released_code_takes(released, mirror, source, lang):
+def test_released_words_are_those_that_the_released_code_takes(released, mirror, lang) -> None:
     if lang == "en":
         pytest.importorskip("wonderwords")
-    table = released("words", lang)
-    assert table.schema == oneruler.WORDS
-    words = table["word"].to_pylist()
-    assert words == sorted(set(words)) and len(words) == WORDS[lang]
-    assert set(table["pos"].to_pylist()) <= set(oneruler.PARTS_OF_SPEECH)
+    found = released("words", lang)
+    assert found.schema == oneruler.WORDS
+    words = found["word"].to_pylist()
+    assert words == sorted(set(words))
+    assert set(found["pos"].to_pylist()) <= set(oneruler.PARTS_OF_SPEECH)
     if lang == "en":
-        assert {"apple", "quiet", "run"} <= set(words)
+        # Of wonderwords 2.2.0.
+        assert {"apple", "quiet", "run"} <= set(words) and len(words) == 8169
         return
-    rows = pd.read_csv(mirror / source.of(lang, "words")[0].id, dtype={"words": str})
-    rows = rows.dropna(subset=["words"])
+    (path,) = files(mirror, "oneruler_words", lang)
+    rows = pd.read_csv(path, dtype={"words": str}).dropna(subset=["words"])
     rows = rows[~rows["words"].str.contains(r"\d", regex=True)]
     usable = rows[rows["pos"].isin(oneruler.PARTS_OF_SPEECH)]
     assert set(words) == set(usable["words"].str.strip())
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
-def test_released_prompts(released, mirror, lang):
-    table = released("prompts", lang)
-    assert table.schema == oneruler.PROMPTS
-    texts = dict(zip(table["key"].to_pylist(), table["text"].to_pylist(), strict=True))
-    assert list(texts) == [*oneruler.NIAH_KEYS, "cwe"]
-    folder = mirror / "oneruler/OneRuler/data/prompt" / lang
-    assert texts.pop("cwe") == (folder / "cwe.txt").read_bytes().decode()
-    assert texts.items() <= json.loads((folder / "niah.txt").read_bytes()).items()
+def test_released_prompts_are_read_byte_for_byte(released, mirror: Path) -> None:
+    for lang in LANGUAGES:
+        found = released("prompts", lang)
+        assert found.schema == oneruler.PROMPTS
+        texts = dict(zip(found["key"].to_pylist(), found["text"].to_pylist(), strict=True))
+        assert list(texts) == [*oneruler.NIAH_KEYS, "cwe"]
+        cwe, niah_file = (Path(file) for file in files(mirror, "oneruler_prompts", lang))
+        # The Vietnamese list of words stands twice.
+        assert texts["cwe"].count("{context}") == (2 if lang == "vi" else 1)
+        assert texts.pop("cwe") == cwe.read_bytes().decode()
+        assert texts.items() <= json.loads(niah_file.read_bytes()).items()
 
 
-def test_the_vietnamese_list_of_words_stands_twice(released):
-    texts = {row["key"]: row["text"] for row in released("prompts", "vi").to_pylist()}
-    assert texts["cwe"].count("{context}") == 2
+def test_the_released_list_has_nouns_in_two_places(released) -> None:
+    tables = {lang: released("nouns", lang) for lang in ("en", "fr")}
+    assert niah.nouns(tables, "fr", "fr").left_out == ["row 79 'fête'"]
+    left_out = niah.nouns(tables, "en", "fr").left_out
+    assert len(left_out) == len(niah.AMBIGUOUS_NOUNS) + 2
+    assert "row 40 'fête' (en 'holiday')" in left_out and "row 79 'fête' (en 'party')" in left_out
 
 
-def test_every_language_has_a_name():
-    assert set(LANGUAGES) <= set(LANGUAGE_NAMES)
+def test_the_joiners_of_the_released_code() -> None:
+    without = {lang for lang in LANGUAGES if sentences.rules(lang).joiner == ""}
+    assert without == {"ja", "zh"}
 
 
-# The sample
-
-
-@pytest.mark.parametrize("lang", SAMPLE)
-def test_the_sample_has_the_same_layout(root, lang):
-    folder = root / "resources/sample/oneruler"
-    tables = {
-        part: oneruler.table(f"sample_{part}", lang, folder_files(folder, lang, part), {})
-        for part in PARTS
-    }
-    assert len(tables["books"]["sentence_starts"][0]) >= 20
-    assert {len(table) for part, table in tables.items() if part != "books"} >= {10}
-    assert len(set(tables["nouns"]["noun"].to_pylist())) >= oneruler.LEAST_NOUNS
-    assert len(tables["words"]) >= 100
-
-
-def test_the_sample_is_declared_as_it_is(root):
-    assert folder_languages(str(root / "resources/sample/oneruler")) == sorted(SAMPLE)
+def test_the_sample_has_the_same_layout() -> None:
+    declared = sorted(languages_of("sample_books"))
+    assert folder_languages(str(SAMPLE)) == declared
+    for lang in declared:
+        found = {part: read_own(SAMPLE, part, lang) for part in PARTS}
+        assert len(found["books"]["sentence_starts"][0]) >= 20 and len(found["words"]) >= 100
+        assert len(set(found["nouns"]["noun"].to_pylist())) >= oneruler.LEAST_NOUNS
 
 
 # A 27th language: Esperanto
@@ -197,89 +151,69 @@ NIAH = {
     "answer_numbers": "<Respondo> ĉiuj nombroj </Respondo>",
     "none": "neniu",
 }
-BOOK = (
-    "S-ro. Zamora venis je la 3. Majo. “Ĉu vi venas?” ŝi demandis. Li ridis… Jes!\n\nKaj ili iris."
-)
-NOUNS = "en\tdefinition\teo\napple\ta fruit\tpomo \ncat\tan animal\tkato\nsun\ta star\tsuno\n" + (
-    "moon\t\t\nhand\ta part\tmano\nhouse\ta place\tdomo\n"
-)
+CWE = "Jen vortoj.\n<Listo> {context} </Listo>"
 POS = ("noun", "adjective", "verb", "other")
+OWN = {
+    "nouns.tsv": "en\tdefinition\teo\napple\ta fruit\tpomo \ncat\tan animal\tkato\nsun\ta star\tsuno\n"
+    "moon\t\t\nhand\ta part\tmano\nhouse\ta place\tdomo\n",
+    "eo/book.txt": "S-ro. Zamora venis je la 3. Majo. “Ĉu vi venas?” ŝi demandis. Li ridis… Jes!\n\n"
+    "Kaj ili iris.",
+    "eo/niah.json": json.dumps(NIAH, ensure_ascii=False),
+    "eo/cwe.txt": CWE,
+    "eo/words.csv": "words,pos\n"
+    + "\n".join(f"vorto{chr(97 + i)},{POS[i % 4]}" for i in range(20)),
+}
 
 
 @pytest.fixture
-def own(tmp_path) -> Path:
+def own(tmp_path: Path) -> Path:
     """A user's folder with one language."""
     folder = tmp_path / "my_languages"
     (folder / "eo").mkdir(parents=True)
-    (folder / "nouns.tsv").write_text(NOUNS, encoding="utf-8")
-    (folder / "eo/book.txt").write_text(BOOK, encoding="utf-8")
-    (folder / "eo/niah.json").write_text(json.dumps(NIAH, ensure_ascii=False), encoding="utf-8")
-    (folder / "eo/cwe.txt").write_text("Jen vortoj.\n<Listo> {context} </Listo>", encoding="utf-8")
-    lines = [f"vorto{chr(97 + i)},{POS[i % 4]}" for i in range(20)]
-    (folder / "eo/words.csv").write_text("words,pos\n" + "\n".join(lines), encoding="utf-8")
+    for name, text in OWN.items():
+        (folder / name).write_text(text, encoding="utf-8")
     return folder
 
 
-def read_own(folder: Path, part: str) -> pa.Table:
-    return oneruler.table(f"oneruler_{part}", "eo", folder_files(folder, "eo", part), {})
-
-
-def sentences_of(table: pa.Table) -> list[str]:
-    (row,) = table.to_pylist()
+def sentences_of(found: pa.Table) -> list[str]:
+    (row,) = found.to_pylist()
     starts = [*row["sentence_starts"], len(row["text"]) + 1]
     return [row["text"][a : b - 1] for a, b in pairwise(starts)]
 
 
-def test_a_further_language(own):
-    assert folder_languages(str(own)) == ["eo"]
-    assert sentences_of(read_own(own, "books")) == [
-        "S-ro.",
-        "Zamora venis je la 3. Majo.",
-        "“Ĉu vi venas?” ŝi demandis.",
-        "Li ridis…",
-        "Jes!",
-        "Kaj ili iris.",
-    ]
-    assert read_own(own, "nouns").to_pylist() == [
-        {"row": 0, "noun": "pomo"},
-        {"row": 1, "noun": "kato"},
-        {"row": 2, "noun": "suno"},
-        {"row": 4, "noun": "mano"},  # a row without the language is left out, and keeps its number
-        {"row": 5, "noun": "domo"},
-    ]
-    assert len(read_own(own, "words")) == 15
-    prompts = read_own(own, "prompts").to_pylist()
-    assert {row["key"]: row["text"] for row in prompts} == {
-        **NIAH,
-        "cwe": "Jen vortoj.\n<Listo> {context} </Listo>",
-    }
+def test_a_further_language_is_read_with_or_without_byte_order_mark(own: Path) -> None:
+    for change in (False, True):
+        for file in [own / name for name in OWN if change]:
+            file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes().replace(b"\n", b"\r\n"))
+        assert folder_languages(str(own)) == ["eo"]
+        assert sentences_of(read_own(own, "books")) == [
+            *("S-ro.", "Zamora venis je la 3. Majo.", "“Ĉu vi venas?” ŝi demandis."),
+            *("Li ridis…", "Jes!", "Kaj ili iris."),
+        ]
+        # A row without the language is left out, and keeps its number.
+        nouns = [(0, "pomo"), (1, "kato"), (2, "suno"), (4, "mano"), (5, "domo")]
+        assert [(row["row"], row["noun"]) for row in read_own(own, "nouns").to_pylist()] == nouns
+        assert len(read_own(own, "words")) == 15
+        prompts = {row["key"]: row["text"] for row in read_own(own, "prompts").to_pylist()}
+        assert prompts == {**NIAH, "cwe": CWE}
 
 
-def written_nouns(own: Path, text: str) -> list[tuple[int, str]]:
-    (own / "nouns.tsv").write_text(text, encoding="utf-8")
-    return [(row["row"], row["noun"]) for row in read_own(own, "nouns").to_pylist()]
-
-
-@pytest.mark.parametrize("end", ["", "\n", "\n\n\n"])
-@pytest.mark.parametrize("empty", ["", "\t", "\t\t", " \t ", " "])
-def test_an_empty_row_keeps_its_number(own, empty, end):
+@pytest.mark.parametrize("empty", ["", "\t", " \t "])
+@pytest.mark.parametrize("end", ["", "\n\n\n"])
+@pytest.mark.parametrize("line", ["\n", "\r\n"])
+def test_an_empty_row_keeps_its_number(own: Path, empty: str, end: str, line: str) -> None:
     """So that a question in another language asks for the same noun."""
     rows = ["a\tA", "b\tB", empty, "c\tC", "d\tD", "", "e\tE"]
-    text = "\n".join(["en\teo", *rows]) + end
-    expected = [(0, "A"), (1, "B"), (3, "C"), (4, "D"), (6, "E")]
-    assert written_nouns(own, text) == expected
-    assert written_nouns(own, text.replace("\n", "\r\n")) == expected
-
-
-def test_an_empty_row_of_a_single_column_keeps_its_number(own):
-    nouns = written_nouns(own, "eo\nA\n\nB\nC\n\n\nD\nE\n\n")
-    assert nouns == [(0, "A"), (2, "B"), (3, "C"), (6, "D"), (7, "E")]
+    for text in ("\n".join(["en\teo", *rows]), "eo\nA\nB\n\nC\nD\n\nE"):
+        (own / "nouns.tsv").write_bytes((text + end).replace("\n", line).encode())
+        nouns = [(row["row"], row["noun"]) for row in read_own(own, "nouns").to_pylist()]
+        assert nouns == [(0, "A"), (1, "B"), (3, "C"), (4, "D"), (6, "E")]
 
 
 REPEATED = "eo\npomo\nkato\n\nsuno\nPomo\nmano\ndomo\npomo\n"
 
 
-def test_the_log_names_nouns_that_two_rows_share(tmp_path, caplog):
+def test_the_log_names_nouns_that_two_rows_share(tmp_path: Path, caplog) -> None:
     caplog.set_level("INFO")
     file = tmp_path / "100_noun_list_translated.tsv"
     file.write_text(REPEATED, encoding="utf-8")
@@ -289,44 +223,21 @@ def test_the_log_names_nouns_that_two_rows_share(tmp_path, caplog):
     assert caplog.messages == [f"reading {file}", said + again]
 
 
-def test_the_released_list_has_nouns_in_two_places(mirror):
-    path = mirror / "oneruler/OneRuler/data/vocab/100_noun_list_translated.tsv"
-    tables = {lang: oneruler.nouns(lang, [path]) for lang in ("en", "fr")}
-    assert niah.nouns(tables, "fr", "fr").left_out == ["row 79 'fête'"]
-    left_out = niah.nouns(tables, "en", "fr").left_out
-    assert len(left_out) == len(niah.AMBIGUOUS_NOUNS) + 2
-    assert "row 40 'fête' (en 'holiday')" in left_out and "row 79 'fête' (en 'party')" in left_out
-
-
-@pytest.mark.parametrize(
-    ("text", "line", "other"),
-    [
-        (REPEATED, 2, "line 6 of the column 'eo'"),
-        # Another language of the folder, whose row means something else.
-        ("eo\thyw\na\tv\nb\tw\nc\tx\nd\ty\ne\tA\n", 2, "line 6 of the column 'hyw'"),
-    ],
-)
-def test_an_ambiguous_noun_of_a_user_s_list(own, text, line, other):
-    (own / "hyw").mkdir()
-    (own / "nouns.tsv").write_text(text)
-    refused(own, "nouns", rf"nouns\.tsv: the noun '\w+' of the column 'eo' stands in line {line}, "
-            rf"and in {other}: .* two answers")  # fmt: skip
-
-
-def test_a_noun_shared_by_one_row_is_no_duplicate(own):
+def test_a_noun_shared_by_one_row_is_no_duplicate(own: Path) -> None:
     """And a column whose language is not read from this list may have what it will."""
     (own / "hyw").mkdir()
-    nouns = "eo\thyw\tfr\na\tA\tx\nb\tw\ta\nc\tx\tb\nd\ty\tz\ne\tz\tz\n"
-    assert len(written_nouns(own, nouns)) == 5
+    text = "eo\thyw\tfr\na\tA\tx\nb\tw\ta\nc\tx\tb\nd\ty\tz\ne\tz\tz\n"
+    (own / "nouns.tsv").write_text(text)
+    assert len(read_own(own, "nouns")) == 5
 
 
-def test_the_configuration_that_the_page_shows(root, own, monkeypatch):
-    page = (root / "docs/adding-a-language.md").read_text("utf-8")
+def test_the_configuration_that_the_page_shows(own: Path, monkeypatch) -> None:
+    page = (ROOT / "docs/adding-a-language.md").read_text("utf-8")
     (block,) = re.findall(r"^```\n(sources:.*?)^```", page, flags=re.M | re.S)
-    config = yaml.safe_load((root / "config.yaml").read_text("utf-8"))
     shown = yaml.safe_load(block)
+    config = yaml.safe_load((ROOT / "config.yaml").read_text("utf-8"))
+    config |= {"sources": shown["sources"]}
     config["run"]["benchmarks"] = ["oneruler"]
-    config["sources"] = shown["sources"]
     config["benchmarks"]["oneruler"] |= shown["benchmarks"]["oneruler"]
     monkeypatch.chdir(own.parent)
     assert validated(config)["sources"]["oneruler"]["folder"] == own.name
@@ -337,59 +248,31 @@ def test_the_configuration_that_the_page_shows(root, own, monkeypatch):
         validated(config)
 
 
-def test_a_further_language_says_what_is_its_own(own):
+def test_a_further_language_says_what_is_its_own(own: Path) -> None:
     rules = own / "eo/sentences.json"
     rules.write_text('{"abbreviations": ["s-ro."]}')
     assert sentences_of(read_own(own, "books"))[0] == "S-ro. Zamora venis je la 3. Majo."
     rules.write_text('{"joiner": ""}')
     (own / "eo/book.txt").write_text("甲来了。　乙走了。\n丙 在。", encoding="utf-8")
     (row,) = read_own(own, "books").to_pylist()
-    assert row["text"] == "甲来了。乙走了。丙 在。"
-    assert row["sentence_starts"] == [0, 4, 8]
+    assert row["text"] == "甲来了。乙走了。丙 在。" and row["sentence_starts"] == [0, 4, 8]
 
 
-def test_a_byte_order_mark_is_dropped(own):
-    for file in [own / "nouns.tsv", *(own / "eo").iterdir()]:
-        file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes().replace(b"\n", b"\r\n"))
-    assert sentences_of(read_own(own, "books"))[0] == "S-ro."
-    assert read_own(own, "nouns")["noun"].to_pylist()[0] == "pomo"
-    assert len(read_own(own, "words")) == 15
-    texts = {row["key"]: row["text"] for row in read_own(own, "prompts").to_pylist()}
-    assert texts["cwe"].startswith("Jen")
-
-
-def test_several_books_follow_one_another(own):
+def test_several_books_follow_one_another(own: Path) -> None:
     (own / "eo/more.txt").write_text("Du libroj. Fino.")
-    files = [str(own / "eo/book.txt"), str(own / "eo/more.txt")]
-    found = sentences_of(oneruler.table("oneruler_books", "eo", files, {}))
+    paths = [str(own / "eo/book.txt"), str(own / "eo/more.txt")]
+    found = sentences_of(oneruler.table("oneruler_books", "eo", paths, {}))
     assert found[-3:] == ["Kaj ili iris.", "Du libroj.", "Fino."]
 
 
+@pytest.mark.parametrize("short", ["noun", "noun,", "noun, ", "verb,,", ""])
+def test_a_short_row_of_a_dictionary_is_no_word(own: Path, short: str) -> None:
+    rows = [f"noun,vorto{chr(97 + i)}" for i in range(11)]
+    (own / "eo/words.csv").write_text("\n".join(["pos,words", *rows[:5], short, *rows[5:]]))
+    assert len(read_own(own, "words")) == 11
+
+
 # Bad input: file, language and key
-
-
-def refused(own: Path, part: str, pattern: str) -> None:
-    with pytest.raises(UserError, match=pattern):
-        read_own(own, part)
-
-
-@pytest.mark.parametrize("text", ["", " \n ", "Nur unu frazo.", "sen punkto kaj fino", "***"])
-def test_a_book_too_short(own, text):
-    (own / "eo/book.txt").write_text(text)
-    refused(own, "books", r"book\.txt: the book in 'eo' has [01] sentences, but needles stand")
-
-
-@pytest.mark.parametrize("part", PARTS)
-def test_not_utf_8(own, part):
-    file = Path(folder_files(own, "eo", part)[0])
-    file.write_bytes(file.read_text(encoding="utf-8").encode("utf-16"))
-    refused(own, part, rf"{file.name} is not in UTF-8: save it")
-
-
-def test_prompts_of_needles_alone_need_no_list_of_words(own) -> None:
-    (own / "eo/cwe.txt").unlink()
-    table = oneruler.prompts("eo", [own / "eo/niah.json"])
-    assert set(table["key"].to_pylist()) == set(oneruler.NIAH_KEYS)
 
 
 @pytest.mark.parametrize(
@@ -401,145 +284,122 @@ def test_prompts_of_needles_alone_need_no_list_of_words(own) -> None:
         ("prompts", "eo/niah.json", "no prompts .* for the language 'eo'"),
     ],
 )
-def test_a_missing_file(own, part, file, what, caplog):
+def test_a_missing_file(own: Path, part: str, file: str, what: str, caplog) -> None:
     """Planning names the folder; so does the reader, where another file of the part is there."""
-    config = yaml.safe_load((ROOT / "config.yaml").read_text("utf-8"))
-    config["run"]["benchmarks"] = ["oneruler"]
-    config["sources"] = {"oneruler": {"folder": str(own)}}
-    config["benchmarks"]["oneruler"] |= {
-        **{"data": "oneruler", "languages": ["eo"], "cross_lingual": []},
-        "none_words": {"eo": ["neniu"]},
-    }
+    block = {"data": "oneruler", "languages": ["eo"], "none_words": {"eo": ["neniu"]}}
+    config = configuration("oneruler", block) | {"sources": {"oneruler": {"folder": str(own)}}}
     validated(config)
     (own / file).unlink()
     with pytest.raises(UserError, match=rf"sources\.oneruler\.folder: {own}/{file} is missing"):
         validated(config)
     folder = own if part == "prompts" else r"the folder of sources\.oneruler\.folder"
     caplog.set_level("INFO")
-    refused(own, part, rf"{what}: {file} is missing in {folder}")
+    with pytest.raises(UserError, match=rf"{what}: {file} is missing in {folder}"):
+        read_own(own, part)
     assert all(message.removeprefix("reading ") for message in caplog.messages)
     if part in ("words", "books"):
-        task = "niah_single" if part == "words" else "cwe_easy"
-        config["benchmarks"]["oneruler"]["tasks"] = [task]
+        block["tasks"] = ["niah_single" if part == "words" else "cwe_easy"]
+        config["benchmarks"]["oneruler"] = block
         validated(config)
 
 
-@pytest.mark.parametrize("key", oneruler.NIAH_KEYS)
-def test_a_missing_key(own, key):
-    texts = {name: text for name, text in NIAH.items() if name != key}
-    (own / "eo/niah.json").write_text(json.dumps(texts))
-    refused(own, "prompts", rf"niah\.json: the key '{key}' for 'eo' is missing: add it")
-
-
-@pytest.mark.parametrize(
-    ("key", "text", "what"),
-    [
-        ("task", "{contexts}", r"'task' for 'eo' has the unknown placeholder \{contexts\}"),
-        ("task", "no text", r"'task' for 'eo' lacks the placeholder \{context\}"),
-        ("task", "{context}{context}", r"'task' .* \{context\} 2 times: keep one"),
-        ("task", "{context} {", r"'task' .* a brace that does not belong to a placeholder"),
-        ("task", "{context} {{x}}", r"'task' .* a doubled brace"),
-        ("task", "{context.__class__}", r"unknown placeholder \{context\.__class__\}"),
-        ("task", "{context!r}", r"unknown placeholder \{context!r\}"),
-        ("task", "{context:>9}", r"unknown placeholder"),
-        ("task", "{}", r"unknown placeholder \{\}"),
-        ("needle_numbers", "{key}", r"'needle_numbers' for 'eo' lacks the placeholder \{value\}"),
-        ("question_multi_numbers", "{query1}", r"lacks the placeholder \{query2\}"),
-        ("please_list", "{key}", r"unknown placeholder \{key\}: it takes no placeholder"),
-        ("none", " ", r"niah\.json: 'none' for 'eo' is empty or not a text"),
-        ("none", ["neniu"], r"niah\.json: 'none' for 'eo' is empty or not a text"),
-        ("non", "neniu", r"niah\.json: the unknown key 'non' for 'eo'"),
-    ],
-)
-def test_a_wrong_text(own, key, text, what):
-    (own / "eo/niah.json").write_text(json.dumps({**NIAH, key: text}))
-    refused(own, "prompts", what)
-
-
-@pytest.mark.parametrize("text", ["Jen: {words}", "Jen.", "", "{context"])
-def test_a_wrong_template(own, text):
-    (own / "eo/cwe.txt").write_text(text)
-    refused(own, "prompts", r"cwe\.txt: the prompt for 'eo' (has|lacks|is empty)")
-
-
-@pytest.mark.parametrize(("text", "what"), [("{", "not valid JSON"), ("[]", "not a JSON object")])
-def test_prompts_that_are_no_json(own, text, what):
-    (own / "eo/niah.json").write_text(text)
-    refused(own, "prompts", rf"niah\.json for 'eo' is {what}")
-
-
-@pytest.mark.parametrize(
-    ("text", "what"),
-    [
-        ("en\tfr\na\tb\n", r"nouns\.tsv has no column 'eo': give it one; it has en, fr"),
-        ("", r"nouns\.tsv has no column 'eo'"),
-        ("eo\teo\na\tb\n", r"nouns\.tsv has several columns 'eo'"),
-        ("eo\n" + "pomo\nPomo\n" * 10, r"the column 'eo' has 1 different nouns, but .* 5"),
-        (
-            "eo\na\nb\n\nc\nB\nd\n",
-            r"has 4 different nouns, but the tasks need 5 \(again: 'B' in lines 3 and 6\): add some",
-        ),
-        ("eo\ten\n" + "\tapple\n" * 10, r"the column 'eo' has 0 different nouns"),
-    ],
-)
-def test_wrong_nouns(own, text, what):
-    (own / "nouns.tsv").write_text(text)
-    refused(own, "nouns", what)
-
-
-@pytest.mark.parametrize(
-    ("text", "what"),
-    [
-        ("word,pos\na,noun\n", r"words\.csv: the dictionary in 'eo' has no column 'words'"),
-        ("words;pos\na;noun\n", r"words\.csv: the dictionary in 'eo' has no column 'words'"),
-        ("", r"no column 'words'"),
-        (
-            "words,pos\n" + "a,noun\nb2,noun\nc,adverb\nd\n,noun\n" * 9,
-            r"words\.csv: the dictionary in 'eo' has 1 usable words .* need 11",
-        ),
-        (
-            "words,pos\n" + "x" * 200_000 + ",noun\n",
-            r"words\.csv: the dictionary in 'eo' is not valid CSV",
-        ),
-    ],
-)
-def test_wrong_words(own, text, what):
-    (own / "eo/words.csv").write_text(text)
-    refused(own, "words", what)
-
-
-@pytest.mark.parametrize("short", ["noun", "noun,", "noun, ", "verb,,", ""])
-def test_a_short_row_of_a_dictionary_is_no_word(own, short):
-    rows = [f"noun,vorto{chr(97 + i)}" for i in range(11)]
-    (own / "eo/words.csv").write_text("\n".join(["pos,words", *rows[:5], short, *rows[5:]]))
-    assert len(read_own(own, "words")) == 11
-
-
-@pytest.mark.parametrize(
-    ("text", "what"),
-    [
-        ('{"joiner": "-"}', r"sentences\.json: `joiner` for 'eo' is '-'"),
-        ('{"abbreviations": "k.t.p."}', r"`abbreviations` for 'eo' is not a list"),
-        ('{"stops": []}', r"unknown key 'stops' for 'eo'"),
-    ],
-)
-def test_wrong_rules(own, text, what):
-    (own / "eo/sentences.json").write_text(text)
-    refused(own, "books", what)
-
-
-def test_a_folder_that_is_not_there(own):
+def test_a_missing_folder_or_dictionary_is_named(own: Path) -> None:
+    (own / "eo/cwe.txt").unlink()
+    # Tasks with needles need no prompt of the list of words.
+    assert set(read_own(own, "prompts")["key"].to_pylist()) == set(oneruler.NIAH_KEYS)
     assert folder_languages(None) == []
     shutil.rmtree(own)
     with pytest.raises(UserError, match=r"sources\.oneruler\.folder: .* is not a folder"):
         folder_languages(str(own))
-
-
-def test_a_language_of_the_sample_needs_its_dictionary_too():
     with pytest.raises(UserError, match="no dictionary for the language 'zh'"):
         oneruler.table("sample_words", "zh", [], {})
 
 
-def test_the_joiners_of_the_released_code():
-    without = {lang for lang in LANGUAGES if sentences.rules(lang).joiner == ""}
-    assert without == {"ja", "zh"}
+def niah_with(key: str, text: object) -> str:
+    return json.dumps({**NIAH, key: text})
+
+
+TOO_SHORT = r"book\.txt: the book in 'eo' has [01] sentences, but needles stand"
+TWO_ANSWERS = (
+    r"nouns\.tsv: the noun '\w+' of the column 'eo' stands in line 2, and in {}: .* two answers"
+)
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "what"),
+    [
+        ("book.txt", " \n ", TOO_SHORT),
+        ("book.txt", "sen punkto kaj fino", TOO_SHORT),
+        ("niah.json", "{", r"niah\.json for 'eo' is not valid JSON"),
+        ("niah.json", "[]", r"niah\.json for 'eo' is not a JSON object"),
+        (
+            "niah.json",
+            json.dumps({**NIAH, "non": "neniu"}),
+            r"niah\.json: the unknown key 'non' for 'eo'",
+        ),
+        (
+            "niah.json",
+            json.dumps({key: text for key, text in NIAH.items() if key != "none"}),
+            r"niah\.json: the key 'none' for 'eo' is missing: add it",
+        ),
+        (
+            "niah.json",
+            niah_with("task", "{contexts}"),
+            r"'task' .* unknown placeholder \{contexts\}",
+        ),
+        ("niah.json", niah_with("task", "no text"), r"'task' .* lacks the placeholder \{context\}"),
+        ("niah.json", niah_with("task", "{context}{context}"), r"\{context\} 2 times: keep one"),
+        ("niah.json", niah_with("task", "{context} {"), "'task' .* a brace that does not belong"),
+        ("niah.json", niah_with("task", "{context} {{x}}"), "'task' .* a doubled brace"),
+        ("niah.json", niah_with("task", "{context.a}"), r"unknown placeholder \{context\.a\}"),
+        ("niah.json", niah_with("task", "{context!r}"), r"unknown placeholder \{context!r\}"),
+        ("niah.json", niah_with("task", "{context:>9}"), "unknown placeholder"),
+        ("niah.json", niah_with("task", "{}"), r"unknown placeholder \{\}"),
+        ("niah.json", niah_with("needle_numbers", "{key}"), r"lacks the placeholder \{value\}"),
+        ("niah.json", niah_with("please_list", "{key}"), r"\{key\}: it takes no placeholder"),
+        ("niah.json", niah_with("none", " "), "'none' for 'eo' is empty or not a text"),
+        ("niah.json", niah_with("none", ["neniu"]), "'none' for 'eo' is empty or not a text"),
+        ("cwe.txt", "Jen: {words}", r"cwe\.txt: the prompt for 'eo' has the unknown placeholder"),
+        ("cwe.txt", "Jen.", r"cwe\.txt: the prompt for 'eo' lacks"),
+        ("cwe.txt", "", r"cwe\.txt: the prompt for 'eo' is empty"),
+        (
+            "nouns.tsv",
+            "en\tfr\na\tb\n",
+            r"nouns\.tsv has no column 'eo': give it one; it has en, fr",
+        ),
+        ("nouns.tsv", "eo\teo\na\tb\n", r"nouns\.tsv has several columns 'eo'"),
+        (
+            "nouns.tsv",
+            "eo\na\nb\n\nc\nB\nd\n",
+            r"has 4 different nouns, but the tasks need 5 \(again: 'B' in lines 3 and 6\): add some",
+        ),
+        ("nouns.tsv", "eo\ten\n" + "\tapple\n" * 10, "the column 'eo' has 0 different nouns"),
+        ("nouns.tsv", REPEATED, TWO_ANSWERS.format("line 6 of the column 'eo'")),
+        # Another language of the folder, whose row means something else.
+        (
+            "nouns.tsv",
+            "eo\thyw\na\tv\nb\tw\nc\tx\nd\ty\ne\tA\n",
+            TWO_ANSWERS.format("line 6 of the column 'hyw'"),
+        ),
+        ("words.csv", "word,pos\na,noun\n", r"words\.csv: the dictionary .* no column 'words'"),
+        (
+            "words.csv",
+            "words,pos\n" + "a,noun\nb2,noun\nc,adverb\nd\n,noun\n" * 9,
+            r"words\.csv: the dictionary in 'eo' has 1 usable words .* need 11",
+        ),
+        ("words.csv", "words,pos\n" + "x" * 200_000 + ",noun\n", "in 'eo' is not valid CSV"),
+        ("sentences.json", '{"joiner": "-"}', r"sentences\.json: `joiner` for 'eo' is '-'"),
+        ("sentences.json", '{"abbreviations": "k.t.p."}', "`abbreviations` for 'eo' is not a list"),
+        ("sentences.json", '{"stops": []}', "unknown key 'stops' for 'eo'"),
+    ],
+)
+def test_a_wrong_file_is_named(own: Path, file: str, text: str, what: str) -> None:
+    (own / "hyw").mkdir()
+    path = own / file if file == "nouns.tsv" else own / "eo" / file
+    path.write_text(text, encoding="utf-8")
+    of = {"niah.json": "prompts", "cwe.txt": "prompts", "nouns.tsv": "nouns", "words.csv": "words"}
+    with pytest.raises(UserError, match=what):
+        read_own(own, of.get(file, "books"))
+    path.write_bytes("eo".encode("utf-16"))
+    with pytest.raises(UserError, match=rf"{file} is not in UTF-8: save it"):
+        read_own(own, of.get(file, "books"))
