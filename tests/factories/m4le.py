@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from factories import answering, losing
+from factories import ROOT, answering, configuration, losing
 from needlework.benchmarks.m4le import corpus as m4le
 from needlework.benchmarks.m4le.data.tasks import (
     PAPER_BUCKETS,
@@ -26,6 +26,7 @@ from needlework.benchmarks.m4le.data.tasks import (
     load_frames,
 )
 from needlework.models.engine_arguments import GREEDY
+from needlework.planning.config import validated
 
 # A run with the paper's settings.
 SETTINGS: dict[str, Any] = {
@@ -111,9 +112,13 @@ def golden() -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
     return {"scores": scores, "instances": pd.DataFrame(sizes)}, SETTINGS
 
 
+def configured(**own: Any) -> dict[str, Any]:
+    """The valid default configuration of a run of M4LE alone, with `own` as its block."""
+    return validated(configuration("m4le", own))
+
+
 # Real files
 
-ROOT = Path(__file__).resolve().parents[2]
 FRAMES_FILE = ROOT / "resources/m4le/frames.yaml"
 SAMPLE_FILES = sorted((ROOT / "resources/sample/m4le").glob("*.yaml"))
 

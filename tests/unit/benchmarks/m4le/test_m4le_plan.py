@@ -2,48 +2,32 @@
 
 from __future__ import annotations
 
-import copy
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
-import yaml
 
+from factories import ROOT
+from factories.m4le import configured
 from needlework.benchmarks.m4le import plan
-from needlework.benchmarks.m4le.data.tasks import (
-    ABILITIES,
-    CONSTRUCTED,
-    SAMPLED,
-    SLUGS,
-    TASKS,
-)
+from needlework.benchmarks.m4le.data.tasks import ABILITIES, CONSTRUCTED, SAMPLED, SLUGS, TASKS
 from needlework.errors import UserError
-from needlework.planning.config import notices, validated
+from needlework.planning.config import notices
 from needlework.planning.layout import Layout
 from needlework.results import published
-
-ROOT = Path(__file__).resolve().parents[4]
-CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
-
-
-def configured(**own: Any) -> dict[str, Any]:
-    """The default configuration with M4LE's block replaced."""
-    config = copy.deepcopy(CONFIG)
-    config["run"]["benchmarks"] = ["m4le"]
-    config["benchmarks"]["m4le"] = own
-    return config
 
 
 def block(seed: int = 0, **own: Any) -> dict[str, Any]:
     """M4LE's block, with the schema's defaults and a run's seed."""
-    return validated(configured(**own))["benchmarks"]["m4le"] | {"seed": seed}
+    return configured(**own)["benchmarks"]["m4le"] | {"seed": seed}
 
 
-# The table of tasks
+# The table of tasks and the published numbers
 
 
 @pytest.fixture(scope="module")
-def numbers():
+def numbers() -> pd.DataFrame:
     return published.load(ROOT / "resources/published/m4le.csv")
 
 
@@ -71,14 +55,9 @@ def test_the_tasks_are_those_of_table_2(numbers) -> None:
             assert task.metric in _METRICS[metric]
         found += own
     assert len(found) == len(TASKS) == 39
-
-
-def test_slugs_are_names_of_their_own() -> None:
+    assert {task.ability for task in found} == set(ABILITIES)
     assert len(SLUGS) == len(CONSTRUCTED)
     assert all(slug.isascii() and slug.isalnum() and slug.islower() for slug in SLUGS)
-
-
-# The published numbers
 
 
 def test_every_published_number_is_there(numbers) -> None:
@@ -89,21 +68,21 @@ def test_every_published_number_is_there(numbers) -> None:
 # The plan
 
 
-def test_released_runs_have_a_slice_a_task() -> None:
+def test_released_runs_have_a_slice_a_task_and_samples_one() -> None:
     own = block()
     assert plan.slices(own) == [task.slug for task in TASKS.values()]
-    assert plan.corpus(own) == "m4le_2024"
-    assert plan.corpus(block(release="2023")) == "m4le_2023"
+    assert plan.corpus(own) == "m4le_2024" and plan.corpus(block(release="2023")) == "m4le_2023"
     slice_settings = plan.settings(own, "c3", [2000, 1000])
     assert plan.reads(slice_settings) == {"rows": [("m4le_2024", "c3")]}
     assert slice_settings["lengths"] == [1000, 2000]
     assert slice_settings["max_new_tokens"] == {"c3": None}
-
-
-def test_the_sample_is_one_slice() -> None:
-    own = block(source="sample")
-    assert plan.slices(own) == ["sample"]
-    assert sorted(plan.settings(own, "sample", [500])["max_new_tokens"]) == sorted(SAMPLED)
+    sample = block(source="sample")
+    assert plan.slices(sample) == ["sample"]
+    assert sorted(plan.settings(sample, "sample", [500])["max_new_tokens"]) == sorted(SAMPLED)
+    for source in ("released", "sample"):
+        files = Layout(configured(source=source))
+        for corpus, lang in plan.quotes(files.settings("m4le"))[:3]:
+            assert files.corpus_sources(corpus, lang)[0].endswith("resources/m4le/frames.yaml")
 
 
 def test_answers_limits_are_by_task_type() -> None:
@@ -113,22 +92,15 @@ def test_answers_limits_are_by_task_type() -> None:
     assert set(plan.LIMITS) == {task.task_type for task in TASKS.values()}
 
 
-def test_a_seed_changes_no_released_row() -> None:
-    first, other = (plan.corpus_settings(block(seed=seed), "c3") for seed in (0, 1))
-    assert first == other
-    drawn = [plan.corpus_settings(block(source="sample", seed=seed), "sample") for seed in (0, 1)]
-    assert drawn[0] != drawn[1]
+def test_rows_depend_on_the_seed_and_places_only_if_drawn() -> None:
+    def settings(**own: Any) -> dict[str, Any]:
+        return plan.corpus_settings(block(**own), "sample" if "source" in own else "c3")
 
-
-def test_a_study_of_places_is_a_setting_of_the_rows() -> None:
-    assert "positions" not in plan.corpus_settings(block(source="sample"), "sample")
-    found = plan.corpus_settings(block(source="sample", positions={"places": 3}), "sample")
+    assert settings(seed=0) == settings(seed=1) == settings(positions={"places": 3})
+    drawn = settings(source="sample")
+    assert drawn != settings(source="sample", seed=1) and "positions" not in drawn
+    found = settings(source="sample", positions={"places": 3})
     assert found["positions"] == {"places": 3, "candidates": 20, "examples": 100}
-    assert "positions" not in plan.corpus_settings(block(positions={"places": 3}), "c3")
-
-
-def test_abilities_are_the_papers_five() -> None:
-    assert {task.ability for task in TASKS.values()} == set(ABILITIES)
 
 
 @pytest.mark.parametrize(
@@ -146,48 +118,28 @@ def test_abilities_are_the_papers_five() -> None:
 )
 def test_a_wrong_configuration_is_one_sentence(own: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
-        validated(configured(**own))
+        configured(**own)
 
 
-def test_a_missing_source_is_named_with_its_licence_and_place(tmp_path: Path) -> None:
-    (tmp_path / "qa/c3").mkdir(parents=True)
-    (tmp_path / "qa/c3/c3-m-test.json").write_text("[]", encoding="utf-8")
+def test_missing_sources_are_named_or_skipped_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "qa/c3/c3-m-test.json"
+    path.parent.mkdir(parents=True)
+    path.write_text("[]", encoding="utf-8")
     own = {"source": "constructed", "folder": str(tmp_path)}
     with pytest.raises(UserError) as found:
-        validated(configured(**own))
-    for part in (
-        "MNDS News",
-        "zenodo",
-        "CC-BY-4.0",
-        "MN-DS-news-classification.csv",
-        "skip_missing",
-    ):
-        assert part in str(found.value)
-    there = validated(configured(**own, skip_missing=True))
-    assert plan.slices(there["benchmarks"]["m4le"]) == ["c3"]
-    files = Layout(there).corpus_sources("m4le_constructed", "c3")
-    assert files[1:] == [str(tmp_path / "qa/c3/c3-m-test.json")]
-
-
-def test_skipped_tasks_are_named_whether_listed_or_not(tmp_path: Path) -> None:
-    (tmp_path / "qa/c3").mkdir(parents=True)
-    (tmp_path / "qa/c3/c3-m-test.json").write_text("[]", encoding="utf-8")
-    own = {"source": "constructed", "folder": str(tmp_path), "skip_missing": True}
-    every = validated(configured(**own))
+        configured(**own)
+    of_file = ("MNDS News", "zenodo", "CC-BY-4.0", "MN-DS-news-classification.csv")
+    assert all(part in str(found.value) for part in (*of_file, "skip_missing"))
+    own["skip_missing"] = True
+    every = configured(**own)
+    assert plan.slices(every["benchmarks"]["m4le"]) == ["c3"]
+    assert Layout(every).corpus_sources("m4le_constructed", "c3")[1:] == [str(path)]
     assert "38 of 39 tasks are left out" in notices(every)[0]
-    listed = validated(configured(**own, tasks=["c3", "wow"]))
+    listed = configured(**own, tasks=["c3", "wow"])
     assert plan.slices(listed["benchmarks"]["m4le"]) == ["c3"]
     assert notices(listed) == [
         f"benchmarks.m4le: 1 of 2 tasks are left out, since {tmp_path} lacks their sources: wow."
     ]
-    assert notices(validated(configured(**own, tasks=["c3"]))) == []
+    assert notices(configured(**own, tasks=["c3"])) == []
     with pytest.raises(UserError, match="has no files of any task"):
-        validated(configured(**own, tasks=["wow"]))
-
-
-def test_frames_are_an_input_of_every_table() -> None:
-    for source in ("released", "sample"):
-        files = Layout(validated(configured(source=source)))
-        own = files.settings("m4le")
-        for corpus, lang in plan.quotes(own)[:3]:
-            assert files.corpus_sources(corpus, lang)[0].endswith("resources/m4le/frames.yaml")
+        configured(**own, tasks=["wow"])

@@ -181,7 +181,7 @@ def sentences_of(found: pa.Table) -> list[str]:
     return [row["text"][a : b - 1] for a, b in pairwise(starts)]
 
 
-def test_a_further_language_is_read_with_or_without_byte_order_mark(own: Path) -> None:
+def test_a_further_language_is_read_whatever_its_line_ends(own: Path) -> None:
     for change in (False, True):
         for file in [own / name for name in OWN if change]:
             file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes().replace(b"\n", b"\r\n"))
