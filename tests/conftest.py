@@ -67,8 +67,8 @@ def named_tokenizer(
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One worker more than cores: many tests wait, for a process that ends or a server that is slow."""
-    return (os.cpu_count() or 1) + 1
+    """More workers than cores: many tests wait, for a process that ends or a server that is slow."""
+    return (os.cpu_count() or 1) + 3
 
 
 def pytest_configure() -> None:

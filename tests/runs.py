@@ -124,10 +124,16 @@ def finished_demo(folder: Path) -> Workflow | None:
             shutil.copytree(ROOT / name, folder / name, symlinks=True)
     if is_finished(workflow):
         return workflow
+    ask_few(workflow)
+    return workflow if is_finished(workflow) else None
+
+
+def ask_few(workflow: Workflow) -> None:
+    """Configure a copy of the workflow as `make demo FEW=1` does."""
     given = [yaml.safe_load((ROOT / name).read_text("utf-8")) for name in ("config.yaml", FEW)]
     update_config(*given)
-    (folder / "config.yaml").write_text(yaml.safe_dump(given[0], sort_keys=False), "utf-8")
-    return workflow if is_finished(workflow) else None
+    text = yaml.safe_dump(given[0], sort_keys=False)
+    (workflow.root / "config.yaml").write_text(text, "utf-8")
 
 
 def is_finished(workflow: Workflow) -> bool:

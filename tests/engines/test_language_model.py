@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from runs import Workflow, copy_workflow, finished_demo
+from runs import Workflow, ask_few, copy_workflow, finished_demo
 from smollm2 import smollm2
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("openvino")]
@@ -23,25 +22,17 @@ def selected(workflow: Workflow, benchmark: str, prefix: str) -> int:
     return sum(name.startswith(prefix) for name in ids)
 
 
-def is_fast() -> bool:
-    """Whether the processor answers all 165 prompts in a few minutes."""
-    cpu = Path("/proc/cpuinfo")
-    return cpu.exists() and "avx512f" in cpu.read_text(encoding="utf-8")
-
-
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory: pytest.TempPathFactory) -> Workflow:
-    """The checkout's run, or a new one of this model: on fast processors with all prompts."""
+    """The checkout's run, or a new one of this model with few prompts."""
     smollm2()
     found = finished_demo(tmp_path_factory.mktemp("demo"))
-    if found is not None and (
-        selected(found, "lost_in_the_middle", "english") == 47 or not is_fast()
-    ):
-        return found
-    folder = tmp_path_factory.mktemp("demo")
-    workflow = Workflow(copy_workflow(folder), folder)
-    workflow.run("--config", "run={models: [smollm2]}")
-    return workflow
+    if found is None:
+        folder = tmp_path_factory.mktemp("demo")
+        found = Workflow(copy_workflow(folder), folder)
+        ask_few(found)
+        found.run("--config", "run={models: [smollm2]}")
+    return found
 
 
 def scores(asked: Workflow, benchmark: str) -> pd.DataFrame:
@@ -62,7 +53,7 @@ def test_it_answers_what_was_selected(asked: Workflow) -> None:
     )
     assert all(scores(asked, name).empty for name in ("oneruler", "mlongrr", "m4le"))
     # It reads: more than the questions that could be guessed.
-    assert documents["value"].mean() > 0.1 or len(documents) < 100
+    assert documents["value"].mean() > 0.1
 
 
 def test_provenance_says_how_it_answered(asked: Workflow) -> None:

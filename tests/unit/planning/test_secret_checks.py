@@ -21,13 +21,14 @@ def config(monkeypatch) -> dict:
     config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
     endpoint = {"backend": "openai", "name": "a/model", "tokenizer": "words", "context": 4096}
     config["models"]["endpoint"] = endpoint | {"key_env": "MY_OWN_KEY"}
+    config["models"]["served"] = endpoint | {"backend": "inspect", "name": "openai-api/my-host/a"}
     config = validated(config)
     for name in key_variables(config):
         monkeypatch.delenv(name, raising=False)
     return config
 
 
-@pytest.mark.parametrize("variable", ["MY_OWN_KEY", "HF_TOKEN", "GOOGLE_TRANSLATE_API_KEY"])
+@pytest.mark.parametrize("variable", ["MY_OWN_KEY", "HF_TOKEN", "MY_HOST_API_KEY"])
 def test_a_key_and_verbose_output_are_refused(config, monkeypatch, variable) -> None:
     monkeypatch.setenv(variable, SECRET)
     with pytest.raises(UserError, match=f"--verbose would write {variable} into") as refused:

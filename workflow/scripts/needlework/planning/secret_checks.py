@@ -12,7 +12,7 @@ from needlework.benchmarks.contract import Config
 from needlework.errors import UserError
 from needlework.planning.config_files import quoted
 from needlework.printable import SECRET
-from needlework.services.endpoints import PROVIDER_KEYS
+from needlework.services.endpoints import PROVIDER_KEYS, provider_keys
 
 
 def check_verbose(config: Config, executor: str, verbose: bool) -> None:
@@ -47,7 +47,11 @@ _USUAL = (
 def key_variables(config: Config) -> list[str]:
     """The environment variables that can hold a key of this configuration."""
     entries = [*config["models"].values(), *config["translators"].values()]
-    return sorted({*_USUAL, *filter(None, (entry.get("key_env") for entry in entries))})
+    own = {entry["key_env"] for entry in entries if entry.get("key_env")}
+    for model in config["models"].values():
+        if model["backend"] == "inspect":
+            own |= {*provider_keys(model["name"])}
+    return sorted({*_USUAL, *own})
 
 
 # Secrets must not stand in a configuration: results, journals and the artifact hold its values.

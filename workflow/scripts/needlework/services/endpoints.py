@@ -75,16 +75,21 @@ PROVIDER_KEYS = {
 _CLOUDS = ("azure", "bedrock", "vertex")
 
 
+def provider_keys(name: str) -> tuple[str, ...]:
+    """The variables that can have the key of `name`, a model as inspect_ai names it; none if unknown."""
+    provider, service, *_ = [*name.split("/"), ""]
+    if provider in ("openai-api", "openai-api-completions"):
+        return (f"{service.upper().replace('-', '_')}_API_KEY",)
+    return () if service in _CLOUDS else PROVIDER_KEYS.get(provider, ())
+
+
 def check_provider_key(name: str, args: Mapping[str, object], who: str) -> None:
     """Raise UserError if no variable has the key of the provider of `name`, a model as inspect_ai names it.
 
-    `args` are its client's. Nothing is known of providers that are not in PROVIDER_KEYS.
+    `args` are its client's.
     """
-    provider, service, *_ = [*name.split("/"), ""]
-    variables = PROVIDER_KEYS.get(provider, ())
-    if provider in ("openai-api", "openai-api-completions"):
-        variables = (f"{service.upper().replace('-', '_')}_API_KEY",)
-    if not variables or service in _CLOUDS or args.keys() & {"api_key", "use_adc"}:
+    variables = provider_keys(name)
+    if not variables or args.keys() & {"api_key", "use_adc"}:
         return
     if not any(os.environ.get(variable, "").strip() for variable in variables):
         usual, *others = variables
