@@ -12,7 +12,7 @@ from matplotlib.text import Text
 from needlework.factor import Factor
 from needlework.results import published
 from needlework.results.cards.card import Card, Part
-from needlework.results.cards.drawn import draw, lengths_in_words, percent
+from needlework.results.cards.drawn import FORMS, HEADS, draw, lengths_in_words, percent
 from needlework.results.cards.numbers import (
     COMPARED,
     FACTS,
@@ -327,3 +327,17 @@ def test_languages_are_one_strip_with_the_best_first() -> None:
         if [tick.get_text() for tick in ax.get_xticklabels()] == ["en", "hi"]
     ]
     assert [text.get_text() for text in strip.texts] == ["100", "25", "Bench, n\u00a0=\u00a020"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_table_of_answers_lies_on_the_card(form: str) -> None:
+    """Also where nothing is compared, so that no panel is wider."""
+    rows = scores("mine", lambda *place: True, ("en",), (1000,), (0.0,))
+    figure = draw("mine", *made(rows, "mine"), TITLES, form=form)
+    with style():
+        figure.draw_without_rendering()
+    heads = [text for text in figure.findobj(Text) if text.get_text() in HEADS]
+    assert len(heads) == len(HEADS)
+    assert all(
+        figure.bbox.containsx(x) for text in heads for x in text.get_window_extent().intervalx
+    )

@@ -304,7 +304,7 @@ def _table(ax: Axes, facts: pd.DataFrame, titles: Mapping[str, str], form: Form)
     ax.set_axis_off()
     ax.set(xlim=(0, 1), ylim=(lines + 0.5, -0.5))
     # Across the whole column, not only the width of the panels.
-    at = [0.13, 0.27, 0.43, 0.59, 0.76, 1.0] if narrow else [0.4, 0.49, 0.6, 0.71, 0.83, 1.0]
+    at = [0.17, 0.28, 0.44, 0.6, 0.76, 1.0] if narrow else [0.4, 0.49, 0.6, 0.71, 0.83, 1.0]
     for x, head in zip(at, HEADS, strict=True):
         ax.text(x, 0, head, fontsize=SMALL, ha="right", va="center", color="#555555")
     for place, row in enumerate(facts.to_dict("records"), 1):
