@@ -23,10 +23,6 @@ from needlework.errors import UserError
 EACH_TASK = pytest.mark.parametrize("name", TASKS)
 
 
-def test_every_task_has_a_frame() -> None:
-    assert list(frames())[: len(TASKS)] == list(TASKS)
-
-
 @EACH_TASK
 def test_every_real_row_is_found_and_made_again(name: str, mirror: Path) -> None:
     """The frame, with the row's own documents, ids and question, gives the row to the letter."""
@@ -91,33 +87,23 @@ def test_needles_of_real_rows_are_what_gold_index_says(name: str, mirror: Path) 
 
 
 @EACH_TASK
-def test_reading_keeps_the_file_and_its_buckets(name: str, mirror: Path) -> None:
-    expected = [
-        row for row in mirrored(mirror, TASKS[name]) if row["length_bucket"] in (2000, 8000)
-    ]
-    path = mirror / "m4le" / TASKS[name].file
-    rows = list(read_rows(TASKS[name], frames()[name], path, [2000, 8000]))
-    assert [row.text for row in rows] == [f"{r['instruction']}\n{r['input']}" for r in expected]
-    assert [row.bucket for row in rows] == [r["length_bucket"] for r in expected]
-    assert [row.answers for row in rows] == [r["answers"] for r in expected]
+def test_reading_keeps_the_file_its_buckets_and_lengths(name: str, mirror: Path) -> None:
+    """The scripts leave instructions out in eleven files and add up mixed lengths by hand; ours count all.
 
-
-@EACH_TASK
-def test_lengths_are_near_the_released_ones(name: str, mirror: Path) -> None:
-    """The scripts leave instructions out in eleven files and add up mixed ones by hand.
-
-    Ours counts all of a prompt. (arXiv's rows have the length without the answer, DuReader's that of
-    the longest one; in mixed rows the scripts count Latin letters in Chinese texts one by one.)
+    (arXiv's rows have the length without the answer, DuReader's that of the longest one; in mixed rows the
+    scripts count Latin letters in Chinese texts one by one.)
     """
     task = TASKS[name]
+    every = list(mirrored(mirror, task))
+    expected = [row for row in every if row["length_bucket"] in (2000, 8000)]
+    rows = list(read_rows(task, frames()[name], mirror / "m4le" / task.file, [2000, 8000]))
+    assert [(row.text, row.bucket, row.answers) for row in rows] == [
+        (f"{r['instruction']}\n{r['input']}", r["length_bucket"], r["answers"]) for r in expected
+    ]
     low, high = {"mixed": (-0.35, 0.05)}.get(task.unit, (-0.09, 0.1))
-    for row in mirrored(mirror, task):
+    for row in every:
         text = f"{row['instruction']} {row['input']} {row['answers'][0] if name != 'arxiv' else ''}"
         assert low < length(text, task.unit) / row["total_length"] - 1 < high
-
-
-def _joined(text: str) -> str:
-    return " ".join(text.split())
 
 
 # The paper's Figures 7 to 10, without line ends, with what it leaves out cut off at "...".
@@ -186,9 +172,8 @@ def test_the_papers_printed_prompts(name: str) -> None:
     """But for line ends, which the print has not."""
     ids, items, values, end, start = FIGURES[name]
     examples = {f"example_{place}": id_ for place, id_ in enumerate(ids, start=1)}
-    text = _joined(render(frames()[name], items, {**values, **examples}, []).text)
-    assert text.startswith(start)
-    assert text.endswith(end)
+    text = " ".join(render(frames()[name], items, {**values, **examples}, []).text.split())
+    assert text.startswith(start) and text.endswith(end)
 
 
 def test_a_document_that_looks_like_a_frame_is_no_item() -> None:
@@ -202,21 +187,18 @@ def test_a_document_that_looks_like_a_frame_is_no_item() -> None:
     assert found.ids == ["1", "2"]
 
 
-def test_another_text_has_no_frame() -> None:
+def test_another_text_or_file_has_no_frame(tmp_path: Path) -> None:
     frame = frames()["newsqa"]
     assert cut(frame, frame.instruction, "Once upon a time.\nAnswer:") is None
     assert cut(frame, "Something else.", frame.example + "Article 1: x") is None
-
-
-def test_a_broken_file_of_frames_is_named(tmp_path: Path) -> None:
+    assert list(frames())[: len(TASKS)] == list(TASKS)
     (tmp_path / "frames.yaml").write_text("newsqa: {nothing: 1}", encoding="utf-8")
     with pytest.raises(UserError, match=r"frames\.yaml holds no frames"):
         load_frames(tmp_path / "frames.yaml")
 
 
-@pytest.mark.parametrize(
-    ("number", "english", "chinese"),
-    [
+def test_numbers_in_words() -> None:
+    for number, english, chinese in (
         (6, "six", "六"),
         (11, "eleven", "十一"),
         (20, "twenty", "二十"),
@@ -225,8 +207,5 @@ def test_a_broken_file_of_frames_is_named(tmp_path: Path) -> None:
         (110, "one hundred and ten", "一百一十"),
         (251, "two hundred and fifty one", "二百五十一"),
         (1001, "one thousand, one", "一千零一"),
-    ],
-)
-def test_numbers_in_words(number: int, english: str, chinese: str) -> None:
-    assert counted(number, "en") == english
-    assert counted(number, "zh") == chinese
+    ):
+        assert (counted(number, "en"), counted(number, "zh")) == (english, chinese)
