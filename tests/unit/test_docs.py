@@ -26,16 +26,8 @@ from needlework.results.columns import COMPARISON, MEASURES
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGURATION = ROOT / "docs/configuration.md"
 PAGES = [
-    *(
-        ROOT / name
-        for name in (
-            "README.md",
-            "CONTRIBUTING.md",
-            "CHANGELOG.md",
-            "config/README.md",
-            "perf/README.md",
-        )
-    ),
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    *(ROOT / name for name in ("config/README.md", "perf/README.md")),
     *sorted((ROOT / "docs").glob("*.md")),
 ]
 TEXTS = {page.relative_to(ROOT).as_posix(): page.read_text("utf-8") for page in PAGES}
@@ -71,28 +63,16 @@ def script(name: str) -> ModuleType:
     return module
 
 
-def test_the_configuration_page_is_what_the_schema_says(generator) -> None:
-    assert CONFIGURATION.read_text("utf-8") == generator.page(schema()), (
-        "run python docs/generate_configuration.py"
-    )
-
-
-def test_the_page_of_targets_is_what_the_results_say() -> None:
-    written = script("generate_targets").page([load_benchmark(name) for name in names()])
-    assert TEXTS["docs/targets.md"] == written, "run python docs/generate_targets.py"
-
-
-def test_verdicts_of_the_page_are_those_of_the_numbers() -> None:
-    written = script("generate_verdicts").section()
-    assert written in TEXTS["docs/fidelity.md"], "run python docs/generate_verdicts.py"
-
-
-def test_the_page_of_rules_is_what_snakemake_draws() -> None:
-    rules = script("generate_rules")
-    drawn = (ROOT / "docs/rules.svg").read_text("utf-8")
-    assert (TEXTS["docs/rules.md"], drawn) == (rules.page(), rules.picture(rules.graph())), (
-        "run python docs/generate_rules.py"
-    )
+def test_written_pages_are_what_their_scripts_write(generator) -> None:
+    targets = script("generate_targets").page([load_benchmark(name) for name in names()])
+    rules, drawn = script("generate_rules"), (ROOT / "docs/rules.svg").read_text("utf-8")
+    for name, same in {
+        "configuration": TEXTS["docs/configuration.md"] == generator.page(schema()),
+        "targets": TEXTS["docs/targets.md"] == targets,
+        "verdicts": script("generate_verdicts").section() in TEXTS["docs/fidelity.md"],
+        "rules": (TEXTS["docs/rules.md"], drawn) == (rules.page(), rules.picture(rules.graph())),
+    }.items():
+        assert same, f"run python docs/generate_{name}.py"
 
 
 def test_a_stale_configuration_page_is_noticed(generator, tmp_path, monkeypatch, capsys) -> None:
@@ -152,7 +132,7 @@ def test_every_schema_key_has_a_documented_meaning() -> None:
 
 
 @pytest.mark.parametrize("page", TEXTS)
-def test_links_lead_somewhere(page) -> None:
+def test_links_and_named_files_are_there_and_tables_fit(page) -> None:
     for target in re.findall(r"\]\(([^)\s]+)\)", TEXTS[page]):
         if re.match(r"https?://", target):
             continue
@@ -163,16 +143,12 @@ def test_links_lead_somewhere(page) -> None:
             headings = re.findall(r"^#+ (.*)$", file.read_text("utf-8"), flags=re.M)
             anchors = [re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in headings]
             assert anchor in anchors, target
-
-
-@pytest.mark.parametrize("page", TEXTS)
-def test_files_that_are_named_exist(page) -> None:
     created = re.findall(r'^```\w+ title="([^",]+)', TEXTS[page], re.M)
     for path in re.findall(rf"(?<![\w./<])(?:{TRACKED})/[\w./*<>{{}}-]+", TEXTS[page]):
-        if path in created:
-            continue
         pattern = re.sub(r"<\w+>|\*+", "*", path.rstrip("."))
-        assert any(ROOT.glob(pattern.rstrip("/"))), path
+        assert path in created or any(ROOT.glob(pattern.rstrip("/"))), path
+    for row in tables(TEXTS[page]):
+        assert max(map(len, row)) <= 120 and sum(map(len, row)) <= 200, row
 
 
 def visible(cell: str) -> str:
@@ -185,13 +161,6 @@ def tables(text: str) -> Iterator[list[str]]:
     for line in re.sub(r"^```.*?^```", "", text, flags=re.M | re.S).splitlines():
         if line.startswith("|"):
             yield [visible(cell) for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
-
-
-@pytest.mark.parametrize("page", TEXTS)
-def test_tables_fit_a_screen(page) -> None:
-    for row in tables(TEXTS[page]):
-        assert max(map(len, row)) <= 120, row
-        assert sum(map(len, row)) <= 200, row
 
 
 def test_each_difference_says_its_default_and_names_a_key() -> None:
@@ -214,20 +183,19 @@ def test_each_difference_says_its_default_and_names_a_key() -> None:
             assert last in known or last in TEXTS["docs/configuration.md"], key
 
 
-def test_make_targets_exist() -> None:
+def test_targets_results_and_tests_that_are_named_exist() -> None:
     targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), flags=re.M))
-    named = {name for text in TEXTS.values() for name in re.findall(r"\bmake ([a-z-]+)`", text)}
+    text = "\n".join(TEXTS.values())
+    named = set(re.findall(r"\bmake ([a-z-]+)`", text))
     named |= {name for line in commands() for name in re.findall(r"\bmake ([a-z-]+)", line)}
     assert {"demo", "test"} <= named <= targets
-
-
-def test_tables_and_figures_that_are_named_exist() -> None:
     there = {f"{name}_{r.name}" for name in names() for r in load_benchmark(name).results}
-    for page, text in TEXTS.items():
-        shown = re.findall(
-            r"\b(?:mlneedle|lost_in_the_middle|oneruler|mlongrr)_(?:table|figure)\w+\b", text
-        )
-        assert set(shown) <= there, page
+    pattern = r"\b(?:mlneedle|lost_in_the_middle|oneruler|mlongrr)_(?:table|figure)\w+\b"
+    assert set(re.findall(pattern, text)) <= there
+    code = "".join(file.read_text("utf-8") for file in (ROOT / "tests").rglob("test_*.py"))
+    tests = set(re.findall(r"`(test_\w+)`", text))
+    assert len(tests) > 40
+    assert tests - set(re.findall(r"^def (test_\w+)\(", code, flags=re.M)) == set()
 
 
 PARSE = """
@@ -267,13 +235,6 @@ def test_snakemake_takes_the_commands() -> None:
             for name in files
         ), line
         assert all(re.match(TARGET, target) for target in targets), line
-
-
-def test_tests_that_are_named_exist() -> None:
-    named = {name for text in TEXTS.values() for name in re.findall(r"`(test_\w+)`", text)}
-    code = "".join(file.read_text("utf-8") for file in (ROOT / "tests").rglob("test_*.py"))
-    assert len(named) > 40
-    assert named <= set(re.findall(r"^def (test_\w+)\(", code, flags=re.M))
 
 
 EXAMPLES = [(page, block) for page, text in TEXTS.items() for block in blocks(text, "yaml")]
