@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from explorer_run import FACTORS, Asked, explore, identifier, write_files
+from explorer_run import FACTORS, PROGRAM, ROOT, STYLE, Asked, explore, identifier, write_files
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.errors import UserError
 from needlework.models import accounts
@@ -26,7 +26,6 @@ from needlework.results.explorer.documents import DocumentShards
 from needlework.results.explorer.page import IN_WORDS, MEANINGS, write_explorer
 from needlework.results.explorer.shards import columns, encoded, smallest
 
-ROOT = Path(__file__).resolve().parents[3]
 TYPES = {"u8": "<u1", "u16": "<u2", "u32": "<u4", "i32": "<i4", "f32": "<f4"}
 SPANS = [
     literal("instruction", "Find it. "),
@@ -82,6 +81,13 @@ def unpacked(payload: bytes) -> tuple[dict, dict[str, np.ndarray]]:
     }
 
 
+def written(folder: Path, prompts, answers, asked=("task",), **options) -> Path:
+    """The page of these prompts and answers."""
+    told = {"made_up": Explored("Made up", list(asked), prompts, answers)}
+    write_explorer(folder, told, program=PROGRAM, style=STYLE, **options)
+    return folder / "index.html"
+
+
 def asked(n: int = 3) -> list[Asked]:
     return [
         Asked(
@@ -104,13 +110,9 @@ def test_columns_come_back_as_they_were() -> None:
     assert header["name"] == "नाम"
     for name, array in arrays.items():
         np.testing.assert_array_equal(back[name], array)
-
-
-@pytest.mark.parametrize("size, kind", [(256, "u1"), (257, "u2"), (65536, "u2"), (65537, "u4")])
-def test_codes_take_the_smallest_type_that_holds_them(size, kind) -> None:
-    codes = smallest([0, size - 1], size)
-    assert codes.dtype.str[1:] == kind
-    assert codes.tolist() == [0, size - 1]
+    for size, kind in ((256, "u1"), (257, "u2"), (65536, "u2"), (65537, "u4")):
+        codes = smallest([0, size - 1], size)
+        assert (codes.dtype.str[1:], codes.tolist()) == (kind, [0, size - 1])
 
 
 def test_index_says_what_the_scores_say(tmp_path) -> None:
@@ -178,29 +180,14 @@ def test_measured_numbers_have_four_digits(tmp_path) -> None:
 
 def test_models_with_other_tokenizers_answer_the_same_question(tmp_path) -> None:
     """Their prompts differ in what was measured, here the place, and not in what was asked."""
-    one, two = (
-        write_files(
-            tmp_path / model,
-            [Asked(SPANS, {model: "x"}, factors={"tongue": "en", "place": place, "size": 1})],
-            PASSAGES,
-        )
-        for model, place in (("a", 0.1), ("b", 0.2))
-    )
-    write_explorer(
-        tmp_path / "explorer",
-        {
-            "made_up": Explored(
-                "Made up",
-                ["task", "tongue", "size"],
-                {"words": one[0]["words"], "other": two[0]["words"]},
-                {"a": one[1]["a"], "b": replace(two[1]["b"], tokenizer="other")},
-            )
-        },
-        program=ROOT / "resources/explorer/explorer.js",
-        style=ROOT / "resources/explorer/explorer.css",
-    )
-    _, arrays = unpacked(shards(tmp_path / "explorer/index.html")["made_up-index"])
-    assert arrays["twin"].tolist() == [0, 0]
+    prompts, answers = {}, {}
+    for model, tokenizer, place in (("a", "words", 0.1), ("b", "other", 0.2)):
+        asked = Asked(SPANS, {model: "x"}, factors={"tongue": "en", "place": place, "size": 1})
+        own, made = write_files(tmp_path / model, [asked], PASSAGES)
+        prompts[tokenizer] = own["words"]
+        answers[model] = replace(made[model], tokenizer=tokenizer)
+    page = written(tmp_path / "explorer", prompts, answers, ("task", "tongue", "size"))
+    assert unpacked(shards(page)["made_up-index"])[1]["twin"].tolist() == [0, 0]
 
 
 def test_a_file_without_prompts_is_left_out(tmp_path) -> None:
@@ -209,33 +196,19 @@ def test_a_file_without_prompts_is_left_out(tmp_path) -> None:
     own = prompts["words"]
     empty = tmp_path / "empty.parquet"
     write_table(read_table(own.instances[0]).slice(0, 0), empty)
-    for folder, files in {"with": [*own.instances, str(empty)], "without": own.instances}.items():
-        write_explorer(
-            tmp_path / folder,
-            {
-                "made_up": Explored(
-                    "Made up", ["task"], {"words": replace(own, instances=files)}, answers
-                )
-            },
-            program=ROOT / "resources/explorer/explorer.js",
-            style=ROOT / "resources/explorer/explorer.css",
-        )
-    assert shards(tmp_path / "with/index.html") == shards(tmp_path / "without/index.html")
+    both = {"words": replace(own, instances=[*own.instances, str(empty)])}
+    more, fewer = (written(tmp_path / n, p, answers) for n, p in (("a", both), ("b", prompts)))
+    assert shards(more) == shards(fewer)
 
 
 def test_details_hold_spans_answers_and_references(tmp_path) -> None:
-    found = shards(explore(tmp_path, asked(1), PASSAGES))
-    (detail,) = json.loads(found["made_up-details-0"])
+    found = shards(explore(tmp_path, asked(50), PASSAGES))
+    detail = json.loads(found["made_up-details-0"])[0]
     assert detail["id"] == identifier(0)
     assert detail["references"] == ["Ada Lovelace"]
     assert [answer["text"] for answer in detail["answers"]] == ["Ada Lovelace", "nobody 0"]
-    # Two faces before it, which a browser counts as four.
+    # Two faces before it, which a browser counts as four. Each document is stored once.
     assert detail["prompt"] == [[0, "Find it. "], [2, 0], [3, 1, 4, 6], [4, "Who?"]]
-    assert documents_of(found) == ["apple", "🙂🙂bc🙂d"]
-
-
-def test_each_document_is_stored_once(tmp_path) -> None:
-    found = shards(explore(tmp_path, asked(50), PASSAGES))
     assert documents_of(found) == ["apple", "🙂🙂bc🙂d"]
 
 
@@ -267,28 +240,23 @@ def test_numbered_lists_come_back_from_their_vocabulary(tmp_path) -> None:
     assert [made.length(number) for number in numbers] == units
 
 
-def test_shuffled_bytes_take_no_more_room(tmp_path) -> None:
+def test_shuffled_bytes_take_no_more_room() -> None:
     payload = np.random.default_rng(1).integers(9, size=100_000, dtype=np.uint8).tobytes()
-    assert len(encoded(payload, shuffled=True)) < len(encoded(payload))
-    assert gzip.decompress(base64.b64decode(encoded(payload, shuffled=True))) == payload
+    plain, shuffled = (encoded(payload, shuffled=one) for one in (False, True))
+    assert len(shuffled) < len(plain) and plain == encoded(payload)
+    for text in (plain, shuffled):
+        assert gzip.decompress(base64.b64decode(text)) == payload
 
 
 def test_threads_change_no_byte(tmp_path) -> None:
+    """Nor does a second run."""
+    found = []
     for threads in (1, 2):
-        prompts, answers = write_files(tmp_path / str(threads), asked(200), PASSAGES)
-        write_explorer(
-            tmp_path / str(threads),
-            {"made_up": Explored("Made up", ["task"], prompts, answers)},
-            program=ROOT / "resources/explorer/explorer.js",
-            style=ROOT / "resources/explorer/explorer.css",
-            one_file=0,
-            threads=threads,
-        )
-    one, two = (
-        {file.name: file.read_bytes() for file in (tmp_path / threads / "data").iterdir()}
-        for threads in "12"
-    )
-    assert one == two
+        made = write_files(tmp_path / str(threads), asked(200), PASSAGES)
+        page = written(tmp_path / f"{threads}/out", *made, one_file=0, threads=threads)
+        files = [file for file in page.parent.rglob("*") if file.is_file()]
+        found.append({file.name: file.read_bytes() for file in files})
+    assert found[0] == found[1] and len(found[0]) > 4
 
 
 def test_large_runs_lie_beside_the_page(tmp_path) -> None:
@@ -302,51 +270,33 @@ def test_large_runs_lie_beside_the_page(tmp_path) -> None:
     }
 
 
-def test_the_same_run_gives_the_same_bytes(tmp_path) -> None:
-    pages = [explore(tmp_path / name, asked(), PASSAGES) for name in ("a", "b")]
-    assert pages[0].read_bytes() == pages[1].read_bytes()
-
-
 def test_hostile_names_stay_data(tmp_path) -> None:
     hostile = "</script><script>alert(1)</script>"
-    page = explore(
-        tmp_path, [Asked(SPANS, {"model": hostile}, references=[hostile])], PASSAGES
-    ).read_text()
-    assert "alert(1)" not in page
-    texts = shards(tmp_path / "explorer/index.html")["made_up-details-0"].decode()
-    assert json.loads(texts)[0]["answers"][0]["text"] == hostile
+    asked = Asked(SPANS, {"model": hostile}, references=[hostile])
+    page = explore(tmp_path, [asked], PASSAGES)
+    assert "alert(1)" not in page.read_text()
+    (detail,) = json.loads(shards(page)["made_up-details-0"])
+    assert detail["answers"][0]["text"] == hostile
 
 
 def test_answers_without_an_instance_are_refused(tmp_path) -> None:
-    prompts, answers = write_files(tmp_path / "many", asked(3), PASSAGES)
+    _, answers = write_files(tmp_path / "many", asked(3), PASSAGES)
     fewer, _ = write_files(tmp_path / "few", asked(2), PASSAGES)
-    assert prompts != fewer
     with pytest.raises(UserError, match="answers 1, which no"):
-        write_explorer(
-            tmp_path / "out",
-            {"made_up": Explored("Made up", ["task", *FACTORS], fewer, answers)},
-            program=ROOT / "resources/explorer/explorer.js",
-            style=ROOT / "resources/explorer/explorer.css",
-        )
+        written(tmp_path / "out", fewer, answers, ("task", *FACTORS))
 
 
 def returned_verdicts(file: Path) -> set[str]:
     """The first parts of the texts that a file's functions return as verdicts."""
-    found: set[str] = set()
+    found = set()
     for function in ast.walk(ast.parse(file.read_text("utf-8"))):
         if not isinstance(function, ast.FunctionDef) or function.returns is None:
             continue
-        if ast.unparse(function.returns) != "tuple[float, str]" and function.name != "_verdict":
-            continue
-        for statement in ast.walk(function):
-            if isinstance(statement, ast.Return):
-                texts = (
-                    node.value for node in ast.walk(statement) if isinstance(node, ast.Constant)
-                )
-                found |= {
-                    text.partition(":")[0] for text in texts if isinstance(text, str) and text
-                }
-    return {text for text in found if re.fullmatch("[a-z_]+", text)}
+        if ast.unparse(function.returns) == "tuple[float, str]" or function.name == "_verdict":
+            returned = [node for node in ast.walk(function) if isinstance(node, ast.Return)]
+            parts = [node for statement in returned for node in ast.walk(statement)]
+            found |= {str(node.value) for node in parts if isinstance(node, ast.Constant)}
+    return {text.partition(":")[0] for text in found if re.match("[a-z_]+(:|$)", text)}
 
 
 def test_every_verdict_that_a_metric_writes_has_a_meaning() -> None:
@@ -368,21 +318,9 @@ def test_every_outcome_and_remark_is_in_words() -> None:
     }
 
 
-def test_encoding_depends_on_the_payload_alone() -> None:
-    assert encoded(b"text") == encoded(b"text")
-    assert gzip.decompress(base64.b64decode(encoded(b"text"))) == b"text"
-
-
-@pytest.mark.parametrize(
-    "name, factor",
-    {
-        "mlneedle": "position",
-        "lost_in_the_middle": "gold_index",
-        "oneruler": "length",
-        "mlongrr": "length",
-        "m4le": "length",
-    }.items(),
-)
-def test_benchmarks_say_what_they_vary(name, factor) -> None:
-    own = load_benchmark(name)
-    assert own.shown.designed[0] == factor and factor in own.columns and factor in own.asked
+def test_benchmarks_say_what_they_vary() -> None:
+    varied = dict.fromkeys(("oneruler", "mlongrr", "m4le"), "length")
+    varied |= {"mlneedle": "position", "lost_in_the_middle": "gold_index"}
+    for name, factor in varied.items():
+        own = load_benchmark(name)
+        assert own.shown.designed[0] == factor and factor in own.columns and factor in own.asked
