@@ -15,7 +15,6 @@ import pytest
 import yaml
 
 from needlework.journal import Journal
-from needlework.models import job_records
 from needlework.models.backends.base import Backend, Request
 from needlework.models.job_records import SHOWN, gpus, remember, software
 from needlework.planning.affects import effective_config
@@ -30,6 +29,7 @@ from needlework.services.endpoints import PRIVATE_URL
 ROOT = Path(__file__).resolve().parents[3]
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
 CANARY = "sk-canary-0123456789"
+ONE = pa.table({"x": [1]})
 
 
 class Parrot(Backend):
@@ -62,11 +62,11 @@ def fake_smi(folder: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> None:
 
 def test_a_job_is_remembered_once(tmp_path) -> None:
     for revision in ("1", "1", "2"):
-        remember(tmp_path, "b", Parrot({"revision": revision}), request())
+        remember(tmp_path, "b", Parrot({"revision": revision}), request("Wh\ud800?"))
     found = list(Journal(tmp_path).load().values())
-    assert [record["identity"]["revision"] for record in found].count("1") == 1
-    assert len(found) == 2
-    assert found[0]["first_prompt"]["text"] == "<user>Who?</user>"
+    assert [record["identity"]["revision"] for record in found] == ["1", "2"]
+    # Half a character is no reason to fail.
+    assert found[0]["first_prompt"]["text"] == "<user>Wh??</user>"
     assert found[0]["first_prompt"]["form"] == "in a template"
     assert found[0]["gpus"] == []
     remember(tmp_path, "other", Parrot({"revision": "1"}))
@@ -82,12 +82,6 @@ def test_of_a_long_prompt_both_ends_are_shown(tmp_path) -> None:
     assert len(first["text"]) < 2 * SHOWN + 30
     assert first["text"].startswith("<user>aaa") and first["text"].endswith("zzz</user>")
     assert f"[... {len(text) + 13 - 2 * SHOWN} ...]" in first["text"]
-
-
-def test_half_a_character_is_no_reason_to_fail(tmp_path) -> None:
-    remember(tmp_path, "b", Parrot({}), request("a\ud800b"))
-    (record,) = Journal(tmp_path).load().values()
-    assert record["first_prompt"]["text"] == "<user>a?b</user>"
 
 
 def test_software_is_what_is_installed() -> None:
@@ -106,12 +100,9 @@ def test_gpus_are_the_driver_s(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,2")
     gpus()
     assert "--id=0,2" in (tmp_path / "asked").read_text()
-
-
-def test_where_there_is_no_gpu_there_is_none(tmp_path, monkeypatch) -> None:
     fake_smi(tmp_path, monkeypatch, "exit 9")
     assert gpus() == []
-    monkeypatch.setattr(job_records.shutil, "which", lambda name: None)
+    monkeypatch.setenv("PATH", "")
     assert gpus() == []
 
 
@@ -121,16 +112,10 @@ def test_where_there_is_no_gpu_there_is_none(tmp_path, monkeypatch) -> None:
 def configured() -> dict[str, Any]:
     config = copy.deepcopy(DEFAULT)
     # By mistake, the key itself; of a model that is not run, it is not refused.
-    config["models"]["unused"] = {
-        "backend": "openai",
-        "name": "x",
-        "key_env": CANARY,
-        "tokenizer": "words",
-        "context": 1,
-    }
-    config["models"]["used"] = config["models"]["unused"] | {
-        "context": 131072,
-        "key_env": "A_VARIABLE",
+    unused = {"backend": "openai", "name": "x", "key_env": CANARY, "tokenizer": "words"}
+    config["models"]["unused"] = unused | {"context": 1}
+    config["models"]["used"] = unused | {
+        **{"context": 131072, "key_env": "A_VARIABLE"},
         "base_url": f"https://user:{CANARY}@host:8000/v1?key={CANARY}",
     }
     config["run"] = {"models": ["lexical", "used"], "benchmarks": ["mlneedle"]}
@@ -140,36 +125,29 @@ def configured() -> dict[str, Any]:
 
 def test_the_recorded_configuration_holds_no_secret() -> None:
     found = effective_config(configured())
-    assert CANARY not in json.dumps(found) and "A_VARIABLE" not in json.dumps(found)
-    assert "/some/place" not in json.dumps(found)
+    text = json.dumps(found)
+    assert not any(secret in text for secret in (CANARY, "A_VARIABLE", "/some/place", "host:8000"))
     assert found["models"]["used"]["base_url"] == PRIVATE_URL
-    assert "host:8000" not in json.dumps(found)
-    assert list(found["models"]) == ["lexical", "used"]
-    assert list(found["tokenizers"]) == ["words"]
-    assert list(found["embedders"]) == ["ngram"]
+    assert {name: list(found[name]) for name in ("models", "tokenizers", "embedders")} == {
+        **{"models": ["lexical", "used"], "tokenizers": ["words"], "embedders": ["ngram"]}
+    }
     assert list(found["benchmarks"]) == ["mlneedle"]
     assert found["benchmarks"]["mlneedle"]["lengths"] == [512, 1024, 2048]
+    assert {"A_VARIABLE", "HF_TOKEN", "OPENAI_API_KEY"} <= set(key_variables(configured()))
 
 
-def test_the_recorded_configuration_has_the_corpora_that_are_used() -> None:
+def test_the_recorded_configuration_has_used_corpora_and_templates() -> None:
     config = configured()
     entry = {"kind": "passages", "columns": {"text": "text"}}
     config["corpora"] = dict.fromkeys(("mine", "contexts", "unused"), entry)
     config["benchmarks"]["mlneedle"]["haystack"] = "mine"
     config["benchmarks"]["mlneedle"]["needles"] = "contexts_passages"
     assert list(effective_config(config)["corpora"]) == ["mine", "contexts"]
-
-
-def test_the_recorded_configuration_names_chat_templates_for_any_clone() -> None:
-    config = configured()
+    # Chat templates of the workflow are named as in any clone.
     path = "resources/chat_templates/vicuna.jinja"
     for given, recorded in ((str(ROOT / path), path), ("/own/x.jinja", "/own/x.jinja")):
         config["models"]["used"]["chat_template"] = given
         assert effective_config(config)["models"]["used"]["chat_template"] == recorded
-
-
-def test_the_variables_that_hold_keys_are_known() -> None:
-    assert {"A_VARIABLE", "HF_TOKEN", "OPENAI_API_KEY"} <= set(key_variables(configured()))
 
 
 # The workflow
@@ -192,26 +170,19 @@ def clone(tmp_path, monkeypatch) -> Path:
     return folder
 
 
-def test_a_clone_has_a_commit(clone) -> None:
-    head = subprocess.run(
-        ["git", "rev-parse", "HEAD"], cwd=clone, capture_output=True, text=True, check=True
-    ).stdout.strip()
+def test_a_clone_has_a_commit(clone, monkeypatch) -> None:
+    """A copy inside another repository has none, nor is there one without git."""
+    head = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=clone, text=True).strip()
     (clone / "results.json").write_text("made by a run")
     found = version.workflow()
     assert (found["commit"], found["modified"]) == (head, False)
     (clone / "workflow/new.py").write_text("b = 2\n")
     assert version.workflow()["modified"] is True
-
-
-def test_a_copy_inside_another_repository_has_none(clone, monkeypatch) -> None:
     monkeypatch.setattr(version, "ROOT", clone / "workflow")
     assert version.workflow()["commit"] is None
-
-
-def test_without_git_there_is_none(clone, monkeypatch) -> None:
+    monkeypatch.setattr(version, "ROOT", clone)
     monkeypatch.setenv("PATH", "")
-    assert version.workflow()["commit"] is None
-    assert version.workflow()["version"]
+    assert version.workflow()["commit"] is None and version.workflow()["version"]
 
 
 # Files, answers, times
@@ -225,51 +196,31 @@ def run(tmp_path, monkeypatch) -> Path:
     source.parent.mkdir(parents=True)
     source.write_text("1\tx\n")
     record = {
-        "id": "mmarco/" + source.name,
-        "url": "/mirror/x.tsv",
-        "via": "mirror",
-        "read": "prefix",
-        "bytes": 4,
-        "sha256": file_digest(source),
+        **{"id": f"mmarco/{source.name}", "url": "/mirror/x.tsv", "via": "mirror", "bytes": 4},
+        **{"read": "prefix", "sha256": file_digest(source), "verified": "nothing"},
         "published_sha256": "f" * 64,
-        "verified": "nothing",
     }
     Path(f"{source}.json").write_text(json.dumps(record))
-    table = pa.table({"x": [1]})
-    write_table(table, "results/corpora/mmarco/hi.parquet", inputs=[source])
+    write_table(ONE, "results/corpora/mmarco/hi.parquet", inputs=[source])
     array = Path("results/distractors/b/hi.npy")
     array.parent.mkdir(parents=True)
     array.write_bytes(b"")
-    write_table(
-        table,
-        "results/instances/b/t/s.parquet",
-        inputs=["results/corpora/mmarco/hi.parquet", array, ROOT / "config.yaml"],
-    )
+    inputs = ["results/corpora/mmarco/hi.parquet", array, ROOT / "config.yaml"]
+    write_table(ONE, "results/instances/b/t/s.parquet", inputs=inputs)
     array.unlink()
-    write_answers("1")
-    return tmp_path
-
-
-def write_answers(revision: str) -> None:
-    reasons = ["stop", "stop", "error", "length"]
+    empty = dict.fromkeys(GENERATIONS.names)
     rows = [
-        {
-            "request_key": str(n),
-            "instance_id": str(n),
-            "sample": 0,
-            "text": "x",
-            "finish_reason": reason,
-            "prompt_tokens": 100,
-            "cached_tokens": None if n else 64,
-        }
-        for n, reason in enumerate(reasons)
-    ]
+        empty | {"request_key": str(n), "instance_id": str(n), "sample": 0, "text": "x"}
+        | {"finish_reason": reason, "prompt_tokens": 100, "cached_tokens": None if n else 64}
+        for n, reason in enumerate(["stop", "stop", "error", "length"])
+    ]  # fmt: skip
     write_table(
         pa.Table.from_pylist(rows, schema=GENERATIONS),
         "results/generations/m/b.parquet",
         inputs=["results/instances/b/t/s.parquet"],
-        notes={"identity": {"backend": "parrot", "revision": revision}},
+        notes={"identity": {"backend": "parrot", "revision": "1"}},
     )
+    return tmp_path
 
 
 def collected() -> dict[str, Any]:
@@ -299,27 +250,28 @@ def test_files_are_traced_to_their_sources(run) -> None:
     assert source["revision"] and source["licence"]
 
 
-def test_files_elsewhere_are_all_named(run, tmp_path_factory) -> None:
+def test_files_of_the_user_are_all_named(run, tmp_path_factory) -> None:
     outside = tmp_path_factory.mktemp("outside")
     files = [outside / name for name in ("a/answers.parquet", "b/answers.parquet", "b/book.txt")]
     for file in files:
         file.parent.mkdir(exist_ok=True)
         file.write_text(str(file))
-    write_table(pa.table({"x": [1]}), "results/made.parquet", inputs=files)
+    write_table(ONE, "results/made.parquet", inputs=files)
     found = provenance.made_from(["results/made.parquet"])
     assert sorted(found.values()) == sorted(map(file_digest, files))
     assert {name.split("@")[0] for name in found} == {"answers.parquet", "book.txt"}
-
-
-def test_the_users_parquet_files_are_named(run) -> None:
+    # Also through a table of the run.
     pq.write_table(pa.table({"text": ["a"]}), "data.parquet")
-    write_table(pa.table({"x": [1]}), "results/corpus.parquet", inputs=["data.parquet"])
-    write_table(pa.table({"x": [1]}), "results/made.parquet", inputs=["results/corpus.parquet"])
+    write_table(ONE, "results/corpus.parquet", inputs=["data.parquet"])
+    write_table(ONE, "results/made.parquet", inputs=["results/corpus.parquet"])
     found = provenance.made_from(["results/made.parquet"])
     assert found == {"data.parquet": file_digest("data.parquet")}
 
 
 def test_answers_are_counted_and_their_jobs_named(run) -> None:
+    part = collected()["models"]["m"]["benchmarks"]["b"]
+    # What was not written down is not invented.
+    assert (part["first_prompt"], part["ran_on"]) == (None, [])
     model = Parrot({"revision": "1"})
     remember("journal/jobs/m", "b", model, request("first"))
     remember("journal/jobs/m", "b", Parrot({"revision": "0"}), request("another model's"))
@@ -327,14 +279,9 @@ def test_answers_are_counted_and_their_jobs_named(run) -> None:
     found = collected()["models"]["m"]
     assert found["identity"] == {"backend": "parrot", "revision": "1"}
     part = found["benchmarks"]["b"]
-    assert part["answers"] == 4
-    assert part["ended"] == {"stop": 2, "error": 1, "length": 1}
-    assert part["tokens"] == {
-        "prompt_tokens": 400,
-        "cached_tokens": 64,
-        "completion_tokens": None,
-        "reasoning_tokens": None,
-    }
+    assert (part["answers"], part["ended"]) == (4, {"stop": 2, "error": 1, "length": 1})
+    counted = {"prompt_tokens": 400, "cached_tokens": 64}
+    assert part["tokens"] == counted | dict.fromkeys(("completion_tokens", "reasoning_tokens"))
     assert part["first_prompt"]["text"] == "<user>first</user>"
     assert [job["gpus"] for job in part["ran_on"]] == [[]]
     assert part["ran_on"][0]["software"] == software()
@@ -350,21 +297,15 @@ def test_answers_from_two_machines_name_both(run, tmp_path, monkeypatch) -> None
     assert sorted(len(job["gpus"]) for job in ran_on) == [0, 1]
 
 
-def test_what_was_not_written_down_is_not_invented(run) -> None:
-    part = collected()["models"]["m"]["benchmarks"]["b"]
-    assert (part["first_prompt"], part["ran_on"]) == (None, [])
-
-
 def test_times_are_snakemake_s(run) -> None:
     head = "s\th:m:s\tmax_rss\tcpu_time\n"
+    Path("benchmarks/generate_answers/m").mkdir(parents=True)
     for name, text in {
-        "generate_answers/m/b": "12.5\t0:00:12\t148.48\t3.0\n",
-        "provenance": "0.1\t0:00:00\t-\t0\n",
+        "generate_answers/m/b": f"{head}12.5\t0:00:12\t148.48\t3.0\n",
+        "provenance": f"{head}0.1\t0:00:00\t-\t0\n",
+        "empty": "",
     }.items():
-        path = Path("benchmarks") / f"{name}.tsv"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(head + text)
-    Path("benchmarks/empty.tsv").write_text("")
+        Path(f"benchmarks/{name}.tsv").write_text(text)
     assert collected()["jobs"] == {
         "generate_answers/m/b": {"seconds": 12.5, "memory_mib": 148.48},
         "provenance": {"seconds": 0.1, "memory_mib": None},
