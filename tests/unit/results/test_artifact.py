@@ -51,13 +51,14 @@ def run(tmp_path, monkeypatch) -> dict:
     return {"seal": sealed}
 
 
-def test_an_untouched_folder_is_as_it_was_sealed(run) -> None:
+def test_only_records_that_were_used_are_sealed(run) -> None:
+    """So a shared journal may grow."""
     assert differences(run, ".", "journal") == []
     assert run["seal"]["journal"]["m"]["records"] == 1
-
-
-def test_only_the_record_that_was_used_is_sealed(run) -> None:
     assert [r["text"] for r in used_records("journal/generations/m", [GENERATED])] == ["Ada"]
+    with Journal("journal/generations/m") as journal:
+        journal.append([{"key": "new", "text": "y", "finish_reason": "stop"}])
+    assert differences(json.loads(json.dumps(run)), ".", "journal") == []
 
 
 class Thinking(Backend):
@@ -105,30 +106,16 @@ def test_an_answer_without_a_record_is_warned_of(tmp_path, caplog) -> None:
     assert "lacks 1 of the answers that were used" in caplog.text
 
 
-def test_a_shared_journal_may_grow(run) -> None:
-    with Journal("journal/generations/m") as journal:
-        journal.append([{"key": "new", "text": "y", "finish_reason": "stop"}])
-    assert differences(run, ".", "journal") == []
-
-
-def test_changed_and_missing_files_are_named(run) -> None:
-    Path("results/tables/a.csv").write_text("value\n0.9\n")
-    Path(GENERATED).unlink()
-    found = differences(run, ".", "journal")
-    assert found[0] == f"{GENERATED} is missing."
-    assert found[1] == "results/tables/a.csv has changed."
-
-
-def test_an_answer_that_left_the_journal_is_counted(run) -> None:
+def test_what_differs_from_the_seal_is_named(run) -> None:
     (file,) = Path("journal/generations/m").glob("*.jsonl")
     lines = file.read_text().splitlines(keepends=True)
     file.write_text("".join(line for line in lines if '"Ada"' not in line))
-    assert differences(run, ".", "journal") == [
-        "The journal of m holds 0 of the 1 answers that were used."
-    ]
-
-
-def test_a_provenance_without_a_seal_is_refused() -> None:
+    lost = "The journal of m holds 0 of the 1 answers that were used."
+    assert differences(run, ".", "journal") == [lost]
+    Path("results/tables/a.csv").write_text("value\n0.9\n")
+    Path(GENERATED).unlink()
+    found = differences(run, ".", "journal")
+    assert found[:2] == [f"{GENERATED} is missing.", "results/tables/a.csv has changed."]
     with pytest.raises(UserError, match="holds no seal"):
         differences({}, ".", "journal")
 
@@ -142,51 +129,34 @@ RULES = [
     RulePaths("tables", ["results/tables/b/t1.csv", "results/tables/b/t2.csv"], "benchmarks/t.tsv"),
     RulePaths("explorer", ["results/explorer"]),
 ]
+JOBS = [
+    ("explorer", None, ("results/explorer/data/documents-0.js",)),
+    ("score_answers", "score_answers/m/b", ("results/scores/m/b.parquet",)),
+    ("score_answers", "score_answers/n/b", ("results/scores/n/b.parquet",)),
+    ("tables", "t", ("results/tables/b/t1.csv", "results/tables/b/t2.csv")),
+]
 
 
 def test_files_are_given_to_the_jobs_that_wrote_them() -> None:
-    paths = [
-        "results/scores/m/b.parquet",
-        "results/scores/n/b.parquet",
-        "results/tables/b/t1.csv",
-        "results/tables/b/t2.csv",
-        "results/explorer/data/documents-0.js",
-        "elsewhere.txt",
-    ]
-    assert [(job.rule, job.name, job.outputs) for job in jobs_of(paths, RULES)] == [
-        ("explorer", None, ("results/explorer/data/documents-0.js",)),
-        ("score_answers", "score_answers/m/b", ("results/scores/m/b.parquet",)),
-        ("score_answers", "score_answers/n/b", ("results/scores/n/b.parquet",)),
-        ("tables", "t", ("results/tables/b/t1.csv", "results/tables/b/t2.csv")),
-    ]
+    paths = ["elsewhere.txt", *(path for *_, outputs in JOBS for path in outputs)]
+    assert [(job.rule, job.name, job.outputs) for job in jobs_of(paths, RULES)] == JOBS
 
 
-@pytest.mark.parametrize(
-    "licence, free",
-    [
-        ("CC-BY-SA-3.0", True),
-        ("MIT", True),
-        ("CC-BY-NC-4.0", False),
-        ("CC-BY-SA-3.0 for the text; the repository that publishes it is CC-BY-NC-4.0.", False),
-        ("none stated", False),
-    ],
-)
-def test_texts_go_along_only_under_plainly_free_licences(licence, free) -> None:
-    provenance = {"sources": [{"id": "mlqa/data.zip", "licence": licence}]}
-    assert withheld(provenance) == ([] if free else [f"mlqa ({licence})"])
-
-
-@pytest.mark.parametrize(
-    "configuration, key",
-    [
+def test_only_texts_under_plainly_free_licences_go_along() -> None:
+    """None of the user's own data."""
+    for licence in ("CC-BY-SA-3.0", "MIT"):
+        assert withheld({"sources": [{"id": "mlqa/data.zip", "licence": licence}]}) == []
+    other = "CC-BY-SA-3.0 for the text; the repository that publishes it is CC-BY-NC-4.0."
+    for licence in ("CC-BY-NC-4.0", other, "none stated"):
+        provenance = {"sources": [{"id": "mlqa/data.zip", "licence": licence}]}
+        assert withheld(provenance) == [f"mlqa ({licence})"]
+    for configuration, key in (
         ({"corpora": {"tickets": {"kind": "texts"}}}, "corpora.tickets"),
         ({"sources": {"mlongrr": {"folder": "texts"}}}, "sources.mlongrr.folder"),
         ({"benchmarks": {"m4le": {"folder": "raw_data"}}}, "benchmarks.m4le.folder"),
-    ],
-)
-def test_texts_of_the_users_own_data_stay_out(configuration, key) -> None:
-    provenance = {"configuration": configuration, "sources": []}
-    assert withheld(provenance) == [f"{key} (data of the user's own)"]
+    ):
+        found = withheld({"configuration": configuration, "sources": []})
+        assert found == [f"{key} (data of the user's own)"]
 
 
 def test_an_artifact_references_sources_without_their_bytes(run, tmp_path) -> None:
@@ -196,30 +166,19 @@ def test_an_artifact_references_sources_without_their_bytes(run, tmp_path) -> No
     private = tmp_path / "mirror/collection.tsv"
     private.parent.mkdir()
     private.write_text("SECRET TEXT")
-    source = {
-        "id": own.files[0].id,
-        "url": str(private),
-        "sha256": file_digest(private),
-        "licence": own.licence,
-        "revision": own.revision,
-    }
+    source = {"id": own.files[0].id, "url": str(private), "sha256": file_digest(private)}
+    source |= {"licence": own.licence, "revision": own.revision}
+    prompt = {"sha256": "0", "text": "SECRET TEXT"}
+    models = {"m": {"identity": {"backend": "x"}, "benchmarks": {"b": {"first_prompt": prompt}}}}
+    # Each model has its own records, not the last alone.
+    models["another"] = {"identity": {"backend": "y"}, "benchmarks": {}}
     provenance = {
         "workflow": {"version": "0.1.0", "commit": None, "modified": None},
         "configuration": {"run": {"models": ["m"], "benchmarks": ["b"]}},
         "software": {"packages": {"snakemake": "9"}},
-        "sources": [source],
-        "models": {
-            "m": {
-                "identity": {"backend": "x"},
-                "benchmarks": {"b": {"first_prompt": {"sha256": "0", "text": "SECRET TEXT"}}},
-            },
-            # Each model has its own records, not the last alone.
-            "another": {"identity": {"backend": "y"}, "benchmarks": {}},
-        },
-        **run,
+        **{"sources": [source], "models": models, **run},
     }
     with Journal("journal/jobs/m") as journal:
-        prompt = {"sha256": "0", "text": "SECRET TEXT"}
         journal.append([{"key": "j", "identity": {"backend": "x"}, "first_prompt": prompt}])
     corpus = Path("results/corpora/c/en.parquet")
     corpus.parent.mkdir(parents=True)
@@ -228,8 +187,8 @@ def test_an_artifact_references_sources_without_their_bytes(run, tmp_path) -> No
     write_artifact("a.zip", "results/provenance.json", RULES, registry=registry, journal="journal")
     with zipfile.ZipFile("a.zip") as archive:
         inside = {name: archive.read(name) for name in archive.namelist()}
-    assert "results/tables/a.csv" in inside and "journal/generations/m/artifact.jsonl" in inside
-    assert "journal/jobs/m/artifact.jsonl" in inside
+    journals = {f"journal/{kind}/m/artifact.jsonl" for kind in ("generations", "jobs")}
+    assert {"results/tables/a.csv", *journals} <= set(inside)
     assert not [name for name, content in inside.items() if b"SECRET TEXT" in content]
     metadata = inside["ro-crate-metadata.json"].decode()
     assert str(private) not in metadata
@@ -248,7 +207,3 @@ def test_the_workflows_configuration_is_packed_without_private_addresses(tmp_pat
     assert yaml.safe_load(shown)["a"] == {"base_url": PRIVATE_URL, "x": 1}
     own.write_text("a: {base_url: https://api.openai.com/v1}\n")
     assert artifact._without_addresses(own, tmp_path) == own
-
-
-def test_the_seal_is_json(run) -> None:
-    assert json.loads(json.dumps(run)) == run

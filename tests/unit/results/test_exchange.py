@@ -49,48 +49,41 @@ def provenance(*sources: dict[str, str]) -> dict[str, Any]:
 
 def recorded(folder: Path) -> Recorded:
     """Two answers, of which one was cut while the model reasoned, and one failed."""
-    common = {"sample": 0, "task": "t", "example_id": "e"}
-    instances = [{"instance_id": name, "references": ["north"]} for name in IDS]
-    answers = [
-        {
-            **{
-                "instance_id": IDS[0],
-                "sample": 0,
-                "text": "north\ud83d"[:5],
-                "raw_text": "<t>north",
-            },
-            **{"finish_reason": "length", "prompt_tokens": 9, "completion_tokens": 3},
-            "cached_tokens": 2,
-        },
-        {"instance_id": IDS[1], "sample": 0, "text": "", "finish_reason": "error", "error": "no"},
-    ]
-    scores = [
-        {"instance_id": name, "metric": metric, "value": value, "lang": "hi", **common}
-        for name, value in zip(IDS, (1.0, 0.0), strict=True)
-        for metric in ("exact", "careful")
-    ]
-    files = [folder / f"{name}.parquet" for name in ("instances", "answers", "scores")]
+    common = {"sample": 0, "task": "t", "example_id": "e", "lang": "hi"}
+    ends = {"finish_reason": "length", "prompt_tokens": 9, "completion_tokens": 3}
+    first = {"text": "north", "raw_text": "<t>north", "cached_tokens": 2, **ends}
+    second = {"text": "", "finish_reason": "error", "error": "no"}
+    rows = {
+        "instances": [{"instance_id": name, "references": ["north"]} for name in IDS],
+        "answers": [
+            {"instance_id": name, "sample": 0, **own}
+            for name, own in zip(IDS, (first, second), strict=True)
+        ],
+        "scores": [
+            {"instance_id": name, "metric": metric, "value": value, **common}
+            for name, value in zip(IDS, (1.0, 0.0), strict=True)
+            for metric in ("exact", "careful")
+        ],
+    }
     schemas = [instances_schema({}), GENERATIONS, scores_schema({"lang": "string"})]
-    for path, rows, schema in zip(files, (instances, answers, scores), schemas, strict=True):
-        write_table(pa.Table.from_pylist(rows, schema=schema), path)
-    table = folder / "table1.csv"
-    table.write_text(
+    for (name, own), schema in zip(rows.items(), schemas, strict=True):
+        write_table(pa.Table.from_pylist(own, schema=schema), folder / f"{name}.parquet")
+    (folder / "table1.csv").write_text(
         "model,source,lang,value,n,se_independent,ci_low_independent,ci_high_independent,ci_low,ci_high,n_cut,published\n"
         "one,ours,hi,0.30000000000000004,3,0.1,0.2,0.4,0.1,0.5,,0.31\n"
         "one,published,hi,0.31,,,,,,,,\n"
         "two,ours,hi,0.5,3,0.1,0.2,0.4,0.1,0.5,1,\n"
         "one,ours,de,,0,,,,,,,\n"
     )
-    published = folder / "b.csv"
-    published.write_text(
+    (folder / "b.csv").write_text(
         "paper,table,row,column,value,n,source,note\n"
         'b,table1,Model 1,hi,0.31,20,paper,"a, note"\n'
         "b,table1,Model 1,hi,0.32,,repository,\n"
     )
-    shown = {"table1": Shown(str(table), "Table 1: means", (0.0, 1.0))}
-    own = (str(files[1]), str(files[2]), [str(files[0])])
-    paper = "https://arxiv.org/abs/1"
-    return Recorded("b", "B", paper, "a sample", "exact", str(published), shown, {"one": own})
+    shown = {"table1": Shown(str(folder / "table1.csv"), "Table 1: means", (0.0, 1.0))}
+    instances, answered, scored = (str(folder / f"{name}.parquet") for name in rows)
+    own, paper = {"one": (answered, scored, [instances])}, "https://arxiv.org/abs/1"
+    return Recorded("b", "B", paper, "a sample", "exact", str(folder / "b.csv"), shown, own)
 
 
 def made(folder: Path, *sources: dict[str, str]) -> tuple[dict, dict, list[dict]]:
@@ -98,15 +91,13 @@ def made(folder: Path, *sources: dict[str, str]) -> tuple[dict, dict, list[dict]
     own = recorded(folder)
     counts = write_records(folder / "out", [own], provenance(*sources), SETTINGS)
     assert counts == {"records": 2, "lines": 4}
-    (ours,) = folder.glob("out/data/b/org/model-1/*.json")
-    (lines,) = folder.glob("out/data/b/org/model-1/*_samples.jsonl")
-    (paper,) = folder.glob("out/data/b/b/paper/*.json")
-    text = lines.read_text(encoding="utf-8")
-    return (
-        json.loads(ours.read_text()),
-        json.loads(paper.read_text()),
-        [json.loads(line) for line in text.split("\n")[:-1]],
+    names = ("org/model-1/*.json", "b/paper/*.json", "org/model-1/*_samples.jsonl")
+    ours, paper, lines = (
+        path.read_text(encoding="utf-8")
+        for name in names
+        for path in folder.glob(f"out/data/b/{name}")
     )
+    return json.loads(ours), json.loads(paper), list(map(json.loads, lines.split("\n")[:-1]))
 
 
 def test_records_of_a_small_run_are_valid(tmp_path, mirror) -> None:
@@ -114,7 +105,7 @@ def test_records_of_a_small_run_are_valid(tmp_path, mirror) -> None:
     assert errors("eval", [ours, paper]) == errors("instance_level_eval", lines) == []
 
 
-def test_a_cell_has_its_value_interval_and_row(tmp_path) -> None:
+def test_a_record_has_cells_weights_engine_and_decoding(tmp_path) -> None:
     ours, _, _ = made(tmp_path, FREE)
     (cell,) = ours["evaluation_results"]
     score = cell["score_details"]
@@ -124,26 +115,18 @@ def test_a_cell_has_its_value_interval_and_row(tmp_path) -> None:
     assert (interval["lower"], interval["upper"]) == (0.1, 0.5)
     assert score["uncertainty"]["num_samples"] == 3
     # An unknown count is absent.
-    assert score["details"] == {
-        "lang": "hi",
-        "ci_low_independent": "0.2",
-        "ci_high_independent": "0.4",
-        "published": "0.31",
-    }
+    ends = {"ci_low_independent": "0.2", "ci_high_independent": "0.4"}
+    assert score["details"] == {"lang": "hi", "published": "0.31", **ends}
     assert cell["metric_config"]["max_score"] == 1.0
-
-
-def test_a_record_names_weights_engine_and_decoding(tmp_path) -> None:
-    ours, _, _ = made(tmp_path, FREE)
+    told = cell["generation_config"]
+    assert told["generation_args"]["temperature"] == 0
+    assert told["additional_details"]["decoding"] == "greedy"
     info = ours["model_info"]
     assert (info["id"], info["developer"]) == ("org/model-1", "org")
     assert info["inference_engine"] == {"name": "vllm", "version": "0.32.0"}
     details = info["additional_details"]
     assert details["revision"] == "abc" and details["model_availability"] == "open_weights"
     assert "H100" in details["gpus"]
-    told = ours["evaluation_results"][0]["generation_config"]
-    assert told["generation_args"]["temperature"] == 0
-    assert told["additional_details"]["decoding"] == "greedy"
     assert ours["source_metadata"]["source_organization_name"] == "Somewhere"
 
 
@@ -159,6 +142,7 @@ def test_a_paper_s_numbers_are_documentation(tmp_path) -> None:
 
 
 def test_a_line_has_answer_reasoning_and_tokens(tmp_path) -> None:
+    """References are held back where a licence says so."""
     _, _, lines = made(tmp_path, FREE)
     first, failed = lines[0], lines[2]
     assert first["output"]["raw"] == ["<t>north"]
@@ -168,27 +152,21 @@ def test_a_line_has_answer_reasoning_and_tokens(tmp_path) -> None:
     assert first["token_usage"] == usage | {"input_tokens_cache_read": 2}
     assert first["metadata"]["lang"] == "hi"
     assert failed["error"] == "no" and "token_usage" not in failed
-
-
-@pytest.mark.parametrize(
-    "source", [{"id": "bbc/a", "licence": "none"}, {"id": "msmarco/a", "licence": "for research"}]
-)
-def test_references_are_held_back_where_licences_say_so(tmp_path, source) -> None:
-    _, _, lines = made(tmp_path, FREE, source)
-    assert [line["input"]["reference"] for line in lines] == [[]] * 4
-    assert lines[0]["output"]["raw"] == ["<t>north"]
+    for source in ({"id": "bbc/a", "licence": "none"}, {"id": "x/a", "licence": "for research"}):
+        folder = tmp_path / source["id"]
+        folder.mkdir(parents=True)
+        _, _, lines = made(folder, FREE, source)
+        assert [line["input"]["reference"] for line in lines] == [[]] * 4
+        assert lines[0]["output"]["raw"] == ["<t>north"]
 
 
 def test_the_same_results_give_the_same_bytes(tmp_path) -> None:
-    own = recorded(tmp_path)
+    own, found = recorded(tmp_path), []
     for name in ("first", "second"):
         write_records(tmp_path / name, [own], provenance(FREE), SETTINGS)
-    first, second = (
-        {path.relative_to(tmp_path / name): path.read_bytes() for path in files if path.is_file()}
-        for name in ("first", "second")
-        for files in [(tmp_path / name).rglob("*")]
-    )
-    assert first == second and len(first) == 3
+        files = [file for file in (tmp_path / name).rglob("*") if file.is_file()]
+        found.append({file.relative_to(tmp_path / name): file.read_bytes() for file in files})
+    assert found[0] == found[1] and len(found[0]) == 3
 
 
 @pytest.mark.parametrize(
@@ -230,13 +208,8 @@ def test_a_length_is_a_cell_of_its_own_metric(tmp_path) -> None:
         "model,source,column,value,tokens,n\none,ours,4096,0.5,,3\none,ours,claimed_length,,32768,\n"
     )
     found = cells({"table1": Shown(str(table), "Table 1", (0.0, 1.0))}, "one")
-    share, length = evaluation_results("b", found, {}, {}, "containment")
-    assert (share["metric_config"]["metric_id"], share["score_details"]["score"]) == (
-        "b.containment",
-        0.5,
-    )
-    assert (length["metric_config"]["metric_id"], length["score_details"]["score"]) == (
-        "b.tokens",
-        32768,
-    )
-    assert length["metric_config"]["max_score"] is None
+    both = evaluation_results("b", found, {}, {}, "containment")
+    names = [one["metric_config"]["metric_id"] for one in both]
+    assert names == ["b.containment", "b.tokens"]
+    assert [one["score_details"]["score"] for one in both] == [0.5, 32768]
+    assert both[1]["metric_config"]["max_score"] is None
