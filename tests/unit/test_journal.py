@@ -7,9 +7,12 @@ import multiprocessing
 import os
 import warnings
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from needlework.errors import UserError
 from needlework.journal import Journal
@@ -24,15 +27,50 @@ def only_file(directory: Path) -> Path:
     return path
 
 
-def test_what_is_appended_is_loaded(tmp_path: Path) -> None:
-    records = [record(1), record(2, 'line\nbreak "quoted" \u2028 日本語 \ud800'), record(3)]
-    with Journal(tmp_path / "deep" / "journal") as journal:
-        journal.append(records[:2])
-        journal.append(iter(records[2:]))
-        assert Journal(journal.directory).load() == {r["key"]: r for r in records}
+RECORDS = st.lists(
+    st.fixed_dictionaries(
+        {"key": st.sampled_from("abcd"), "text": st.text(st.characters())},
+        optional={"value": st.none() | st.integers() | st.floats(allow_nan=False) | st.booleans()},
+    ),
+    max_size=5,
+)
 
 
-def test_a_journals_file_has_the_users_permissions(tmp_path: Path) -> None:
+def first_of_each(records: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {record["key"]: record for record in reversed(records)}
+
+
+@given(batches=st.lists(RECORDS, max_size=3), later=RECORDS, at=st.floats(0, 1))
+def test_a_kill_at_any_byte_loses_only_the_torn_record(batches, later, at) -> None:
+    """What was appended is read back, the first record of a key counts, and nothing is glued to a tear."""
+    records = [record for batch in batches for record in batch]
+    with TemporaryDirectory() as folder:
+        directory = Path(folder, "deep", "journal")
+        with Journal(directory) as journal:
+            for batch in batches:
+                journal.append(iter(batch))
+        assert list(Journal(directory).records()) == records
+        if not records:
+            return
+        path = only_file(directory)
+        torn = path.read_bytes()[: round(at * path.stat().st_size)]
+        path.write_bytes(torn)
+        whole = records[: torn.count(b"\n")] + later
+        with warnings.catch_warnings():
+            # A torn tail is no damage.
+            warnings.simplefilter("error")
+            with Journal(directory) as journal:
+                journal.append(later)
+            assert path.read_bytes() == torn
+            assert list(Journal(directory).records()) == whole
+            found = Journal(directory).load()
+            assert found == first_of_each(whole)
+            wanted = {key: found[key] for key in found if key in "ac"}
+            assert Journal(directory).load({"a", "c", "none"}) == wanted
+            assert Journal(directory).settled() == found == Journal(directory).load()
+
+
+def test_a_journals_file_has_the_users_permissions(tmp_path) -> None:
     """As of any new file, so that a group may share a journal; nothing in it is a program."""
     with Journal(tmp_path / "journal") as journal:
         journal.append([record(1)])
@@ -41,79 +79,30 @@ def test_a_journals_file_has_the_users_permissions(tmp_path: Path) -> None:
         assert mode == (tmp_path / "other").stat().st_mode
 
 
-def test_a_missing_directory_is_an_empty_journal_and_stays_missing(tmp_path: Path) -> None:
+def test_a_missing_directory_is_an_empty_journal_and_stays_missing(tmp_path) -> None:
     with Journal(tmp_path / "none") as journal:
         journal.append([])
         assert journal.load() == {}
     assert not journal.directory.exists()
 
 
-def test_only_the_wanted_keys_are_kept(tmp_path: Path) -> None:
-    with Journal(tmp_path) as journal:
-        journal.append(map(record, range(10)))
-    assert Journal(tmp_path).load({"k3", "k99"}) == {"k3": record(3)}
+DAMAGE = [
+    *[b"\x00" * 40, b'{"key": "k7", "te', b"\xff\xfe{}", b'["k7"]', b'{"text": "no key"}'],
+    *[b'{"key": 7}', b"[" * 100_000, b""],
+]
 
 
-def test_every_cut_of_the_last_line_leaves_the_others(tmp_path: Path) -> None:
-    with Journal(tmp_path) as journal:
-        journal.append([record(1), record(2)])
-    path = only_file(tmp_path)
-    whole = path.read_bytes()
-    second = whole.index(b"\n") + 1
-    for cut in range(second, len(whole)):
-        path.write_bytes(whole[:cut])
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")  # a torn tail is no damage
-            assert Journal(tmp_path).load() == {"k1": record(1)}
-    path.write_bytes(whole)
-    assert Journal(tmp_path).load() == {"k1": record(1), "k2": record(2)}
-
-
-def test_nothing_is_glued_to_a_torn_tail(tmp_path: Path) -> None:
-    with Journal(tmp_path) as killed:
-        killed.append([record(1), record(2)])
-    path = only_file(tmp_path)
-    torn = path.read_bytes()[:-5]
-    path.write_bytes(torn)
-    with Journal(tmp_path) as journal:
-        journal.append([record(2), record(3)])
-    assert path.read_bytes() == torn
-    assert Journal(tmp_path).load() == {f"k{n}": record(n) for n in (1, 2, 3)}
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        b"\x00" * 40,
-        b'{"key": "k7", "te',
-        b"\xff\xfe{}",
-        b'["k7"]',
-        b'{"text": "no key"}',
-        b'{"key": 7}',
-        b"[" * 100_000,
-        b"",
-    ],
-)
-def test_a_damaged_line_is_counted_and_the_rest_is_read(tmp_path: Path, damage: bytes) -> None:
+def test_damaged_lines_are_counted_and_the_rest_is_read(tmp_path) -> None:
     with Journal(tmp_path) as journal:
         journal.append([record(1), record(2)])
     path = only_file(tmp_path)
     first, second = path.read_bytes().splitlines()
-    path.write_bytes(b"\n".join([first, damage, second, damage, b""]))
-    with pytest.warns(UserWarning, match=r"2 unreadable line\(s\)"):
+    path.write_bytes(b"\n".join([first, *DAMAGE, second, DAMAGE[0], b""]))
+    with pytest.warns(UserWarning, match=r"9 unreadable line\(s\)"):
         assert Journal(tmp_path).load() == {"k1": record(1), "k2": record(2)}
 
 
-def test_the_first_record_of_a_key_is_believed(tmp_path: Path) -> None:
-    with Journal(tmp_path) as journal:
-        journal.append([record(1, "first"), record(1, "second")])
-    (tmp_path / "99991231T235959Z-later.jsonl").write_text(json.dumps(record(1, "third")) + "\n")
-    assert Journal(tmp_path).load()["k1"]["text"] == "first"
-
-
-def test_a_batch_is_on_the_disk_when_append_returns(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_batch_is_on_the_disk_when_append_returns(tmp_path, monkeypatch) -> None:
     writes, syncs = [], []
     write, fsync = os.write, os.fsync
     monkeypatch.setattr(os, "write", lambda fd, data: writes.append(fd) or write(fd, data))
@@ -125,9 +114,7 @@ def test_a_batch_is_on_the_disk_when_append_returns(
         assert len(writes) == 2 and syncs[-1] == writes[0]
 
 
-def test_a_full_disk_leaves_the_next_batch_intact(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_leaves_the_next_batch_intact(tmp_path, monkeypatch) -> None:
     write = os.write
 
     def half(fd: int, data: memoryview) -> int:
@@ -146,7 +133,7 @@ def test_a_full_disk_leaves_the_next_batch_intact(
     assert Journal(tmp_path).load() == {"k1": record(1), "k3": record(3)}
 
 
-def test_a_short_write_is_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_short_write_is_completed(tmp_path, monkeypatch) -> None:
     write = os.write
     monkeypatch.setattr(os, "write", lambda fd, data: write(fd, data[:7]))
     with Journal(tmp_path) as journal:
@@ -154,53 +141,24 @@ def test_a_short_write_is_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert Journal(tmp_path).load() == {"k1": record(1), "k2": record(2)}
 
 
-def write_many(directory: Path, start: int) -> None:
-    with Journal(directory) as journal:
-        for first in range(start, start + 2000, 8):
-            journal.append(record(n, f"answer {n} " * 50) for n in range(first, first + 8))
-
-
-def test_two_writers_at_once(tmp_path: Path) -> None:
-    context = multiprocessing.get_context("spawn")
-    writers = [context.Process(target=write_many, args=(tmp_path, start)) for start in (0, 2000)]
-    for writer in writers:
-        writer.start()
-    while any(writer.is_alive() for writer in writers):
-        seen = Journal(tmp_path).load()  # reading beside a writer sees whole records only
-        assert all(r["text"].count("answer") == 50 for r in seen.values())
-    for writer in writers:
-        writer.join()
-        assert writer.exitcode == 0
-    assert Journal(tmp_path).load().keys() == {f"k{n}" for n in range(4000)}
-    assert len(list(tmp_path.iterdir())) == 2
-
-
 # Publication
 
 
-def test_what_was_published_first_counts_whoever_started_first(tmp_path: Path) -> None:
+@pytest.mark.parametrize("published", [True, False])
+def test_the_first_published_counts_else_the_first_writer_s(tmp_path, published) -> None:
     early, late = Journal(tmp_path), Journal(tmp_path)
     with early, late:
         early.append([record(0)])
         late.append([record(1, "late")])
-        assert late.settled()["k1"]["text"] == "late"
+        if published:
+            assert late.settled()["k1"]["text"] == "late"
         early.append([record(1, "early")])
         for journal in (early, late, Journal(tmp_path)):
-            assert journal.settled()["k1"]["text"] == "late"
-            assert journal.load()["k1"]["text"] == "late"
+            for read in (journal.load, journal.settled):
+                assert read()["k1"]["text"] == ("late" if published else "early")
 
 
-def test_unpublished_records_follow_their_writers_start(tmp_path: Path) -> None:
-    early, late = Journal(tmp_path), Journal(tmp_path)
-    with early, late:
-        early.append([record(0)])
-        late.append([record(1, "late")])
-        early.append([record(1, "early")])
-    assert Journal(tmp_path).load()["k1"]["text"] == "early"
-    assert Journal(tmp_path).settled()["k1"]["text"] == "early"
-
-
-def test_nothing_is_published_twice(tmp_path: Path) -> None:
+def test_nothing_is_published_twice(tmp_path) -> None:
     with Journal(tmp_path) as journal:
         journal.append([record(1)])
         journal.settled()
@@ -209,9 +167,7 @@ def test_nothing_is_published_twice(tmp_path: Path) -> None:
     assert len(list((tmp_path / "published").iterdir())) == 1
 
 
-def test_a_journal_that_cannot_be_written_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_journal_that_cannot_be_written_is_read(tmp_path, monkeypatch) -> None:
     with Journal(tmp_path) as journal:
         journal.append([record(1)])
 
@@ -224,33 +180,36 @@ def test_a_journal_that_cannot_be_written_is_read(
 
 
 def write_and_settle(directory: Path, name: str) -> None:
-    """Write 300 records, settling now and then; write down what the last settlement gave."""
+    """Write 300 records, settling now and then; write down what the settlements gave."""
     seen: dict[str, set[str]] = {}
     with Journal(directory) as journal:
         for first in range(0, 300, 10):
-            journal.append(record(n, f"{name} {n}") for n in range(first, first + 10))
+            journal.append(record(n, f"{name} {n} " * 50) for n in range(first, first + 10))
             for key, found in journal.settled().items():
                 seen.setdefault(key, set()).add(str(found["text"]))
     (directory / f"{name}.seen").write_text(json.dumps({k: sorted(v) for k, v in seen.items()}))
 
 
-def test_writers_at_once_agree_on_every_record(tmp_path: Path) -> None:
-    """No key is ever given two answers, in any of four processes, at any time."""
-    context = multiprocessing.get_context("spawn")
-    names = ["a", "b", "c", "d"]
+def test_writers_at_once_agree_on_every_record(tmp_path) -> None:
+    """No key is ever given two answers or half of one, in any of three processes, at any time."""
+    context, names = multiprocessing.get_context("spawn"), "abc"
     writers = [context.Process(target=write_and_settle, args=(tmp_path, name)) for name in names]
     for writer in writers:
         writer.start()
     for writer in writers:
         writer.join()
         assert writer.exitcode == 0
+    assert len(list(tmp_path.glob("*.jsonl"))) == len(names)
     final = {key: [found["text"]] for key, found in Journal(tmp_path).load().items()}
-    assert len(final) == 300
+    assert final.keys() == {f"k{n}" for n in range(300)}
+    assert all(
+        text in (f"{name} {key[1:]} " * 50 for name in names) for key, (text,) in final.items()
+    )
     for name in names:
         assert json.loads((tmp_path / f"{name}.seen").read_text()) == final
 
 
-def test_news_are_what_others_have_written_since(tmp_path: Path) -> None:
+def test_news_are_what_others_have_written_since(tmp_path) -> None:
     own, other = Journal(tmp_path), Journal(tmp_path)
     with own, other:
         other.append([record(1)])
@@ -265,7 +224,7 @@ def test_news_are_what_others_have_written_since(tmp_path: Path) -> None:
 # Checksums
 
 
-def test_a_changed_byte_anywhere_is_noticed(tmp_path: Path) -> None:
+def test_a_changed_byte_anywhere_is_noticed(tmp_path) -> None:
     with Journal(tmp_path) as journal:
         journal.append([record(1), record(2, "six by seven is forty-two")])
     path = only_file(tmp_path)
@@ -277,28 +236,28 @@ def test_a_changed_byte_anywhere_is_noticed(tmp_path: Path) -> None:
             assert Journal(tmp_path).load() == {"k1": record(1)}
 
 
-def test_records_without_a_checksum_are_valid(tmp_path: Path) -> None:
+def test_records_without_a_checksum_are_valid(tmp_path) -> None:
     lines = "".join(json.dumps(record(n)) + "\n" for n in range(3))
     (tmp_path / "20250101T000000Z-old-1-abcdef.jsonl").write_text(lines)
     assert Journal(tmp_path).load() == {f"k{n}": record(n) for n in range(3)}
 
 
 @pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo])
-def test_what_is_no_file_is_refused_and_never_waited_for(tmp_path: Path, make: Any) -> None:
+def test_what_is_no_file_is_refused_and_never_waited_for(tmp_path, make: Any) -> None:
     make(tmp_path / "odd.jsonl")
     with pytest.raises(UserError, match=r"odd\.jsonl, in the journal, is not a regular file"):
         Journal(tmp_path).load()
 
 
-def test_a_file_where_publications_belong_is_refused(tmp_path: Path) -> None:
+def test_a_file_where_publications_belong_is_refused(tmp_path) -> None:
+    (tmp_path / "published").write_text("")
     with Journal(tmp_path) as journal:
         journal.append([record(1)])
-    (tmp_path / "published").write_text("")
-    with pytest.raises(UserError, match="published, in the journal, is not a directory"):
-        Journal(tmp_path).settled()
+        with pytest.raises(UserError, match="published, in the journal, is not a directory"):
+            journal.settled()
 
 
-def test_what_a_killed_run_began_to_publish_is_removed(tmp_path: Path) -> None:
+def test_what_a_killed_run_began_to_publish_is_removed(tmp_path) -> None:
     (tmp_path / "published/old.part").mkdir(parents=True)
     os.utime(tmp_path / "published/old.part", (0, 0))
     (tmp_path / "published/new.part").mkdir()
@@ -316,12 +275,12 @@ def as_another_user(function: Any) -> str:
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
+        said = "nothing"
         try:
             os.setgroups([])
             os.setgid(65534)
             os.setuid(65534)
             function()
-            said = "nothing"
         except BaseException as error:
             said = f"{type(error).__name__}: {error}"
         os.write(write, said.encode())
@@ -337,7 +296,7 @@ def as_another_user(function: Any) -> str:
     os.name == "nt" or os.geteuid() != 0, reason="only root can become another user"
 )
 @pytest.mark.parametrize("closed", [".", "published", "published/000001"])
-def test_an_unreadable_journal_is_one_error(tmp_path: Path, closed: str) -> None:
+def test_an_unreadable_journal_is_one_error(tmp_path, closed: str) -> None:
     folder = tmp_path / "j"
     with Journal(folder) as journal:
         journal.append([record(1)])
@@ -351,23 +310,22 @@ def test_an_unreadable_journal_is_one_error(tmp_path: Path, closed: str) -> None
     assert "Permission denied" in said and "chmod -R a+rX" in said
 
 
-def test_a_loop_of_links_is_one_error(tmp_path: Path) -> None:
-    (tmp_path / "published").symlink_to("published")
-    with pytest.raises(UserError, match=r"published cannot be read .*remove the link"):
-        Journal(tmp_path).settled()
-    (tmp_path / "loop").symlink_to("loop")
-    with pytest.raises(UserError, match=r"loop/published cannot be read .*remove the link"):
-        Journal(tmp_path / "loop").settled()
+def test_a_loop_of_links_is_one_error(tmp_path) -> None:
+    for name in ("published", "loop"):
+        (tmp_path / name).symlink_to(name)
+    for folder, place in ((tmp_path, "published"), (tmp_path / "loop", "loop/published")):
+        with pytest.raises(UserError, match=f"{place} cannot be read .*remove the link"):
+            Journal(folder).settled()
 
 
-def test_a_name_that_is_too_long_is_one_error(tmp_path: Path) -> None:
+def test_a_name_that_is_too_long_is_one_error(tmp_path) -> None:
     for read in (Journal.settled, lambda journal: list(journal.records())):
         with pytest.raises(UserError, match="too long: take a shorter one") as raised:
             read(Journal(tmp_path / ("j" * 300)))
         assert len(str(raised.value)) < 400
 
 
-def test_a_file_that_ends_in_gigabytes_is_read(tmp_path: Path, monkeypatch: Any) -> None:
+def test_a_file_that_ends_in_gigabytes_is_read(tmp_path, monkeypatch) -> None:
     """As after a loss of power: memory holds no such line, whether or not it ends."""
     monkeypatch.setattr("needlework.journal.LONGEST", 1000)
     with Journal(tmp_path) as journal:

@@ -133,7 +133,7 @@ subprocess.run([sys.executable, "-c", job, *sys.argv[1:]])
 
 @pytest.mark.parametrize("seconds", [0, 0.1, 0.3, 0.6])
 def test_a_job_whose_snakemake_was_killed_during_imports_does_nothing(
-    tmp_path: Path, seconds: float
+    tmp_path, seconds: float
 ) -> None:
     worked = tmp_path / "worked"
     with subprocess.Popen(

@@ -50,7 +50,7 @@ def log(directory: Path) -> str:
     return (directory / "logs/read_corpus/en.log").read_text(encoding="utf-8")
 
 
-def test_all_output_goes_to_the_log(tmp_path: Path) -> None:
+def test_all_output_goes_to_the_log(tmp_path) -> None:
     done = run(
         tmp_path,
         """\
@@ -78,7 +78,7 @@ os.write(2, b"from C\\n")
     assert "before" not in found
 
 
-def test_a_user_error_is_one_sentence_on_the_terminal(tmp_path: Path) -> None:
+def test_a_user_error_is_one_sentence_on_the_terminal(tmp_path) -> None:
     done = run(
         tmp_path, 'print("working")\nraise UserError("config.yaml: वह mend it.")', LC_ALL="C"
     )
@@ -88,7 +88,7 @@ def test_a_user_error_is_one_sentence_on_the_terminal(tmp_path: Path) -> None:
     assert "working" in log(tmp_path) and "Traceback" not in log(tmp_path)
 
 
-def test_other_errors_put_their_traceback_in_the_log(tmp_path: Path) -> None:
+def test_other_errors_put_their_traceback_in_the_log(tmp_path) -> None:
     done = run(tmp_path, "def fail():\n    return {}['missing']\nfail()")
     assert done.returncode == 1
     assert done.stderr == (
@@ -113,7 +113,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
         "open('results.txt', 'w').write('a' * 9999)",
     ],
 )
-def test_a_disk_that_takes_nothing_more_is_one_sentence(tmp_path: Path, work: str) -> None:
+def test_a_disk_that_takes_nothing_more_is_one_sentence(tmp_path, work: str) -> None:
     """A limit on the size of files fails as a full disk does, with another number."""
     done = run(tmp_path, FULL.format(work=work))
     assert done.returncode == 1
@@ -122,7 +122,7 @@ def test_a_disk_that_takes_nothing_more_is_one_sentence(tmp_path: Path, work: st
     assert done.stderr.count("\n") == 2
 
 
-def test_a_log_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
+def test_a_log_that_cannot_be_written_is_one_sentence(tmp_path) -> None:
     (tmp_path / "logs").write_text("in the way")
     done = run(tmp_path, "pass")
     assert done.returncode == 1
@@ -130,7 +130,7 @@ def test_a_log_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_an_error_that_is_no_exception_is_told_too(tmp_path: Path) -> None:
+def test_an_error_that_is_no_exception_is_told_too(tmp_path) -> None:
     """Rust's panics, such as tiktoken's, are no Exception."""
     done = run(tmp_path, "class PanicException(BaseException): ...\nraise PanicException('boom')")
     assert done.returncode == 1
@@ -138,18 +138,18 @@ def test_an_error_that_is_no_exception_is_told_too(tmp_path: Path) -> None:
     assert "Traceback" in log(tmp_path)
 
 
-def test_leaving_early_is_no_error(tmp_path: Path) -> None:
+def test_leaving_early_is_no_error(tmp_path) -> None:
     done = run(tmp_path, "sys.exit(3)")
     assert (done.returncode, done.stderr, log(tmp_path)) == (3, "", "")
 
 
-def test_the_log_is_that_of_the_last_run(tmp_path: Path) -> None:
+def test_the_log_is_that_of_the_last_run(tmp_path) -> None:
     run(tmp_path, 'print("first")')
     run(tmp_path, 'print("second")')
     assert log(tmp_path) == "second\n"
 
 
-def test_what_was_logged_before_a_kill_is_there(tmp_path: Path) -> None:
+def test_what_was_logged_before_a_kill_is_there(tmp_path) -> None:
     done = run(tmp_path, 'logger.info("so far")\nos.kill(os.getpid(), 9)')
     assert done.returncode == -9
     assert "so far" in log(tmp_path)
@@ -158,13 +158,13 @@ def test_what_was_logged_before_a_kill_is_there(tmp_path: Path) -> None:
 # Progress
 
 
-def test_without_a_terminal_progress_is_in_the_log(tmp_path: Path) -> None:
+def test_without_a_terminal_progress_is_in_the_log(tmp_path) -> None:
     done = run(tmp_path, "list(progress(range(3), desc='prompts'))")
     assert done.stderr == ""
     assert "prompts: 100%" in log(tmp_path) and "3/3" in log(tmp_path)
 
 
-def test_long_jobs_report_progress_without_a_terminal(tmp_path: Path) -> None:
+def test_long_jobs_report_progress_without_a_terminal(tmp_path) -> None:
     body = """\
 import needlework.jobs.progress
 needlework.jobs.progress.HEARTBEAT_S = 0.2
@@ -184,12 +184,12 @@ for _ in progress(range(2), desc="short"):
     assert said[0].endswith("(log: logs/read_corpus/en.log)")
 
 
-def test_progress_is_seldom_in_the_log(tmp_path: Path) -> None:
+def test_progress_is_seldom_in_the_log(tmp_path) -> None:
     run(tmp_path, "for _ in progress(range(200), desc='prompts'):\n    time.sleep(0.005)")
     assert log(tmp_path).count("prompts:") <= 2
 
 
-def test_progress_is_drawn_on_the_terminal(tmp_path: Path) -> None:
+def test_progress_is_drawn_on_the_terminal(tmp_path) -> None:
     ours, theirs = pty.openpty()
     try:
         body = (

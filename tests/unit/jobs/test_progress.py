@@ -6,7 +6,6 @@ import io
 import re
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -98,7 +97,7 @@ def test_the_clock_begins_when_the_work_does() -> None:
     assert re.search(r"answers 1 of 2 prompts, .*, 00:0\d left", terminal.getvalue())
 
 
-def test_a_terminal_keeps_no_bar_of_short_work(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_keeps_no_bar_of_short_work(monkeypatch) -> None:
     terminal = Terminal(watched=True)
     show_on(terminal)
     for _ in progress(range(3), desc="keys", unit="prompt", told=True):
@@ -110,7 +109,7 @@ def test_short_work_says_nothing_without_a_terminal() -> None:
     assert answer(Terminal(watched=False), told=False) == ""
 
 
-def test_a_download_says_how_far_it_is(tmp_path: Path) -> None:
+def test_a_download_says_how_far_it_is(tmp_path) -> None:
     terminal = Terminal(watched=False)
     show_on(terminal, "fetch_source", "logs/f.log")
     with progress(desc="x.zip", total=4_000_000, unit="B", unit_scale=True, told=True) as bar:

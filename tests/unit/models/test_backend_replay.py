@@ -73,7 +73,7 @@ def test_a_complete_file_gives_no_warning(tmp_path, caplog) -> None:
         generate(requests("one-0", "one-1"), backend, Journal(tmp_path / "j"))
 
 
-def test_a_table_with_invalid_utf8_is_named(tmp_path: Path) -> None:
+def test_a_table_with_invalid_utf8_is_named(tmp_path) -> None:
     bad = pa.array([b"caf\xe9"]).cast(pa.binary()).view(pa.string())
     pq.write_table(pa.table({"instance_id": ["a"], "text": bad}), tmp_path / "bad.parquet")
     with pytest.raises(UserError, match=r"bad\.parquet cannot be read as Parquet"):

@@ -616,7 +616,7 @@ def test_only_a_job_on_a_gpu_asks_for_one(llama) -> None:
 # Regimes
 
 
-def test_system_prompt_and_answer_prefix_are_sent(llama: Path) -> None:
+def test_system_prompt_and_answer_prefix_are_sent(llama) -> None:
     plain, system, begun = (
         backend(llama, chat=True, **own)
         for own in ({}, {"system": "Be brief."}, {"answer_prefix": "It is"})
@@ -630,7 +630,7 @@ def test_system_prompt_and_answer_prefix_are_sent(llama: Path) -> None:
     assert system.overhead() > plain.overhead()
 
 
-def test_a_stop_string_ends_an_answer(llama: Path) -> None:
+def test_a_stop_string_ends_an_answer(llama) -> None:
     def ask(**own: Any) -> list[Answer]:
         each = backend(llama, **own)
         each.load()
@@ -646,5 +646,5 @@ def test_a_stop_string_ends_an_answer(llama: Path) -> None:
             assert after.completion_tokens <= before.completion_tokens
 
 
-def test_a_repeatable_model_answers_one_prompt_at_a_time(llama: Path) -> None:
+def test_a_repeatable_model_answers_one_prompt_at_a_time(llama) -> None:
     assert backend(llama, repeatable=True)._batch_size == 1

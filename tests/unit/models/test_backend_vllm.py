@@ -201,7 +201,7 @@ def requests(*prompts: str) -> list[Request]:
     ]
 
 
-def test_a_new_limit_retries_only_answers_that_it_affects(engine: None, tmp_path: Path) -> None:
+def test_a_new_limit_retries_only_answers_that_it_affects(engine, tmp_path) -> None:
     """Each prompt is one word, which says nothing of its tokens."""
     asked = requests("a" * 20, "b" * 990, "c" * 990 + ".", "d" * 1200)
 
@@ -230,7 +230,7 @@ def test_a_new_limit_retries_only_answers_that_it_affects(engine: None, tmp_path
     assert run(995) == ("bcd", [16, 5, 4, None])
 
 
-def test_truncated_answers_are_retried_when_the_limit_changes(engine: None, tmp_path: Path) -> None:
+def test_truncated_answers_are_retried_when_the_limit_changes(engine, tmp_path) -> None:
     def cut(limit: int) -> tuple[int, int]:
         """How many engines start, and how many tokens the answer has."""
         model = Model(limit)
@@ -248,7 +248,7 @@ def test_records_of_other_backends_are_no_trouble() -> None:
     assert load_backend("vllm", entry(engine={"max_model_len": 4000})).holds({"text": "an answer"})
 
 
-def test_the_models_own_context_cuts_once_for_all(engine: None, tmp_path: Path) -> None:
+def test_the_models_own_context_cuts_once_for_all(engine, tmp_path) -> None:
     asked = requests("b" * 9990)
     for _ in range(2):
         model = Model()
@@ -262,7 +262,7 @@ def test_the_models_own_context_cuts_once_for_all(engine: None, tmp_path: Path) 
     ("limits", "most"), [((4, 10**9), 4), ((100, 35), 4), ((100, 10**9), 20)], ids=str
 )
 def test_an_answer_makes_room_for_the_next_prompt(
-    engine: None, monkeypatch: pytest.MonkeyPatch, limits: tuple[int, int], most: int
+    engine, monkeypatch, limits: tuple[int, int], most: int
 ) -> None:
     """The first prompt is answered last, and holds up no other; of ten tokens each."""
     monkeypatch.setattr(vllm, "PROMPTS_AHEAD", limits[0])
@@ -283,9 +283,7 @@ def test_an_answer_makes_room_for_the_next_prompt(
     assert max(under_way) == most
 
 
-def test_what_a_dead_engine_had_is_sent_again_first(
-    engine: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_dead_engine_had_is_sent_again_first(engine, monkeypatch) -> None:
     monkeypatch.setattr(vllm, "PROMPTS_AHEAD", 4)
     asked = requests(*(f"prompt {n:03}" for n in range(20)))
     expected = [answer for _, answer in sorted(answers_of(Model(), asked), key=lambda a: a[0])]
@@ -304,7 +302,7 @@ def answers_of(model: Model, asked: list[Request]) -> Iterator[tuple[int, Any]]:
     return model.answers(iter(asked))
 
 
-def test_a_local_model_is_known_by_its_content(tmp_path: Path) -> None:
+def test_a_local_model_is_known_by_its_content(tmp_path) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
     here.mkdir()
     for name in ("config.json", "model.safetensors", "chat_template.jinja", "README.md"):
@@ -322,7 +320,7 @@ def test_a_local_model_is_known_by_its_content(tmp_path: Path) -> None:
     assert identity(lora=str(here)) != identity(lora=None)
 
 
-def test_a_chat_template_is_identified_by_its_content(tmp_path: Path) -> None:
+def test_a_chat_template_is_identified_by_its_content(tmp_path) -> None:
     one, other = tmp_path / "one.jinja", tmp_path / "other.jinja"
     one.write_text("{{ messages }}", encoding="utf-8")
     other.write_text("{{ messages }}", encoding="utf-8")

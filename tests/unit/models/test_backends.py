@@ -156,7 +156,7 @@ def test_sentences(text: str, expected: list[str]) -> None:
     assert list(read_sentences(text).texts) == expected
 
 
-def test_the_reader_reads_one_language_of_real_questions(mirror: Path) -> None:
+def test_the_reader_reads_one_language_of_real_questions(mirror) -> None:
     def accuracy(context_lang: str, collection: str) -> float:
         name = f"MLQA_V1/dev/dev-context-{context_lang}-question-en.json"
         with zipfile.ZipFile(mirror / "mlqa" / "MLQA_V1.zip") as archive:
@@ -196,7 +196,7 @@ def asked(count: int, samples: int = 1) -> list[Request]:
     return [request(instance_id=f"i{n}", sample=s) for n in range(count) for s in range(samples)]
 
 
-def test_replay_gives_each_request_its_own_answer(tmp_path: Path) -> None:
+def test_replay_gives_each_request_its_own_answer(tmp_path) -> None:
     rows = [
         {"instance_id": f"i{n}", "sample": s, "text": f"{n}/{s}", "finish_reason": "length"}
         for n in (2, 0, 1)
@@ -208,7 +208,7 @@ def test_replay_gives_each_request_its_own_answer(tmp_path: Path) -> None:
     assert set(table["finish_reason"].to_pylist()) == {"length"}
 
 
-def test_replay_reads_parquet_and_fills_in_what_is_optional(tmp_path: Path) -> None:
+def test_replay_reads_parquet_and_fills_in_what_is_optional(tmp_path) -> None:
     table = pa.table({"instance_id": ["i1", "i0"], "text": ["one", "zero"]})
     pq.write_table(table, tmp_path / "a.parquet")
     backend = load_backend("replay", {"answers": str(tmp_path / "a.parquet")})
@@ -217,7 +217,7 @@ def test_replay_reads_parquet_and_fills_in_what_is_optional(tmp_path: Path) -> N
     assert answers["finish_reason"].to_pylist() == ["unknown", "unknown"]
 
 
-def test_replay_of_a_changed_file_is_another_model(tmp_path: Path) -> None:
+def test_replay_of_a_changed_file_is_another_model(tmp_path) -> None:
     old = replay(tmp_path / "a.jsonl", [{"instance_id": "i0", "text": "old"}])
     generate(asked(1), old, Journal(tmp_path / "j"))
     new = replay(tmp_path / "a.jsonl", [{"instance_id": "i0", "text": "new"}])
@@ -248,7 +248,7 @@ def ids(*numbers: int) -> list[dict[str, object]]:
     ],
 )
 def test_replay_refuses_a_wrong_file_before_any_work(
-    tmp_path: Path, rows: list[object], message: str
+    tmp_path, rows: list[object], message: str
 ) -> None:
     backend = replay(tmp_path / "a.jsonl", rows)
     with pytest.raises(UserError, match=message) as refused:
@@ -257,7 +257,7 @@ def test_replay_refuses_a_wrong_file_before_any_work(
     assert not (tmp_path / "j").exists()
 
 
-def test_replay_refuses_what_is_no_file_of_answers(tmp_path: Path) -> None:
+def test_replay_refuses_what_is_no_file_of_answers(tmp_path) -> None:
     (tmp_path / "torn.jsonl").write_text('{"instance_id": "i0", "te', encoding="utf-8")
     (tmp_path / "no.parquet").write_text("PAR1", encoding="utf-8")
     (tmp_path / "a.csv").write_text("", encoding="utf-8")
@@ -272,7 +272,7 @@ def test_replay_refuses_what_is_no_file_of_answers(tmp_path: Path) -> None:
             load_backend("replay", {"answers": name and str(tmp_path / name)}).load()
 
 
-def test_replay_does_not_miss_what_exceeds_the_context(tmp_path: Path) -> None:
+def test_replay_does_not_miss_what_exceeds_the_context(tmp_path) -> None:
     backend = replay(tmp_path / "a.jsonl", ids(0))
     table = generate(asked(2), backend, Journal(tmp_path / "j"), Policy(context=9))
     assert table["finish_reason"].to_pylist() == ["skipped", "skipped"]

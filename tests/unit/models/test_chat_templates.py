@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import date
-from pathlib import Path
 
 import pytest
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
@@ -118,7 +117,7 @@ def test_the_date_is_written_into_the_template():
         with_fixed_date(entry(), "{{ strftime_now(format) }}")
 
 
-def test_padding_and_truncation_of_a_file_are_ignored(tmp_path: Path):
+def test_padding_and_truncation_of_a_file_are_ignored(tmp_path):
     from needlework.prompts.tokenizers import load_tokenizer
 
     tokenizer = loaded(TURNS)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
 import tracemalloc
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,10 +21,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from http_server import OpenAIServer, Reply, completion
+from factories.models import remote
+from http_server import Reply, completion
 from needlework.errors import UserError
 from needlework.journal import Journal
-from needlework.models.backends.base import Answer, Backend, Request, load_backend
+from needlework.models.backends.base import Answer, Backend, Request
 from needlework.models.backends.lexical import Lexical
 from needlework.models.backends.oracle import Oracle
 from needlework.models.backends.replay import Replay
@@ -110,27 +113,32 @@ class Watched(Lexical):
         return super().generate(batch)
 
 
-class Revised(Watched):
-    """The same reader as another revision."""
+class Changing(Watched):
+    """The same reader with another answer in place of each."""
 
-    def identity(self) -> Mapping[str, object]:
-        return {**super().identity(), "revision": 2}
+    asks_a_model = True
 
-
-class Failing(Watched):
-    """Fails on the prompts whose sizes are in `bad`; `broken` stops everything instead."""
-
-    bad = frozenset({103, 107, 120})
-    broken = False
+    def __init__(self, change: Callable[[Request, Answer], Answer]) -> None:
+        super().__init__()
+        self.change = change
 
     def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
         for request, answer in zip(batch, super().generate(batch), strict=True):
-            if request.n_tokens not in self.bad:
-                yield answer
-            elif self.broken:
-                raise RuntimeError("the engine died")
-            else:
-                yield Answer("", error=f"refused {request.n_tokens}")
+            yield self.change(request, answer)
+
+
+# The sizes of prompts that a model refuses.
+BAD = frozenset({103, 107, 120})
+
+
+def refuse_bad(request: Request, answer: Answer) -> Answer:
+    return Answer("", error=f"refused {request.n_tokens}") if request.n_tokens in BAD else answer
+
+
+def die_of_bad(request: Request, answer: Answer) -> Answer:
+    if request.n_tokens in BAD:
+        raise RuntimeError("the engine died")
+    return answer
 
 
 def by_fives(backend: Backend) -> Backend:
@@ -145,13 +153,7 @@ def test_the_longest_prompt_has_its_answer_if_that_fits(requests, context, token
     assert requests.longest(context) == tokens
 
 
-def test_the_bar_counts_the_failures(requests: InstanceRequests, tmp_path: Path, capsys) -> None:
-    generate(requests, Failing(), Journal(tmp_path / "j"), Policy(max_failed=3))
-    last = capsys.readouterr().err.splitlines()[-1]
-    assert "24/24" in last and "3 failed" in last
-
-
-def test_rows_are_complete_and_sorted(requests: InstanceRequests, tmp_path: Path) -> None:
+def test_rows_are_complete_and_sorted(requests, tmp_path) -> None:
     requests.samples = 2
     table = generate(requests, by_fives(Oracle({})), Journal(tmp_path / "j"))
     assert table.schema == GENERATIONS
@@ -165,27 +167,23 @@ def test_rows_are_complete_and_sorted(requests: InstanceRequests, tmp_path: Path
     assert len({r["request_key"] for r in rows}) == 48
 
 
-def test_the_reader_finds_the_answer(requests: InstanceRequests, tmp_path: Path) -> None:
-    rows = generate(requests, Lexical({}), Journal(tmp_path / "j")).to_pylist()
-    references = {r["instance_id"]: r["references"][0] for r in instances().to_pylist()}
-    assert all(references[r["instance_id"]] in r["text"] for r in rows)
-
-
-def test_a_second_run_asks_nothing_and_loads_nothing(
-    requests: InstanceRequests, tmp_path: Path
-) -> None:
-    first, second = Watched(), Watched()
+def test_only_what_is_missing_is_asked(requests, tmp_path) -> None:
+    """A run with all answers asks and loads nothing; another identity asks for all."""
+    part = InstanceRequests(requests.files[:1], documents())
+    first, rest, none, revised = Watched(), Watched(), Watched(), Watched()
+    revised.identity = lambda: {**none.identity(), "revision": 2}
     with Journal(tmp_path / "j") as journal:
-        table = generate(requests, by_fives(first), journal)
+        generate(part, by_fives(first), journal)
+        table = generate(requests, rest, journal)
     with Journal(tmp_path / "j") as journal:
-        assert generate(requests, second, journal) == table
-    assert (first.loads, first.closes, first.asked.total()) == (1, 1, 24)
-    assert (second.loads, second.closes, second.asked.total()) == (0, 0, 0)
+        assert generate(requests, none, journal) == table
+        generate(requests, revised, journal)
+    assert table == generate(requests, Watched(), Journal(tmp_path / "other"))
+    assert [own.asked.total() for own in (first, rest, none, revised)] == [15, 9, 0, 24]
+    assert (first.loads, first.closes) == (1, 1) and (none.loads, none.closes) == (0, 0)
 
 
-def test_requests_may_come_in_reverse_with_equal_answers(
-    requests: InstanceRequests, tmp_path: Path
-) -> None:
+def test_requests_may_come_in_reverse_with_equal_answers(requests, tmp_path) -> None:
     backwards = InstanceRequests(requests.files, documents(), samples=2, backwards=True)
     forwards = InstanceRequests(requests.files, documents(), samples=2)
     names = [[r.instance_id for r in some] for some in (forwards, backwards)]
@@ -195,51 +193,30 @@ def test_requests_may_come_in_reverse_with_equal_answers(
         assert generate(forwards, Watched(), one) == generate(backwards, Watched(), two)
 
 
-def test_only_what_is_missing_is_asked(requests: InstanceRequests, tmp_path: Path) -> None:
-    short = InstanceRequests(requests.files[:1], documents())
-    backend = Watched()
-    with Journal(tmp_path / "j") as journal:
-        generate(short, Watched(), journal)
-        table = generate(requests, backend, journal)
-    assert backend.asked.total() == 9
-    assert table == generate(requests, Watched(), Journal(tmp_path / "other"))
+def test_lengths_and_factors_choose_the_instances(requests) -> None:
+    rows = instances().to_pylist()
+
+    def chosen(**how: Any) -> set[str]:
+        return {r.instance_id for r in InstanceRequests(requests.files, documents(), **how)}
+
+    expected = {r["instance_id"] for r in rows if r["length"] in (0, 1024)}
+    assert chosen(lengths=[1024]) == expected and len(expected) == 16
+    only = {"length": [512], "task": ["exact"], "a_factor_of_another_benchmark": ["x"]}
+    expected = {r["instance_id"] for r in rows if r["length"] == 512}
+    assert chosen(only=only) == expected and len(expected) == 8
+    assert chosen(only={"task": ["absent"]}) == set()
 
 
-def test_answers_of_another_identity_are_not_used(
-    requests: InstanceRequests, tmp_path: Path
-) -> None:
-    backend = Revised()
-    with Journal(tmp_path / "j") as journal:
-        generate(requests, Watched(), journal)
-        generate(requests, backend, journal)
-    assert backend.asked.total() == 24
-
-
-def test_lengths_choose_the_instances(requests: InstanceRequests) -> None:
-    requests.lengths = InstanceRequests([], {}, lengths=[1024]).lengths
-    expected = {r["instance_id"] for r in instances().to_pylist() if r["length"] in (0, 1024)}
-    assert {r.instance_id for r in requests} == expected and len(expected) == 16
-
-
-def test_only_chooses_values_of_factors(requests: InstanceRequests) -> None:
-    requests.only = {"length": [512], "task": ["exact"], "a_factor_of_another_benchmark": ["x"]}
-    expected = {r["instance_id"] for r in instances().to_pylist() if r["length"] == 512}
-    assert {r.instance_id for r in requests} == expected and len(expected) == 8
-    requests = InstanceRequests(requests.files, requests.documents, only={"task": ["absent"]})
-    assert list(requests) == []
-
-
-def test_a_value_that_no_prompt_has_is_named(requests: InstanceRequests, caplog: Any) -> None:
+def test_a_value_that_no_prompt_has_is_named(requests, caplog) -> None:
     only = {"example_id": ["3", "city-99"], "task": ["exact"]}
-    found = list(InstanceRequests(requests.files, requests.documents, only=only))
-    assert [
-        r["example_id"] for r in instances().to_pylist() if r["instance_id"] == found[0].instance_id
-    ] == ["3"]
+    (found,) = InstanceRequests(requests.files, requests.documents, only=only)
+    (row,) = (r for r in instances().to_pylist() if r["example_id"] == "3")
+    assert found.instance_id == row["instance_id"]
     (said,) = caplog.messages
     assert said.startswith("No prompt has example_id city-99")
 
 
-def test_prompts_are_sent_so_that_neighbours_share_most(requests: InstanceRequests) -> None:
+def test_prompts_are_sent_so_that_neighbours_share_most(requests) -> None:
     requests.samples = 2
     sent = list(requests)
     prompts = [request.prompt for request in sent]
@@ -248,8 +225,8 @@ def test_prompts_are_sent_so_that_neighbours_share_most(requests: InstanceReques
     assert [r.instance_id for r in sent] == [r.instance_id for r in requests]
 
 
-@pytest.mark.parametrize("n", [1, 2, 5])
-def test_shards_change_no_byte(requests: InstanceRequests, tmp_path: Path, n: int) -> None:
+@pytest.mark.parametrize("n", [2, 5])
+def test_shards_change_no_byte(requests, tmp_path, n: int) -> None:
     """All of them share a journal, as the jobs of a model do."""
     requests.samples = 2
     whole = generate(requests, Watched(), Journal(tmp_path / "whole"))
@@ -265,13 +242,13 @@ def test_shards_change_no_byte(requests: InstanceRequests, tmp_path: Path, n: in
         files.append(tmp_path / f"made.{shard}-of-{n}.parquet")
         write_table(table, files[-1])
         asked += backend.asked
-    write_table(merge(files), tmp_path / "merged.parquet", inputs=requests.files)
-    assert set(asked.values()) == {1} and asked.keys() == requests.known()
     merged = tmp_path / "merged.parquet"
+    write_table(merge(files), merged, inputs=requests.files)
+    assert set(asked.values()) == {1} and asked.keys() == requests.known()
     assert merged.read_bytes() == (tmp_path / "whole.parquet").read_bytes()
 
 
-def test_a_replay_reads_all_answers_for_a_shard(requests: InstanceRequests, tmp_path: Path) -> None:
+def test_a_replay_reads_all_answers_for_a_shard(requests, tmp_path) -> None:
     lines = [json.dumps({"instance_id": r.instance_id, "text": "a"}) for r in requests]
     (tmp_path / "a.jsonl").write_text("\n".join(lines))
     part = InstanceRequests(requests.files, documents(), shard=(1, 3))
@@ -286,72 +263,58 @@ def test_there_is_no_such_shard(shard: tuple[int, int]) -> None:
         InstanceRequests([], {}, shard=shard)
 
 
-def test_shared_requests_count_alike_in_jobs_and_shards(tmp_path: Path) -> None:
-    """Two instances with one prompt, which fails."""
+def test_equal_prompts_are_asked_once_and_count_in_each_row(tmp_path) -> None:
     rows = instances(2).to_pylist()
     rows[1]["prompt"] = rows[0]["prompt"]
     write_table(pa.Table.from_pylist(rows, instances(2).schema), tmp_path / "two.parquet")
-
-    class Refusing(Lexical):
-        def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
-            yield from (Answer("", error="no") for _ in batch)
-
     requests = InstanceRequests([tmp_path / "two.parquet"], documents())
-    assert len({request.prompt for request in requests}) == 1
-    whole = generate(requests, Refusing({}), Journal(tmp_path / "j"), Policy(max_failed=2))
+    backend, refusing = Watched(), Changing(lambda *_: Answer("", error="no"))
+    refusing.asks_a_model = False
+    found = generate(requests, backend, Journal(tmp_path / "answers"))["text"].to_pylist()
+    assert backend.asked.total() == 1 and found[0] == found[1] != ""
+    whole = generate(requests, refusing, Journal(tmp_path / "j"), Policy(max_failed=2))
     assert whole["error"].to_pylist() == ["no", "no"]
     with pytest.raises(UserError, match="2 of 2 requests failed"):
-        generate(requests, Refusing({}), Journal(tmp_path / "j"), Policy(max_failed=1))
+        generate(requests, refusing, Journal(tmp_path / "j"), Policy(max_failed=1))
 
 
-def test_a_limit_shows_in_all_shards_together(requests: InstanceRequests, tmp_path: Path) -> None:
+def test_a_limit_shows_in_all_shards_together(requests, tmp_path) -> None:
     """One prompt of each shard was cut at 300 tokens: a count that is no limit to the shard alone."""
-
-    class Cutting(Lexical):
-        asks_a_model = True
-
-        def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
-            for request, answer in zip(batch, super().generate(batch), strict=True):
-                yield replace(answer, prompt_tokens=min(300, request.n_tokens))
-
-    table = instances(24)
     own = [400 + 30 * i if i % 8 == 0 else 100 + i for i in range(24)]
-    table = table.set_column(
-        table.column_names.index("n_tokens"), "n_tokens", pa.array(own, pa.int32())
-    )
+    sizes = pa.array(own, pa.int32())
+    table = instances().drop_columns("n_tokens").append_column("n_tokens", sizes)
     write_table(table, tmp_path / "long.parquet")
+    cutting = Changing(lambda r, answer: replace(answer, prompt_tokens=min(300, r.n_tokens)))
     files = []
     for place in range(3):
-        rows = table.slice(8 * place, 8)
-        write_table(rows, tmp_path / f"{place}.parquet")
+        write_table(table.slice(8 * place, 8), tmp_path / f"{place}.parquet")
         part = InstanceRequests([tmp_path / f"{place}.parquet"], documents())
         files.append(tmp_path / f"made.{place}-of-3.parquet")
         with Journal(tmp_path / "j") as journal:
-            write_table(generate(part, Cutting({}), journal), files[-1])
+            write_table(generate(part, cutting, journal), files[-1])
         assert read_table(files[-1])["outcome"].to_pylist() == ["answered"] * 8
-    whole = InstanceRequests([tmp_path / "long.parquet"], documents())
+    whole = InstanceRequests([tmp_path / "long.parquet"], documents()).sizes()
     with pytest.raises(UserError, match=r"cut 3 of 24 prompts.*read 300 of 400 tokens.*shards: 1"):
-        merge(files, sizes=whole.sizes())
-    merged = merge(files, max_failed=3, sizes=whole.sizes()).filter(
-        pc.field("outcome") == "prompt_cut"
-    )
+        merge(files, sizes=whole)
+    merged = merge(files, max_failed=3, sizes=whole).filter(pc.field("outcome") == "prompt_cut")
     assert merged["text"].to_pylist() == [""] * 3 and all(merged["raw_text"].to_pylist())
+    assert merged["finish_reason"].to_pylist() == ["error"] * 3
     # They count with what failed otherwise.
     rows = read_table(files[0]).to_pylist()
     rows[1] |= {"finish_reason": "error", "error": "no", "outcome": "failed"}
     write_table(pa.Table.from_pylist(rows, GENERATIONS), files[0])
     with pytest.raises(UserError, match="With them 4 requests failed"):
-        merge(files, max_failed=3, sizes=whole.sizes())
-    assert merged["finish_reason"].to_pylist() == ["error"] * 3
+        merge(files, max_failed=3, sizes=whole)
 
 
-def test_failures_of_all_shards_count_together(requests: InstanceRequests, tmp_path: Path) -> None:
+def test_failures_of_all_shards_count_together(requests, tmp_path) -> None:
     files = []
     for shard in range(3):
         part = InstanceRequests(requests.files, documents(), shard=(shard, 3))
         files.append(tmp_path / f"made.{shard}-of-3.parquet")
         with Journal(tmp_path / "j") as journal:
-            write_table(generate(part, Failing(), journal, Policy(max_failed=3)), files[-1])
+            own = generate(part, Changing(refuse_bad), journal, Policy(max_failed=3))
+            write_table(own, files[-1])
     assert merge(files, max_failed=3).num_rows == 24
     with pytest.raises(UserError, match=r"3 of 24 requests .* refused 1\d\d\..*-of-3") as error:
         merge(files, max_failed=2)
@@ -360,21 +323,7 @@ def test_failures_of_all_shards_count_together(requests: InstanceRequests, tmp_p
         assert (file.name in str(error.value)) == failed
 
 
-def test_equal_prompts_are_asked_once_and_answered_in_each_row(tmp_path: Path) -> None:
-    table = instances(1)
-    twin = table.set_column(0, "instance_id", pa.array(["f" * 64]))
-    write_table(pa.concat_tables([table, twin]), tmp_path / "twins.parquet")
-    backend = Watched()
-    rows = generate(
-        InstanceRequests([tmp_path / "twins.parquet"], documents()), backend, Journal(tmp_path)
-    ).to_pylist()
-    assert backend.asked.total() == 1
-    assert len(rows) == 2 and rows[0]["text"] == rows[1]["text"] != ""
-
-
-def test_what_exceeds_the_context_is_skipped_and_not_asked(
-    requests: InstanceRequests, tmp_path: Path
-) -> None:
+def test_what_exceeds_the_context_is_skipped_and_not_asked(requests, tmp_path) -> None:
     backend = Watched()
     rows = generate(requests, backend, Journal(tmp_path / "j"), Policy(context=113)).to_pylist()
     sizes = {r["instance_id"]: r["n_tokens"] for r in instances().to_pylist()}
@@ -385,16 +334,9 @@ def test_what_exceeds_the_context_is_skipped_and_not_asked(
     assert len(Journal(tmp_path / "j").load()) == 14
 
 
-def test_skipped_requests_are_no_failures_and_stay_unjournalled(
-    requests: InstanceRequests, tmp_path: Path
-) -> None:
-    class Templated(Watched):
-        def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
-            for request, answer in zip(batch, super().generate(batch), strict=True):
-                fits = request.n_tokens < 120
-                yield answer if fits else Answer("", "skipped", error="too long with its template")
-
-    backend = Templated()
+def test_skipped_requests_are_no_failures_and_stay_unjournalled(requests, tmp_path) -> None:
+    long = Answer("", "skipped", error="too long with its template")
+    backend = Changing(lambda request, answer: answer if request.n_tokens < 120 else long)
     with Journal(tmp_path / "j") as journal:
         for _ in range(2):
             rows = generate(requests, backend, journal).to_pylist()
@@ -404,53 +346,57 @@ def test_skipped_requests_are_no_failures_and_stay_unjournalled(
     assert sorted(backend.asked.values()) == [1] * 20 + [2] * 4
 
 
-def test_too_many_failures_stop_the_job_after_the_rest(
-    requests: InstanceRequests, tmp_path: Path
-) -> None:
+def test_too_many_failures_stop_the_job_after_the_rest(requests, tmp_path) -> None:
+    failing, mended = by_fives(Changing(refuse_bad)), Watched()
     with Journal(tmp_path / "j") as journal:
         with pytest.raises(UserError, match=r"3 of 24 .*`max_failed: 2`.* refused 103\."):
-            generate(requests, by_fives(Failing()), journal, Policy(max_failed=2))
+            generate(requests, failing, journal, Policy(max_failed=2))
         assert len(journal.load()) == 21
-        mended = Watched()
         table = generate(requests, mended, journal)
     assert mended.asked.total() == 3
     assert table == generate(requests, Watched(), Journal(tmp_path / "other"))
 
 
-def test_failures_within_the_limit_are_rows_and_are_asked_again(
-    requests: InstanceRequests, tmp_path: Path
-) -> None:
-    backend = Failing()
+def test_failures_within_the_limit_are_rows_and_are_asked_again(requests, tmp_path, capsys) -> None:
+    backend = Changing(refuse_bad)
     with Journal(tmp_path / "j") as journal:
         for _ in range(2):
             rows = generate(requests, backend, journal, Policy(max_failed=3)).to_pylist()
     errors = [r["error"] for r in rows if r["finish_reason"] == "error"]
     assert sorted(errors) == ["refused 103", "refused 107", "refused 120"]
     assert sorted(backend.asked.values()) == [1] * 21 + [2] * 3
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert "3/3" in last and "3 failed" in last
 
 
-def test_what_was_answered_before_a_crash_is_kept(
-    requests: InstanceRequests, tmp_path: Path
-) -> None:
-    backend = Failing()
-    backend.broken = True
+def test_what_was_answered_before_a_crash_is_kept(requests, tmp_path) -> None:
+    backend = Changing(die_of_bad)
     with Journal(tmp_path / "j") as journal, pytest.raises(RuntimeError, match="the engine died"):
         generate(requests, backend, journal)
     sent = [request.n_tokens for request in requests]
-    before = min(sent.index(size) for size in Failing.bad)
+    before = min(map(sent.index, BAD))
     assert len(Journal(tmp_path / "j").load()) == before > 0
     assert backend.closes == 1
 
 
-def test_an_answer_waits_for_no_earlier_one(requests: InstanceRequests, tmp_path: Path) -> None:
-    class Backwards(Lexical):
-        def answers(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:
-            found = list(super().answers(requests))
-            yield from found[:0:-1]
-            raise RuntimeError("killed before the first")
+class Ordered(Lexical):
+    """Answers in another order, and dies where that has None."""
 
-    with pytest.raises(RuntimeError):
-        generate(requests, Backwards({}), Journal(tmp_path / "j"))
+    def __init__(self, order: Callable[[list[Any]], list[Any]]) -> None:
+        super().__init__({})
+        self.order = order
+
+    def answers(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:
+        for found in self.order(list(super().answers(requests))):
+            if found is None:
+                raise RuntimeError("killed")
+            yield found
+
+
+def test_an_answer_waits_for_no_earlier_one(requests, tmp_path) -> None:
+    with pytest.raises(RuntimeError, match="killed"):
+        backwards = Ordered(lambda found: [*found[:0:-1], None])
+        generate(requests, backwards, Journal(tmp_path / "j"))
     kept = Journal(tmp_path / "j").load()
     whole = generate(requests, Lexical({}), Journal(tmp_path / "whole"))
     texts = dict(zip(whole["request_key"].to_pylist(), whole["text"].to_pylist(), strict=True))
@@ -465,29 +411,19 @@ def many(tmp_path: Path, count: int) -> InstanceRequests:
     return InstanceRequests([tmp_path / "many.parquet"], documents())
 
 
-def test_a_request_that_hangs_holds_no_other_up(tmp_path: Path) -> None:
-    class Hanging(Lexical):
-        def answers(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:
-            first, *others = super().answers(requests)
-            yield from others
-            yield first
-
-    requests = many(tmp_path, 600)
-    table = generate(requests, Hanging({}), Journal(tmp_path / "j"))
-    keys = dict(
-        zip(table["instance_id"].to_pylist(), table["request_key"].to_pylist(), strict=True)
-    )
+def test_a_request_that_hangs_holds_no_other_up(tmp_path) -> None:
+    requests = many(tmp_path, 300)
+    hanging = Ordered(lambda found: [*found[1:], found[0]])
+    table = generate(requests, hanging, Journal(tmp_path / "j"))
+    ids, keys = (table[name].to_pylist() for name in ("instance_id", "request_key"))
     *_, last = Journal(tmp_path / "j").records()
-    assert last["key"] == keys[next(iter(requests)).instance_id]
+    assert last["key"] == keys[ids.index(next(iter(requests)).instance_id)]
     assert table == generate(requests, Lexical({}), Journal(tmp_path / "other"))
 
 
 @pytest.mark.slow
-def test_a_slow_endpoint_idles_no_slot_but_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_slow_endpoint_idles_no_slot_but_its_own(server, tmp_path) -> None:
     """The first prompt is answered once all the others have come."""
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     others_came = []
 
     def reply(number: int, body: Any) -> Reply:
@@ -498,21 +434,15 @@ def test_a_slow_endpoint_idles_no_slot_but_its_own(
             others_came.append(len(server.received))
         return completion(body)
 
-    with OpenAIServer() as server:
-        server.reply = reply
-        config = {
-            **{"model": "remote", "name": "some-model", "revision": None, "base_url": server.url},
-            **{"key_env": None, "chat": True, "concurrency": 3, "timeout": 60, "request": {}},
-            "sampling": {"temperature": 0, "top_k": None, "top_p": 1, "seed": 0},
-        }
-        requests = many(tmp_path, 300)
-        table = generate(requests, load_backend("openai", config), Journal(tmp_path / "j"))
+    server.reply = reply
+    backend = remote(server.url, concurrency=3)
+    table = generate(many(tmp_path, 300), backend, Journal(tmp_path / "j"))
     assert others_came == [300] and server.most_at_once == 3
     assert set(table["finish_reason"].to_pylist()) == {"stop"}
 
 
-def test_prompts_are_made_as_the_backend_takes_them(tmp_path: Path) -> None:
-    made = []
+def test_prompts_are_made_as_the_backend_takes_them(tmp_path) -> None:
+    made, ahead, batches = [], [], []
 
     class Counted(InstanceRequests):
         def __iter__(self) -> Iterator[Request]:
@@ -529,17 +459,13 @@ def test_prompts_are_made_as_the_backend_takes_them(tmp_path: Path) -> None:
             batches.append(len(batch))
             return super().generate(batch)
 
-    ahead, batches = [], []
-    requests = many(tmp_path, 600)
-    counted = Counted(requests.files, requests.documents)
+    counted = Counted(many(tmp_path, 300).files, documents())
     generate(counted, Careful({}), Journal(tmp_path / "j"))
-    assert sum(batches) == 600 and set(ahead) == {7, 600 % 7}
+    assert sum(batches) == 300 and set(ahead) == {7, 300 % 7}
 
 
 @pytest.mark.parametrize("change", [-1, 1])
-def test_a_wrong_number_of_answers_is_noticed(
-    requests: InstanceRequests, tmp_path: Path, change: int
-) -> None:
+def test_a_wrong_number_of_answers_is_noticed(requests, tmp_path, change: int) -> None:
     class Miscounting(Lexical):
         def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
             return (Answer("a") for _ in range(len(batch) + change))
@@ -548,65 +474,46 @@ def test_a_wrong_number_of_answers_is_noticed(
         generate(requests, Miscounting({}), Journal(tmp_path / "j"))
 
 
-def test_an_answer_is_journalled_before_its_batch_ends(
-    requests: InstanceRequests, tmp_path: Path
-) -> None:
-    class Patient(Lexical):
-        def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
-            for finished, answer in enumerate(super().generate(batch)):
-                end = time.monotonic() + 10
-                while len(Journal(tmp_path / "j").load()) < finished:
-                    assert time.monotonic() < end, f"{finished} were answered"
-                    time.sleep(0.001)
-                yield answer
+def test_an_answer_is_journalled_before_its_batch_ends(requests, tmp_path) -> None:
+    finished = itertools.count()
 
-    generate(requests, Patient({}), Journal(tmp_path / "j"))
+    def wait_for_the_journal(_: Request, answer: Answer) -> Answer:
+        number, end = next(finished), time.monotonic() + 10
+        while len(Journal(tmp_path / "j").load()) < number:
+            assert time.monotonic() < end, f"{number} were answered"
+            time.sleep(0.001)
+        return answer
+
+    generate(requests, Changing(wait_for_the_journal), Journal(tmp_path / "j"))
 
 
-def test_a_full_disk_stops_the_model(requests: InstanceRequests, tmp_path: Path) -> None:
+def test_a_full_disk_stops_the_model(requests, tmp_path) -> None:
     class Full(Journal):
         def append(self, records: Iterable[Mapping[str, object]]) -> None:
             if list(records):
                 raise UserError("the journal cannot be written")
 
-    class Slow(Watched):
-        batch_size = 1
-
-        def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
-            for answer in super().generate(batch):
-                time.sleep(0.02)
-                yield answer
-
-    backend = Slow()
+    backend = Changing(lambda _, answer: time.sleep(0.02) or answer)
+    backend.batch_size = 1
     with pytest.raises(UserError, match="cannot be written"):
         generate(requests, backend, Full(tmp_path / "j"))
     assert backend.closes == 1 and backend.asked.total() < 10
 
 
-def test_lone_surrogates_of_a_model_do_no_harm(requests: InstanceRequests, tmp_path: Path) -> None:
-    class Odd(Lexical):
-        def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
-            return (Answer("x\ud83dy \ud83d\ude00") for _ in batch)
-
-    table = generate(requests, Odd({}), Journal(tmp_path / "j"))
-    write_table(table, tmp_path / "t.parquet")
+def test_lone_surrogates_of_a_model_do_no_harm(requests, tmp_path) -> None:
+    odd = Changing(lambda *_: Answer("x\ud83dy \ud83d\ude00"))
+    write_table(generate(requests, odd, Journal(tmp_path / "j")), tmp_path / "t.parquet")
     assert set(read_table(tmp_path / "t.parquet")["text"].to_pylist()) == {"x\ufffdy \U0001f600"}
 
 
-def test_token_counts_come_back_from_the_journal(
-    requests: InstanceRequests, tmp_path: Path
-) -> None:
-    class Counting(Lexical):
-        def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
-            return (Answer("a", "length", r.n_tokens, 0, 16, None) for r in batch)
-
+def test_token_counts_come_back_from_the_journal(requests, tmp_path) -> None:
+    counting = Changing(lambda request, _: Answer("a", "length", request.n_tokens, 0, 16, None))
     with Journal(tmp_path / "j") as journal:
-        for _ in range(2):
-            rows = generate(requests, Counting({}), journal).to_pylist()
-    assert {r["prompt_tokens"] for r in rows} == set(range(100, 124))
-    assert {(r["finish_reason"], r["cached_tokens"], r["reasoning_tokens"]) for r in rows} == {
-        ("length", 0, None)
-    }
+        first, second = (generate(requests, counting, journal).to_pylist() for _ in range(2))
+    assert first == second and counting.asked.total() == 24
+    assert {r["prompt_tokens"] for r in second} == set(range(100, 124))
+    names = ("finish_reason", "cached_tokens", "completion_tokens", "reasoning_tokens")
+    assert {tuple(r[name] for name in names) for r in second} == {("length", 0, 16, None)}
 
 
 def test_each_part_of_a_key_counts() -> None:
@@ -623,33 +530,30 @@ def test_each_part_of_a_key_counts() -> None:
     assert request_key(**{**base, "identity": {"t": 0.7, "name": "m"}}) in keys
 
 
-def test_a_changed_reference_or_role_changes_its_readers_key(
-    requests: InstanceRequests,
-) -> None:
+def changed(request: Request, **fields: Any) -> Request:
+    """The same request but for some fields."""
+    return Request(**{name: getattr(request, name) for name in Request.__slots__} | fields)
+
+
+def test_a_changed_reference_or_role_changes_its_readers_key(requests) -> None:
     request = next(iter(requests))
-    fields = {name: getattr(request, name) for name in Request.__slots__}
-    other = Request(**{**fields, "references": ["1066"]})
+    other = changed(request, references=["1066"])
     assert Oracle({}).depends_on(other) != Oracle({}).depends_on(request)
     assert Lexical({}).depends_on(other) == Lexical({}).depends_on(request)
-    roles = [Span(**{**s._asdict(), "role": "needle"}) for s in request.spans]
-    moved = Request(**{**fields, "spans": roles})
+    moved = changed(request, spans=[span._replace(role="needle") for span in request.spans])
     assert moved.prompt == request.prompt
     assert Lexical({}).depends_on(moved) != Lexical({}).depends_on(request)
 
 
-def test_memory_holds_a_batch_and_not_all_prompts(tmp_path: Path) -> None:
-    table = instances(100, passages=1)
-    write_table(table, tmp_path / "i.parquet")
+def test_memory_holds_a_batch_and_not_all_prompts(tmp_path) -> None:
+    write_table(instances(60, passages=1), tmp_path / "i.parquet")
     long = {source: text.ljust(1_000_000) for source, text in documents().items()}
 
     class Whole(InstanceRequests):
         def __iter__(self) -> Iterator[Request]:
             for request in super().__iter__():
-                spans = [
-                    span._replace(end=1_000_000) if span.source else span for span in request.spans
-                ]
-                fields = {name: getattr(request, name) for name in Request.__slots__}
-                yield Request(**{**fields, "spans": spans})
+                spans = [s._replace(end=1_000_000) if s.source else s for s in request.spans]
+                yield changed(request, spans=spans)
 
     tracemalloc.start()
     try:
@@ -657,7 +561,7 @@ def test_memory_holds_a_batch_and_not_all_prompts(tmp_path: Path) -> None:
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak < 20_000_000, "100 prompts of 1 MB each"
+    assert peak < 20_000_000, "60 prompts of 1 MB each"
 
 
 # Jobs that are killed, or run at once
@@ -665,7 +569,7 @@ def test_memory_holds_a_batch_and_not_all_prompts(tmp_path: Path) -> None:
 JOB = """
 import sys, time
 from pathlib import Path
-sys.path[:0] = [{tests!r}]
+sys.path[:0] = {paths!r}
 from test_generation import documents
 from needlework.models.backends.lexical import Lexical
 from needlework.models.generation import InstanceRequests, generate
@@ -691,30 +595,28 @@ with Journal(folder / "journal") as journal:
 
 
 def start_job(folder: Path, pause: float = 0, batch: int = 256) -> subprocess.Popen[str]:
-    tests = str(Path(__file__).parent)
-    code = JOB.format(tests=tests, folder=str(folder), pause=pause, batch=batch)
-    paths = repr([path for path in sys.path if path])
-    return subprocess.Popen(
-        [sys.executable, "-c", f"import sys; sys.path[:0] = {paths}\n{code}"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
+    paths = [str(Path(__file__).parent), *filter(None, sys.path)]
+    code = JOB.format(paths=paths, folder=str(folder), pause=pause, batch=batch)
+    quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
+    return subprocess.Popen([sys.executable, "-c", code], **quiet)
+
+
+def folders_with(tmp_path: Path, count: int, *names: str) -> list[Path]:
+    """Folders for jobs, each with `count` instances."""
+    (file,) = many(tmp_path, count).files
+    for name in names:
+        (tmp_path / name).mkdir()
+        shutil.copy(file, tmp_path / name / "instances.parquet")
+    return [tmp_path / name for name in names]
 
 
 @pytest.mark.slow
-def test_repeated_kills_change_no_answer(tmp_path: Path) -> None:
-    table = instances(1500)
-    ids = pa.array([f"{n:064x}" for n in range(1500)])
-    killed, undisturbed = tmp_path / "killed", tmp_path / "undisturbed"
-    for folder in (killed, undisturbed):
-        folder.mkdir()
-        write_table(table.set_column(0, "instance_id", ids), folder / "instances.parquet")
+def test_repeated_kills_change_no_answer(tmp_path) -> None:
+    killed, undisturbed = folders_with(tmp_path, 800, "killed", "undisturbed")
     assert start_job(undisturbed).wait(60) == 0
-
     dice = random.Random(time.time_ns())
     progress = []
-    while len(progress) < 10:
+    while len(progress) < 5:
         job = start_job(killed, pause=0.002, batch=4)
         assert job.stdout is not None and job.stdout.readline() == "ready\n", "ended too soon"
         time.sleep(dice.uniform(0, 0.12))
@@ -722,62 +624,60 @@ def test_repeated_kills_change_no_answer(tmp_path: Path) -> None:
         assert job.wait() == -signal.SIGKILL
         progress.append(len(Journal(killed / "journal").load()))
     assert start_job(killed).wait(60) == 0
-
-    assert progress == sorted(progress) and 0 < progress[-1] < 1500
+    assert progress == sorted(progress) and 0 < progress[-1] < 800
     keys = Counter(r["key"] for r in Journal(killed / "journal").records())
-    assert len(keys) == 1500 and set(keys.values()) == {1}
-    assert (killed / "answers.parquet").read_bytes() == (
-        undisturbed / "answers.parquet"
-    ).read_bytes()
+    assert len(keys) == 800 and set(keys.values()) == {1}
+    one, other = ((folder / "answers.parquet").read_bytes() for folder in (killed, undisturbed))
+    assert one == other
 
 
 @pytest.mark.slow
-def test_two_jobs_at_once_give_what_one_gives(tmp_path: Path) -> None:
+def test_two_jobs_at_once_give_what_one_gives(tmp_path) -> None:
     """On one journal, started together, so that most requests are under way twice."""
-    table = instances(200)
-    ids = pa.array([f"{n:064x}" for n in range(200)])
-    folders = [tmp_path / name for name in ("one", "two", "alone")]
-    for folder in folders:
-        folder.mkdir()
-        write_table(table.set_column(0, "instance_id", ids), folder / "instances.parquet")
-    (folders[0] / "journal").mkdir()
-    (folders[1] / "journal").symlink_to(folders[0] / "journal")
-    jobs = [start_job(folder, pause=0.02, batch=16) for folder in folders]
+    folders = folders_with(tmp_path, 200, "one", "two", "alone")
+    journal = folders[0] / "journal"
+    journal.mkdir()
+    (folders[1] / "journal").symlink_to(journal)
+    jobs = [start_job(folder, pause=0.02, batch=16) for folder in folders[:2]]
+    jobs.append(start_job(folders[2]))
     assert [job.wait(60) for job in jobs] == [0, 0, 0]
     one, two, alone = ((folder / "answers.parquet").read_bytes() for folder in folders)
     assert one == two == alone
-    files = sorted((folders[0] / "journal").glob("*.jsonl"))
+    files = sorted(journal.glob("*.jsonl"))
     assert len(files) == 2 and all(file.stat().st_size for file in files), "only one job asked"
-    keys = Counter(record["key"] for record in Journal(folders[0] / "journal").records())
+    keys = Counter(record["key"] for record in Journal(journal).records())
     # What both have under way when they meet may be asked twice; a batch is 16.
     assert len(keys) == 200 and keys.total() <= 200 + 3 * 16
     assert start_job(folders[0]).wait(60) == 0
-    assert len(list((folders[0] / "journal").glob("*.jsonl"))) == 2, "a third job asked again"
+    assert len(list(journal.glob("*.jsonl"))) == 2, "a third job asked again"
 
 
 class Numbered(Watched):
     """Answers differently whenever it is made, as sampling or another batch does."""
 
-    made = 0
+    made = itertools.count()
 
     def __init__(self) -> None:
         super().__init__()
-        Numbered.made += 1
-        self.number = Numbered.made
+        self.number = next(Numbered.made)
+        # What happens while the answers are under way.
         self.during: list[Any] = []
 
     def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
         self.asked.update((r.instance_id, r.sample) for r in batch)
-        # What happens while the answers are under way.
         while self.during:
             self.during.pop()()
         return (Answer(f"run {self.number}: {request.n_tokens}") for request in batch)
 
 
+@pytest.mark.parametrize("looks", [False, True])
 def test_a_late_answer_of_an_early_run_changes_nothing(
-    requests: InstanceRequests, tmp_path: Path
+    requests, tmp_path, monkeypatch, looks
 ) -> None:
-    first, second = Numbered(), Numbered()
+    """A whole second run takes place meanwhile; a run that looks then asks for nothing more."""
+    if looks:
+        monkeypatch.setattr("needlework.models.other_runs.LOOK_SECONDS", 0.0)
+    first, second = by_fives(Numbered()), Numbered()
     tables = []
 
     def whole_second_run() -> None:
@@ -786,30 +686,15 @@ def test_a_late_answer_of_an_early_run_changes_nothing(
 
     first.during.append(whole_second_run)
     with Journal(tmp_path / "j") as journal:
-        tables.append(generate(requests, by_fives(first), journal))
+        tables.append(generate(requests, first, journal))
     for _ in range(2):
         tables.append(generate(requests, Numbered(), Journal(tmp_path / "j")))
     assert all(table == tables[0] for table in tables)
-
-
-def test_what_another_run_has_finished_is_not_asked(
-    requests: InstanceRequests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("needlework.models.other_runs.LOOK_SECONDS", 0.0)
-    first, second = by_fives(Numbered()), by_fives(Numbered())
-
-    def whole_second_run() -> None:
-        with Journal(tmp_path / "j") as journal:
-            generate(requests, second, journal)
-
-    first.during.append(whole_second_run)
-    with Journal(tmp_path / "j") as journal:
-        generate(requests, first, journal)
     # The five that were under way.
-    assert first.asked.total() == 5 and second.asked.total() == 24
+    assert second.asked.total() == 24 and (not looks or first.asked.total() == 5)
 
 
-def test_runs_at_once_begin_at_different_places(requests: InstanceRequests, tmp_path: Path) -> None:
+def test_runs_at_once_begin_at_different_places(requests, tmp_path) -> None:
     sent = [request.instance_id for request in requests]
     first, second = Numbered(), Numbered()
     first.during.append(lambda: generate(requests, second, Journal(tmp_path / "j")))
@@ -822,7 +707,7 @@ def test_runs_at_once_begin_at_different_places(requests: InstanceRequests, tmp_
     "record", [{"text": 5}, {"text": None}, {"finish_reason": "maybe"}, {"prompt_tokens": "many"}]
 )
 def test_a_record_that_is_no_answer_is_asked_again(
-    requests: InstanceRequests, tmp_path: Path, record: dict[str, Any]
+    requests, tmp_path, record: dict[str, Any]
 ) -> None:
     with Journal(tmp_path / "j") as journal:
         expected = generate(requests, Watched(), journal)
@@ -863,9 +748,7 @@ def test_prompts_that_only_the_template_makes_too_long_are_refused(
         check_room(entry, longest, overhead, 5)
 
 
-def test_a_job_without_room_for_its_template_asks_nothing(
-    requests: InstanceRequests, tmp_path: Path
-) -> None:
+def test_a_job_without_room_for_its_template_asks_nothing(requests, tmp_path) -> None:
     """As the job does: its prompts fit as they are, and with a template of 30 tokens do not."""
     longest = max(request.n_tokens + request.max_new_tokens for request in requests)
     entry = {"model": "m", "context": longest, "tokenizer": "t"}
@@ -885,20 +768,16 @@ def test_a_job_without_room_for_its_template_asks_nothing(
 def runs_in_turn(size: int, runs: int) -> Counter[int]:
     """How often each request is sent by runs that send one each in turn, and hear of it 20 rounds later."""
     turns = [Turns(size, number, random.Random(number)) for number in range(runs)]
-    sent: Counter[int] = Counter()
     rounds: list[list[int]] = []
-    while True:
-        mine = [request for turn in turns if (request := turn.next()) is not None]
-        if not mine:
-            return sent
-        sent.update(mine)
+    while mine := [request for turn in turns if (request := turn.next()) is not None]:
         rounds.append(mine)
         if len(rounds) > 20:
             for turn in turns:
                 turn.finished(rounds[-21])
+    return Counter(request for mine in rounds for request in mine)
 
 
-@pytest.mark.parametrize("runs", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("runs", [1, 2, 8])
 def test_runs_together_send_little_more_than_needed(runs: int) -> None:
     sent = runs_in_turn(5000, runs)
     assert len(sent) == 5000

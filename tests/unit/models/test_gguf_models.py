@@ -56,9 +56,7 @@ def begin(model: Path, cache: Path, root: Path) -> subprocess.Popen[str]:
     return job
 
 
-def test_only_folders_of_jobs_that_ended_are_removed(
-    model: Path, tmp_path: Path, root: Path
-) -> None:
+def test_only_folders_of_jobs_that_ended_are_removed(model, tmp_path, root) -> None:
     cache = tmp_path / "cache"
     killed, running = begin(model, cache, root), begin(model, cache, root)
     try:
@@ -76,7 +74,7 @@ def test_only_folders_of_jobs_that_ended_are_removed(
             job.wait()
 
 
-def test_folders_of_unknown_jobs_are_removed_after_a_day(model: Path, tmp_path: Path) -> None:
+def test_folders_of_unknown_jobs_are_removed_after_a_day(model, tmp_path) -> None:
     cache = tmp_path / "cache"
     other = "0" * 8 if host() != "0" * 8 else "1" * 8
     names = ("unfinished-abc_1234", f"unfinished-{other}-1-abc_1234")

@@ -94,7 +94,7 @@ def row(backend: Backend, folder: Path, **how: Any) -> dict[str, Any]:
     return found
 
 
-def test_another_mark_asks_nothing_again(tmp_path: Path) -> None:
+def test_another_mark_asks_nothing_again(tmp_path) -> None:
     backend = Thinking(Answer("<think>Paris?</think>Rome. So: London", reasoning_tokens=4))
     first = row(backend, tmp_path)
     assert (first["text"], first["finish_reason"]) == ("Rome. So: London", "stop")
@@ -106,13 +106,13 @@ def test_another_mark_asks_nothing_again(tmp_path: Path) -> None:
     assert backend.asked == 1
 
 
-def test_thoughts_that_nothing_ends_were_cut(tmp_path: Path) -> None:
+def test_thoughts_that_nothing_ends_were_cut(tmp_path) -> None:
     found = row(Thinking(Answer("<think>Could be Paris")), tmp_path)
     assert (found["text"], found["finish_reason"]) == ("", "length")
     assert found["raw_text"] == "<think>Could be Paris"
 
 
-def test_marks_that_are_special_tokens_are_seen(tmp_path: Path) -> None:
+def test_marks_that_are_special_tokens_are_seen(tmp_path) -> None:
     """An engine shows text without them; the journal has them."""
     answer = Answer(
         "Paris?London",
@@ -129,7 +129,7 @@ def test_marks_that_are_special_tokens_are_seen(tmp_path: Path) -> None:
     assert backend.asked == 1
 
 
-def test_older_records_without_thoughts_stay_as_they_are(tmp_path: Path) -> None:
+def test_older_records_without_thoughts_stay_as_they_are(tmp_path) -> None:
     backend = Thinking(Answer("Rome", "length", reasoning_tokens=7))
     found = row(backend, tmp_path, opened=True)
     assert (found["text"], found["finish_reason"], found["reasoning_tokens"]) == (
@@ -139,7 +139,7 @@ def test_older_records_without_thoughts_stay_as_they_are(tmp_path: Path) -> None
     )
 
 
-def test_records_under_a_former_identity_stay_valid(tmp_path: Path) -> None:
+def test_records_under_a_former_identity_stay_valid(tmp_path) -> None:
     class Renamed(Thinking):
         def identity(self) -> Mapping[str, Any]:
             return {"backend": "thinking", "reasoning": "usual"}
@@ -153,7 +153,7 @@ def test_records_under_a_former_identity_stay_valid(tmp_path: Path) -> None:
     assert row(new, tmp_path / "other")["text"] == "Paris"
 
 
-def test_a_thought_is_no_answer_in_any_benchmark(tmp_path: Path) -> None:
+def test_a_thought_is_no_answer_in_any_benchmark(tmp_path) -> None:
     """MLNeedle once took Paris, which the model only thought of, for its answer."""
     from needlework.benchmarks.lost_in_the_middle.scores import score as lost
     from needlework.benchmarks.mlneedle.scores import score as mlneedle
