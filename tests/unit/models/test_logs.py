@@ -40,23 +40,24 @@ def one(path: Path) -> Answer:
     return found.answer
 
 
+def output(
+    text: Any = "in the north", end: str | None = "max_tokens", **own: Any
+) -> dict[str, Any]:
+    """What a model gave, as inspect_ai has it."""
+    message = {"role": "assistant", "content": text}
+    usage = {"input_tokens": 7, "output_tokens": 3, "total_tokens": 12}
+    return {
+        "model": "served",
+        "choices": [{"message": message, "stop_reason": end}],
+        "usage": {**usage, "input_tokens_cache_read": 2},
+        **own,
+    }
+
+
 def sample(**changed: Any) -> dict[str, Any]:
     """A sample as inspect_ai 0.3.285 writes it, as far as it is read."""
-    choice = {
-        "message": {"role": "assistant", "content": "in the north"},
-        "stop_reason": "max_tokens",
-    }
-    usage = {
-        "input_tokens": 7,
-        "output_tokens": 3,
-        "total_tokens": 12,
-        "input_tokens_cache_read": 2,
-    }
-    return {
-        **{"id": ID, "epoch": 1, "input": [{"role": "user", "content": PROMPT}]},
-        "output": {"model": "served", "choices": [choice], "usage": usage},
-        **changed,
-    }
+    asked = {"id": ID, "epoch": 1, "input": [{"role": "user", "content": PROMPT}]}
+    return {**asked, "output": output(), **changed}
 
 
 HEADER: dict[str, Any] = {
@@ -107,8 +108,7 @@ def test_a_log_of_inspect_gives_answer_usage_and_stop_reason(tmp_path, ending) -
     assert (found.instance_id, found.sample) == (ID, 0)
     assert found.sent == text_digest(PROMPT)
     # Of nine tokens, two were cached.
-    counts = {"prompt_tokens": 9, "cached_tokens": 2, "completion_tokens": 3}
-    assert found.answer == Answer("in the north", "length", **counts)
+    assert found.answer == Answer("in the north", "length", 9, 2, 3)
     told = {"program": "inspect_ai 0.3.285", "model": "openai/served"}
     assert about == {**told, "temperature": 0.0, "max_tokens": 16}
 
@@ -123,34 +123,33 @@ def test_deflated_and_stored_members_are_read_too(tmp_path) -> None:
 
 
 def test_attached_texts_and_parts_are_put_in_place(tmp_path) -> None:
-    output = sample()["output"]
     parts = [{"type": "reasoning", "reasoning": "hm"}, {"type": "text", "text": "north"}]
-    output["choices"][0]["message"]["content"] = parts
-    value = sample(input="attachment://f", attachments={"f": PROMPT}, output=output)
+    value = sample(input="attachment://f", attachments={"f": PROMPT}, output=output(parts))
     (found,), _ = read(written(tmp_path / "a.eval", value))
     assert found.sent == text_digest(PROMPT) and found.answer.text == "north"
 
 
-def test_a_failed_sample_is_an_error_without_its_traceback(tmp_path) -> None:
-    error = {"message": "Timeout\nmore", "traceback": "File /home/ann/x.py"}
-    answer = one(written(tmp_path / "a.eval", sample(error=error)))
-    assert answer.error == "the log has no answer: Timeout"
-    answer = one(written(tmp_path / "b.eval", sample(output={"choices": []})))
-    assert answer.error == "the log has no answer: no choice"
+@pytest.mark.parametrize(
+    ("changed", "error"),
+    [
+        (
+            {"error": {"message": "Timeout\nmore", "traceback": "File /home/ann/x.py"}},
+            "the log has no answer: Timeout",
+        ),
+        ({"output": {"choices": []}}, "the log has no answer: no choice"),
+        (
+            {"output": output(end="content_filter")},
+            "the answer was ended with content_filter",
+        ),
+    ],
+)
+def test_a_failed_sample_is_an_error_without_its_traceback(tmp_path, changed, error) -> None:
+    assert one(written(tmp_path / "a.eval", sample(**changed))).error == error
 
 
-@pytest.mark.parametrize("reason", [None, "unknown"])
-def test_an_unknown_stop_reason_is_unknown(tmp_path, reason) -> None:
-    output = sample()["output"]
-    output["choices"][0]["stop_reason"] = reason
-    assert one(written(tmp_path / "a.eval", sample(output=output))).unknown_end
-
-
-def test_a_stop_reason_that_is_no_end_is_an_error(tmp_path) -> None:
-    output = sample()["output"]
-    output["choices"][0]["stop_reason"] = "content_filter"
-    answer = one(written(tmp_path / "a.eval", sample(output=output)))
-    assert answer.error == "the answer was ended with content_filter"
+def test_an_unknown_stop_reason_is_unknown(tmp_path) -> None:
+    for end in (None, "unknown"):
+        assert one(written(tmp_path / "a.eval", sample(output=output(end=end)))).unknown_end
 
 
 def lm_eval_row(**changed: Any) -> dict[str, Any]:
@@ -165,11 +164,10 @@ def json_lines(path: Path, *rows: object) -> Path:
 
 
 def test_samples_of_lm_eval_have_no_reason_and_no_usage(tmp_path) -> None:
-    config = {"generation_kwargs": {"temperature": 0.0, "until": []}}
+    generation = {"generation_kwargs": {"temperature": 0.0, "until": []}}
     results = {
-        "lm_eval_version": "0.4.13",
-        "model_name": "org/served",
-        "configs": {"needlework_a_16": config},
+        **{"lm_eval_version": "0.4.13", "model_name": "org/served"},
+        **{"configs": {"needlework_a_16": generation}},
         "config": {"model_args": {"base_url": "http://secret"}},
     }
     (tmp_path / "results_2026-11-25.json").write_text(json.dumps(results))
@@ -204,10 +202,12 @@ def test_the_prompt_of_lm_eval_is_what_it_sent(tmp_path, request_, same) -> None
     assert (found[0].sent == text_digest(PROMPT)) is same
 
 
-def batch_row(name: str = ID, **changed: Any) -> dict[str, Any]:
+def batch_row(
+    name: str = ID, model: str = "gpt", tokens: int = 3, **changed: Any
+) -> dict[str, Any]:
     choice = {"index": 0, "message": {"content": "north"}, "finish_reason": "length"}
-    usage = {"prompt_tokens": 9, "completion_tokens": 3}
-    body = {"object": "chat.completion", "model": "gpt", "choices": [choice], "usage": usage}
+    usage = {"prompt_tokens": 9, "completion_tokens": tokens}
+    body = {"object": "chat.completion", "model": model, "choices": [choice], "usage": usage}
     return {"custom_id": name, "response": {"status_code": 200, "body": body}, **changed}
 
 
@@ -234,29 +234,28 @@ def eee_row(**changed: Any) -> dict[str, Any]:
 
 def test_instances_of_every_eval_ever_are_read_once_a_metric(tmp_path) -> None:
     path = json_lines(tmp_path / "u_samples.jsonl", eee_row(), eee_row(evaluation_name="other"))
-    args = {"temperature": 0.5}
-    record = {
-        "eval_library": {"name": "helm", "version": "1"},
-        "evaluation_results": [{"generation_config": {"generation_args": args}}],
-    }
+    config = {"generation_config": {"generation_args": {"temperature": 0.5}}}
+    record = {"eval_library": {"name": "helm", "version": "1"}, "evaluation_results": [config]}
     (tmp_path / "u.json").write_text(json.dumps(record))
     found, about = read(path)
-    assert found[0] == found[1]
     answer = Answer("north", prompt_tokens=9, completion_tokens=3, unknown_end=True)
-    assert found[0].answer == answer
+    assert found[0] == found[1] and found[0].answer == answer
     assert about == {"program": "helm 1", "model": "org/m", "temperature": 0.5}
-    table = replayed(tmp_path, path)
-    assert table["text"].to_pylist() == ["north"]
-
-
-def request(prompt: str = PROMPT, name: str = ID) -> Request:
-    return Request(name, 0, "exact", [literal("question", prompt)], ["x"], 16, 1, {})
+    assert replayed(tmp_path, path)["text"].to_pylist() == ["north"]
 
 
 def replayed(tmp_path: Path, *paths: Path, prompt: str = PROMPT) -> pa.Table:
+    """The answers of files to one request, as a model's."""
     backend = load_backend("replay", {"answers": [str(path) for path in paths]})
+    asked = Request(ID, 0, "exact", [literal("question", prompt)], ["x"], 16, 1, {})
     with Journal(tmp_path / "journal") as journal:
-        return generate([request(prompt)], backend, journal)
+        return generate([asked], backend, journal)
+
+
+def refused(tmp_path: Path, *paths: Path) -> None:
+    """No answer is taken from the files."""
+    with pytest.raises(UserError, match="1 of 1 requests failed"):
+        replayed(tmp_path, *paths)
 
 
 def test_an_answer_of_unknown_end_is_not_a_stop(tmp_path) -> None:
@@ -275,8 +274,7 @@ def test_an_answer_to_another_prompt_is_told_and_not_taken(tmp_path) -> None:
 
 def test_two_files_with_different_answers_are_refused(tmp_path) -> None:
     first = written(tmp_path / "a.eval", sample())
-    other = sample(output={"choices": [{"message": {"content": "south"}, "stop_reason": "stop"}]})
-    second = written(tmp_path / "b.json", other)
+    second = written(tmp_path / "b.json", SOUTH)
     with pytest.raises(UserError, match=r"b\.json, samples: a second answer"):
         replayed(tmp_path, first, second)
 
@@ -309,12 +307,11 @@ def test_an_archive_that_lies_is_refused(tmp_path, lies, said) -> None:
 
 def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path, monkeypatch) -> None:
     write_zstd(tmp_path / "a.eval", {"samples/a.json": b" " * (1 << 20)})
-    monkeypatch.setattr(files, "LARGEST", 1 << 19)
-    with pytest.raises(
-        UserError, match=r"member 'samples/a\.json': it has more than 524,288 bytes"
-    ):
-        read(tmp_path / "a.eval")
-    monkeypatch.undo()
+    wanted = r"member 'samples/a\.json': it has more than 524,288 bytes"
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "LARGEST", 1 << 19)
+        with pytest.raises(UserError, match=wanted):
+            read(tmp_path / "a.eval")
     monkeypatch.setattr("needlework.data.budgets.TOTAL_BYTES", 1 << 19)
     with pytest.raises(UserError, match=r"would unpack to 1,048,576 bytes"):
         read(tmp_path / "a.eval")
@@ -337,7 +334,7 @@ def test_a_torn_archive_is_refused(tmp_path, end) -> None:
         sample(epoch=0),
         sample(epoch=True),
         sample(input=[{"role": "user", "content": 3}]),
-        sample(output={"choices": [{"message": {"content": [{"type": "image"}, 3]}}]}),
+        sample(output=output([{"type": "image"}, 3])),
         sample(output={"choices": {"a": 1}}),
         sample(output=3),
     ],
@@ -386,9 +383,8 @@ def test_a_long_json_log_is_read_in_parts(tmp_path, monkeypatch) -> None:
 )
 def test_what_is_no_log_in_json_is_refused(tmp_path, text) -> None:
     (tmp_path / "a.json").write_text(text)
-    with pytest.raises(
-        UserError, match=r"a\.json(, samples|, .*:)? ?(cannot be read as JSON|.*not a)"
-    ):
+    wanted = r"a\.json(, samples|, .*:)? ?(cannot be read as JSON|.*not a)"
+    with pytest.raises(UserError, match=wanted):
         read(tmp_path / "a.json")
 
 
@@ -415,16 +411,6 @@ def chat(*turns: str) -> list[dict[str, Any]]:
     return [{"role": role, "content": text} for role, text in pairs]
 
 
-def put(changed: dict[str, Any], *path: Any) -> dict[str, Any]:
-    """The same with the last of `path` as the value at the others."""
-    *heads, last, value = path
-    part: Any = changed
-    for head in heads:
-        part = part[head]
-    part[last] = value
-    return changed
-
-
 OTHER = "Answer in French."
 PICTURE = [{"type": "text", "text": PROMPT}, {"type": "image", "image": "data:"}]
 LOST = "attachment://" + "0" * 32
@@ -444,28 +430,20 @@ LOST = "attachment://" + "0" * 32
         {"messages": chat(PROMPT, "assistant: hm", "tool: 3", "assistant: in the north")},
         {"messages": chat(PROMPT, "assistant: south", "Sure?", "assistant: in the north")},
         {"events": [{"event": "model", "input": chat(PROMPT + OTHER)}]},
-        {"output": put(sample()["output"], "choices", 0, "message", "content", LOST)},
+        {"output": output(LOST)},
     ],
 )
 def test_a_model_of_inspect_asked_more_is_no_answer(tmp_path, changed) -> None:
-    path = written(tmp_path / "a.eval", sample(**changed))
-    with pytest.raises(UserError, match="1 of 1 requests failed"):
-        replayed(tmp_path, path)
+    refused(tmp_path, written(tmp_path / "a.eval", sample(**changed)))
 
 
 def test_what_inspect_adds_of_itself_is_no_other_prompt(tmp_path) -> None:
-    value = sample(
-        messages=chat("system: ", PROMPT, "assistant: in the north"),
-        events=[
-            {"event": "model", "input": chat(PROMPT)},
-            {"event": "model", "input": chat("Is that right?")},
-            {"event": "model", "input": []},
-            {"event": "score"},
-        ],
-    )
-    assert replayed(tmp_path, written(tmp_path / "a.eval", value))["text"].to_pylist() == [
-        "in the north"
-    ]
+    inputs = [chat(PROMPT), chat("Is that right?"), []]
+    events = [{"event": "model", "input": given} for given in inputs]
+    messages = chat("system: ", PROMPT, "assistant: in the north")
+    value = sample(messages=messages, events=[*events, {"event": "score"}])
+    table = replayed(tmp_path, written(tmp_path / "a.eval", value))
+    assert table["text"].to_pylist() == ["in the north"]
 
 
 @pytest.mark.parametrize("where", ["plan", "eval"])
@@ -495,8 +473,7 @@ def test_a_system_message_of_the_run_is_told(tmp_path, monkeypatch, ending, wher
 )
 def test_a_model_of_lm_eval_asked_more_is_no_answer(tmp_path, sent) -> None:
     row = lm_eval_row(arguments={"gen_args_0": {"arg_0": sent}}, resps=[["a"]])
-    with pytest.raises(UserError, match="1 of 1 requests failed"):
-        replayed(tmp_path, json_lines(tmp_path / "samples_a_b.jsonl", row))
+    refused(tmp_path, json_lines(tmp_path / "samples_a_b.jsonl", row))
 
 
 def test_a_system_prompt_in_a_template_is_told(tmp_path, caplog) -> None:
@@ -519,8 +496,7 @@ def test_a_system_prompt_in_a_template_is_told(tmp_path, caplog) -> None:
     ],
 )
 def test_an_instance_of_another_prompt_is_no_answer(tmp_path, changed) -> None:
-    with pytest.raises(UserError, match="1 of 1 requests failed"):
-        replayed(tmp_path, json_lines(tmp_path / "u_samples.jsonl", eee_row(**changed)))
+    refused(tmp_path, json_lines(tmp_path / "u_samples.jsonl", eee_row(**changed)))
     own = eee_row(input={"raw": NAMED + ID})
     assert replayed(tmp_path, json_lines(tmp_path / "v_samples.jsonl", own)).num_rows == 1
 
@@ -535,8 +511,7 @@ def test_an_instance_of_another_prompt_is_no_answer(tmp_path, changed) -> None:
 )
 def test_an_own_row_of_another_prompt_is_no_answer(tmp_path, more) -> None:
     own = {"instance_id": ID, "text": "north"}
-    with pytest.raises(UserError, match="1 of 1 requests failed"):
-        replayed(tmp_path, json_lines(tmp_path / "a.jsonl", own | more))
+    refused(tmp_path, json_lines(tmp_path / "a.jsonl", own | more))
     same = own | {"messages": chat(PROMPT), "prompt": PROMPT}
     assert replayed(tmp_path, json_lines(tmp_path / "b.jsonl", same)).num_rows == 1
 
@@ -557,46 +532,41 @@ def test_the_requests_of_a_batch_say_what_was_asked(tmp_path) -> None:
 
 
 def test_an_answer_beyond_its_limit_is_told(tmp_path, caplog) -> None:
+    """Reasoning is not counted."""
+
+    def remarks(name: str, row: dict[str, Any]) -> list[str]:
+        (found,) = replayed(tmp_path, json_lines(tmp_path / name, row)).to_pylist()
+        return [said for said in found["remarks"] or () if said.startswith(LONGER)]
+
     long = {"instance_id": ID, "text": "word " * 17}
-    (row,) = replayed(tmp_path, json_lines(tmp_path / "a.jsonl", long)).to_pylist()
-    assert f"{LONGER}: 17 words, the limit is 16 tokens" in row["remarks"]
+    assert remarks("a.jsonl", long) == [f"{LONGER}: 17 words, the limit is 16 tokens"]
     assert "1 answers are longer than the limit" in caplog.text
-    path = json_lines(
-        tmp_path / "b.jsonl",
-        put(
-            batch_row(), "response", "body", "usage", {"prompt_tokens": 9, "completion_tokens": 17}
-        ),
-    )
-    (row,) = replayed(tmp_path, path).to_pylist()
-    assert row["remarks"] == [f"{LONGER}: 17 tokens, the limit is 16"]
-
-
-def test_reasoning_is_not_counted_as_a_long_answer(tmp_path) -> None:
+    counted = batch_row(tokens=17)
+    assert remarks("b.jsonl", counted) == [f"{LONGER}: 17 tokens, the limit is 16"]
     thought = {"instance_id": ID, "text": f"<think>{'word ' * 99}</think>north"}
-    (row,) = replayed(tmp_path, json_lines(tmp_path / "a.jsonl", thought)).to_pylist()
-    assert row["text"] == "north" and not any(r.startswith(LONGER) for r in row["remarks"])
+    assert remarks("c.jsonl", thought) == []
 
 
 def two_files(tmp_path: Path, kind: str) -> list[Path]:
     """Answers of two models to two prompts, in one file or two."""
-    second = "6b" * 32
-    if kind == "inspect":
-        header = json.dumps({**HEADER, "eval": {"model": "openai/other"}}).encode()
-        other = {"header.json": header, "samples/b.json": json.dumps(sample(id=second)).encode()}
-        write_zstd(tmp_path / "b.eval", other)
-        return [written(tmp_path / "a.eval", sample()), tmp_path / "b.eval"]
-    if kind == "served":
-        other = sample(id=second, output=put(sample()["output"], "model", "elsewhere"))
-        return [written(tmp_path / "a.eval", sample(), other)]
-    if kind == "batch":
-        row = put(batch_row(second), "response", "body", "model", "other")
-        return [json_lines(tmp_path / "a.jsonl", batch_row(), row)]
-    if kind == "instances":
-        rows = eee_row(), eee_row(sample_id=second, model_id="org/other")
-        return [json_lines(tmp_path / "a_samples.jsonl", *rows)]
-    if kind == "own":
-        rows = [{"instance_id": name, "text": "x", "model": name[0]} for name in (ID, second)]
-        return [json_lines(tmp_path / "a.jsonl", *rows)]
+    second, single = "6b" * 32, tmp_path / "a.jsonl"
+    match kind:
+        case "inspect":
+            header = json.dumps({**HEADER, "eval": {"model": "openai/other"}}).encode()
+            other = {"samples/b.json": json.dumps(sample(id=second)).encode()}
+            write_zstd(tmp_path / "b.eval", {"header.json": header, **other})
+            return [written(tmp_path / "a.eval", sample()), tmp_path / "b.eval"]
+        case "served":
+            other = sample(id=second, output=output(model="elsewhere"))
+            return [written(tmp_path / "a.eval", sample(), other)]
+        case "batch":
+            return [json_lines(single, batch_row(), batch_row(second, "other"))]
+        case "instances":
+            other = eee_row(sample_id=second, model_id="org/other")
+            return [json_lines(tmp_path / "a_samples.jsonl", eee_row(), other)]
+        case "own":
+            rows = ({"instance_id": name, "text": "x", "model": name[0]} for name in (ID, second))
+            return [json_lines(single, *rows)]
     found = []
     for date, name in (("1", ID), ("2", second)):
         (tmp_path / f"results_{date}.json").write_text(json.dumps({"model_name": f"m{date}"}))
@@ -620,7 +590,7 @@ def test_two_temperatures_in_one_model_are_refused(tmp_path, monkeypatch) -> Non
 
 
 GONE = sample(error={"message": "the server went away"}, output={"choices": []})
-SOUTH = sample(output=put(sample()["output"], "choices", 0, "message", "content", "south"))
+SOUTH = sample(output=output("south"))
 
 
 def appended(path: Path, *samples: Mapping[str, Any]) -> Path:
@@ -677,8 +647,8 @@ MUCH = {"input_tokens": 2**31 - 1, "input_tokens_cache_read": 5}
         ({"eval": {"model": "m"}, "plan": [1]}, {}),
         ({"eval": "x"}, {}),
         ({"eval": {"model": "\ud800"}}, {}),
-        (HEADER, {"output": put(sample()["output"], "usage", MUCH)}),
-        (HEADER, {"output": put(sample()["output"], "model", "\ud800")}),
+        (HEADER, {"output": output(usage=MUCH)}),
+        (HEADER, {"output": output(model="\ud800")}),
         (HEADER, {"epoch": 2**40}),
         (HEADER, {"attachments": [], "input": LOST}),
         (HEADER, {"messages": [3]}),
