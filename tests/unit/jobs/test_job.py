@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import pty
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
+
+from needlework.jobs.job import no_collection
 
 SCRIPTS = Path(__file__).resolve().parents[3] / "workflow/scripts"
 
@@ -35,25 +39,17 @@ def run(
     directory: Path, body: str, stderr: int = subprocess.PIPE, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """Run a script with `body` in `directory`, as Snakemake would."""
-    lines = "".join(f"    {line}\n" for line in body.splitlines())
-    return subprocess.run(
-        [sys.executable, "-c", SCRIPT.format(scripts=str(SCRIPTS), body=lines)],
-        cwd=directory,
-        env={**os.environ, **environment},
-        stdout=subprocess.PIPE,
-        stderr=stderr,
-        text=True,
-    )
+    script = SCRIPT.format(scripts=str(SCRIPTS), body=textwrap.indent(body, "    "))
+    own = {"cwd": directory, "env": {**os.environ, **environment}, "text": True}
+    command = [sys.executable, "-c", script]
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=stderr, **own)
 
 
 def log(directory: Path) -> str:
     return (directory / "logs/read_corpus/en.log").read_text(encoding="utf-8")
 
 
-def test_all_output_goes_to_the_log(tmp_path) -> None:
-    done = run(
-        tmp_path,
-        """\
+SPEAKING = """\
 print("printed", "पता")
 print("to stderr", file=sys.stderr)
 logger.info("%d rows", 5)
@@ -61,39 +57,44 @@ logging.getLogger("a.library").warning("a library's warning")
 warnings.warn("deprecated")
 subprocess.run([sys.executable, "-c", "print('a child')"])
 os.write(2, b"from C\\n")
-""",
-    )
+"""
+
+
+def test_all_output_goes_to_the_log(tmp_path) -> None:
+    done = run(tmp_path, SPEAKING)
     assert (done.returncode, done.stdout, done.stderr) == (0, "before\n", "")
     found = log(tmp_path)
-    for words in (
-        "printed पता",
-        "to stderr",
-        "INFO 5 rows",
-        "WARNING a library's warning",
-        "UserWarning: deprecated",
-        "a child",
-        "from C",
-    ):
+    library = ["WARNING a library's warning", "UserWarning: deprecated"]
+    for words in ("printed पता", "to stderr", "INFO 5 rows", *library, "a child", "from C"):
         assert words in found
     assert "before" not in found
+    # The log is that of the last run, also of one that leaves early.
+    done = run(tmp_path, 'print("second")\nsys.exit(3)')
+    assert (done.returncode, done.stderr, log(tmp_path)) == (3, "", "second\n")
 
 
 def test_a_user_error_is_one_sentence_on_the_terminal(tmp_path) -> None:
-    done = run(
-        tmp_path, 'print("working")\nraise UserError("config.yaml: वह mend it.")', LC_ALL="C"
-    )
+    body = 'print("working")\nraise UserError("config.yaml: वह mend it.")'
+    done = run(tmp_path, body, LC_ALL="C")
     assert done.returncode == 1
     assert done.stderr == "\nread_corpus: config.yaml: वह mend it.\n"
     assert "ERROR config.yaml: वह mend it." in log(tmp_path)
     assert "working" in log(tmp_path) and "Traceback" not in log(tmp_path)
 
 
-def test_other_errors_put_their_traceback_in_the_log(tmp_path) -> None:
-    done = run(tmp_path, "def fail():\n    return {}['missing']\nfail()")
+# Rust's panics, such as tiktoken's, are no Exception.
+PANIC = "class Panic(BaseException): ...\ndef fail():\n    raise Panic('boom')\nfail()"
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [("def fail():\n    return {}['it']\nfail()", "KeyError: 'it'"), (PANIC, "Panic: boom")],
+)
+def test_other_errors_put_their_traceback_in_the_log(tmp_path, body, said) -> None:
+    done = run(tmp_path, body)
     assert done.returncode == 1
-    assert done.stderr == (
-        "\nread_corpus: KeyError: 'missing' (traceback in logs/read_corpus/en.log)\n"
-    )
+    assert done.stderr.startswith("\nread_corpus: ") and done.stderr.count("\n") == 2
+    assert f"{said} (traceback in logs/read_corpus/en.log)\n" in done.stderr
     assert "Traceback" in log(tmp_path) and "in fail" in log(tmp_path)
 
 
@@ -130,25 +131,6 @@ def test_a_log_that_cannot_be_written_is_one_sentence(tmp_path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_an_error_that_is_no_exception_is_told_too(tmp_path) -> None:
-    """Rust's panics, such as tiktoken's, are no Exception."""
-    done = run(tmp_path, "class PanicException(BaseException): ...\nraise PanicException('boom')")
-    assert done.returncode == 1
-    assert "read_corpus: " in done.stderr and "PanicException: boom (traceback in" in done.stderr
-    assert "Traceback" in log(tmp_path)
-
-
-def test_leaving_early_is_no_error(tmp_path) -> None:
-    done = run(tmp_path, "sys.exit(3)")
-    assert (done.returncode, done.stderr, log(tmp_path)) == (3, "", "")
-
-
-def test_the_log_is_that_of_the_last_run(tmp_path) -> None:
-    run(tmp_path, 'print("first")')
-    run(tmp_path, 'print("second")')
-    assert log(tmp_path) == "second\n"
-
-
 def test_what_was_logged_before_a_kill_is_there(tmp_path) -> None:
     done = run(tmp_path, 'logger.info("so far")\nos.kill(os.getpid(), 9)')
     assert done.returncode == -9
@@ -159,9 +141,11 @@ def test_what_was_logged_before_a_kill_is_there(tmp_path) -> None:
 
 
 def test_without_a_terminal_progress_is_in_the_log(tmp_path) -> None:
-    done = run(tmp_path, "list(progress(range(3), desc='prompts'))")
-    assert done.stderr == ""
-    assert "prompts: 100%" in log(tmp_path) and "3/3" in log(tmp_path)
+    """Seldom."""
+    body = "for _ in progress(range(200), desc='prompts'):\n    time.sleep(0.002)"
+    assert run(tmp_path, body).stderr == ""
+    assert "prompts: 100%" in log(tmp_path) and "200/200" in log(tmp_path)
+    assert log(tmp_path).count("prompts:") <= 2
 
 
 def test_long_jobs_report_progress_without_a_terminal(tmp_path) -> None:
@@ -176,26 +160,18 @@ with progress(desc="answers", total=4, unit="prompt", told=True) as bar:
 for _ in progress(range(2), desc="short"):
     time.sleep(0.3)
 """
-    said = run(tmp_path, body).stderr.splitlines()
-    assert len(said) == 2
-    assert (
-        said[0].startswith("read_corpus: answers 1 of 4 prompts, ") and " left, 1 failed" in said[0]
-    )
-    assert said[0].endswith("(log: logs/read_corpus/en.log)")
-
-
-def test_progress_is_seldom_in_the_log(tmp_path) -> None:
-    run(tmp_path, "for _ in progress(range(200), desc='prompts'):\n    time.sleep(0.005)")
-    assert log(tmp_path).count("prompts:") <= 2
+    first, _ = run(tmp_path, body).stderr.splitlines()
+    assert first.startswith("read_corpus: answers 1 of 4 prompts, ") and " left, 1 failed" in first
+    assert first.endswith("(log: logs/read_corpus/en.log)")
 
 
 def test_progress_is_drawn_on_the_terminal(tmp_path) -> None:
     ours, theirs = pty.openpty()
+    body = (
+        "from needlework.jobs import progress as module\nmodule.DELAY_S = 0\n"
+        'for i in progress(["a", "b"], desc="prompts", told=True):\n    print("item", i)'
+    )
     try:
-        body = (
-            "from needlework.jobs import progress as module\nmodule.DELAY_S = 0\n"
-            'for i in progress(["a", "b"], desc="prompts", told=True):\n    print("item", i)'
-        )
         assert run(tmp_path, body, stderr=theirs).returncode == 0
         seen = os.read(ours, 10000).decode()
     finally:
@@ -203,3 +179,15 @@ def test_progress_is_drawn_on_the_terminal(tmp_path) -> None:
         os.close(theirs)
     assert ": prompts (log: " in seen and "100%" in seen and "2/2" in seen
     assert log(tmp_path) == "item a\nitem b\n"
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_the_collector_is_off_inside_and_as_before_afterwards(before) -> None:
+    try:
+        (gc.enable if before else gc.disable)()
+        with pytest.raises(ValueError), no_collection():
+            assert not gc.isenabled()
+            raise ValueError
+        assert gc.isenabled() == before
+    finally:
+        gc.enable()

@@ -6,6 +6,7 @@ import io
 import re
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -30,22 +31,28 @@ def settings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
 
 
-def answer(terminal: Terminal, told: bool = True) -> str:
-    """What is said while 3 of 4 prompts are answered, one of which fails."""
+def answer(
+    watched: bool, until: str, *, total: int = 4, done: int = 1, ago: float = 0, **own: Any
+) -> str:
+    """What is said while `done` prompts are answered by a job that began `ago` seconds before."""
+    terminal, begins = Terminal(watched), own.pop("begins", False)
     show_on(terminal, "generate_answers m b", "logs/m/b.log")
-    with progress(desc="answers", total=4, unit="prompt", told=told) as bar:
-        for _ in range(3):
+    with progress(desc="answers", total=total, unit="prompt", **{"told": True, **own}) as bar:
+        bar.start_t -= ago
+        if begins:
+            bar.begin()
+        for _ in range(done):
             bar.update()
         bar.set_postfix_str("1 failed", refresh=False)
-        until = time.monotonic() + 10
-        while told and not re.search("3[ /]", terminal.getvalue()) and time.monotonic() < until:
+        end = time.monotonic() + 10
+        while until not in terminal.getvalue() and time.monotonic() < end:
             time.sleep(0.01)
             bar.refresh()
     return terminal.getvalue()
 
 
 def test_without_a_terminal_lines_say_how_far_a_job_is() -> None:
-    text = answer(Terminal(watched=False))
+    text = answer(False, "3 of 4", done=3)
     wanted = (
         r"generate_answers m b: answers 3 of 4 prompts, [\d.]+.* a \w+, \d\d:\d\d left, "
         r"1 failed \(log: logs/m/b.log\)\n"
@@ -54,59 +61,31 @@ def test_without_a_terminal_lines_say_how_far_a_job_is() -> None:
 
 
 def test_a_terminal_shows_a_bar_with_job_and_log() -> None:
-    text = answer(Terminal(watched=True))
+    text = answer(True, "3/4", done=3)
     assert "generate_answers m b: answers (log: logs/m/b.log)" in text
     assert "3/4" in text and "1 failed" in text and "prompt/s" in text
 
 
 def test_the_time_left_goes_by_the_share_of_the_work() -> None:
     """Three short prompts of four are answered, and the long one takes nine times as long as they."""
-    terminal = Terminal(watched=False)
-    show_on(terminal, "generate_answers m b", "logs/m/b.log")
-    with progress(desc="answers", total=4, unit="prompt", told=True, share=lambda: 0.1) as bar:
-        for _ in range(3):
-            bar.update()
-        bar.start_t -= 60
-        until = time.monotonic() + 10
-        while "09:" not in terminal.getvalue() and time.monotonic() < until:
-            time.sleep(0.01)
-    assert re.search(r"answers 3 of 4 prompts, .*, 09:0\d left", terminal.getvalue())
-
-
-def test_no_time_left_is_shown_where_it_is_unknown() -> None:
-    terminal = Terminal(watched=False)
-    show_on(terminal, "generate_answers m b", "logs/m/b.log")
-    with progress(desc="answers", total=4, unit="prompt", told=True, share=lambda: 0) as bar:
-        bar.update()
-        until = time.monotonic() + 10
-        while "1 of 4" not in terminal.getvalue() and time.monotonic() < until:
-            time.sleep(0.01)
-    assert "1 of 4 prompts" in terminal.getvalue() and "left" not in terminal.getvalue()
+    text = answer(False, "09:", done=3, ago=60, share=lambda: 0.1)
+    assert re.search(r"answers 3 of 4 prompts, .*, 09:0\d left", text)
+    # Where it is unknown, none is shown.
+    text = answer(False, "1 of 4", share=lambda: 0)
+    assert "1 of 4 prompts" in text and "left" not in text
 
 
 def test_the_clock_begins_when_the_work_does() -> None:
-    terminal = Terminal(watched=False)
-    show_on(terminal, "generate_answers m b", "logs/m/b.log")
-    with progress(desc="answers", total=2, unit="prompt", told=True) as bar:
-        bar.start_t -= 600
-        bar.begin()
-        bar.update()
-        until = time.monotonic() + 10
-        while "00:0" not in terminal.getvalue() and time.monotonic() < until:
-            time.sleep(0.01)
-    assert re.search(r"answers 1 of 2 prompts, .*, 00:0\d left", terminal.getvalue())
+    text = answer(False, "00:0", total=2, ago=600, begins=True)
+    assert re.search(r"answers 1 of 2 prompts, .*, 00:0\d left", text)
 
 
-def test_a_terminal_keeps_no_bar_of_short_work(monkeypatch) -> None:
+def test_short_work_says_nothing() -> None:
     terminal = Terminal(watched=True)
     show_on(terminal)
     for _ in progress(range(3), desc="keys", unit="prompt", told=True):
         pass
-    assert terminal.getvalue() == ""
-
-
-def test_short_work_says_nothing_without_a_terminal() -> None:
-    assert answer(Terminal(watched=False), told=False) == ""
+    assert terminal.getvalue() == answer(False, "", told=False) == ""
 
 
 def test_a_download_says_how_far_it_is(tmp_path) -> None:

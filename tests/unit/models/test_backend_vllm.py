@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 import yaml
 
+from factories.models import requests
 from needlework.errors import UserError
 from needlework.journal import Journal
 from needlework.models.backends import vllm
@@ -24,9 +25,8 @@ from needlework.models.backends.base import Request, load_backend
 from needlework.models.generation import generate
 from needlework.planning.config import validated
 from needlework.planning.layout import Layout, job_gpus
-from needlework.prompts.spans import literal
+from runs import ROOT
 
-ROOT = Path(__file__).resolve().parents[3]
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
 
 
@@ -34,20 +34,21 @@ def configured(**changes: Any) -> dict[str, Any]:
     """The default configuration with one more model, `big`, that runs."""
     config = copy.deepcopy(DEFAULT)
     config["models"]["big"] = {
-        "backend": "vllm",
-        "name": "org/big",
-        "revision": "abc",
-        "tokenizer": "words",
-        "context": 4096,
-        **changes,
+        **{"backend": "vllm", "name": "org/big", "revision": "abc", "tokenizer": "words"},
+        **{"context": 4096, **changes},
     }
     config["run"]["models"].append("big")
-    return config
+    return validated(config)
 
 
 def entry(**changes: Any) -> dict[str, Any]:
     """What the script hands to the backend."""
-    return validated(configured(**changes))["models"]["big"] | {"model": "big"}
+    return configured(**changes)["models"]["big"] | {"model": "big"}
+
+
+def settings(**changes: Any) -> dict[str, Any]:
+    """What the rule depends on."""
+    return dict(Layout(configured(**changes)).model_settings("big"))
 
 
 def identity(**changes: Any) -> Any:
@@ -67,7 +68,6 @@ def identity(**changes: Any) -> Any:
         {"sampling": {"temperature": 0}},
         {"sampling": {"seed": 1}},
         {"engine": {"dtype": "float16"}},
-        {"engine": {"quantization": "fp8"}},
         {"engine": {"kv_cache_dtype": "fp8"}},
         {"engine": {"seed": 1}},
         {"engine": {"hf_overrides": {"rope_parameters": {"rope_type": "dynamic", "factor": 4.0}}}},
@@ -77,8 +77,7 @@ def identity(**changes: Any) -> Any:
 )
 def test_what_changes_answers_changes_the_identity_and_the_rule(change: dict[str, Any]) -> None:
     assert identity(**change) != identity()
-    settings = Layout(validated(configured(**change))).model_settings("big")
-    assert settings != Layout(validated(configured())).model_settings("big")
+    assert settings(**change) != settings()
 
 
 @pytest.mark.parametrize(
@@ -96,16 +95,17 @@ def test_what_changes_answers_changes_the_identity_and_the_rule(change: dict[str
 )
 def test_what_changes_the_speed_alone_asks_nothing_again(engine: dict[str, Any]) -> None:
     assert identity(engine=engine) == identity()
-    files = Layout(validated(configured(engine=engine)))
-    assert files.model_settings("big") == Layout(validated(configured())).model_settings("big")
+    assert settings(engine=engine) == settings()
     # But it reaches the engine: the script reads the entry itself.
-    assert engine.items() <= files.config["models"]["big"]["engine"].items()
+    assert engine.items() <= entry(engine=engine)["engine"].items()
 
 
 def test_the_engines_limit_is_in_the_table_not_the_identity() -> None:
-    assert identity(engine={"max_model_len": 4000}) == identity()
-    settings = Layout(validated(configured(engine={"max_model_len": 4000}))).model_settings("big")
-    assert settings["engine"] == {"max_model_len": 4000}, "the table has other rows skipped"
+    limit = {"max_model_len": 4000}
+    assert identity(engine=limit) == identity()
+    assert settings(engine=limit)["engine"] == limit, "the table has other rows skipped"
+    # A journal has the answers of all that a model's name has stood for.
+    assert load_backend("vllm", entry(engine=limit)).holds({"text": "an answer"})
 
 
 # How prompts reach the engine
@@ -136,14 +136,10 @@ class Engine:
         name, (tokens, parameters) = self.waiting.popitem()
         ends = tokens[-1] == ord(".") and parameters.max_tokens >= 5
         new = 5 if ends else parameters.max_tokens
-        done = SimpleNamespace(
-            text="x" * new, token_ids=[0] * new, finish_reason="stop" if ends else "length"
-        )
-        return [
-            SimpleNamespace(
-                request_id=name, prompt_token_ids=tokens, outputs=[done], num_cached_tokens=0
-            )
-        ]
+        end = {"finish_reason": "stop" if ends else "length"}
+        done = {"outputs": [SimpleNamespace(text="x" * new, token_ids=[0] * new, **end)]}
+        asked = {"request_id": name, "prompt_token_ids": tokens}
+        return [SimpleNamespace(num_cached_tokens=0, **asked, **done)]
 
 
 class Model(vllm.Vllm):
@@ -194,13 +190,6 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, name, module)
 
 
-def requests(*prompts: str) -> list[Request]:
-    return [
-        Request(f"i{n:03}", 0, "exact", [literal("question", prompt)], [], 16, 1, {})
-        for n, prompt in enumerate(prompts)
-    ]
-
-
 def test_a_new_limit_retries_only_answers_that_it_affects(engine, tmp_path) -> None:
     """Each prompt is one word, which says nothing of its tokens."""
     asked = requests("a" * 20, "b" * 990, "c" * 990 + ".", "d" * 1200)
@@ -231,31 +220,20 @@ def test_a_new_limit_retries_only_answers_that_it_affects(engine, tmp_path) -> N
 
 
 def test_truncated_answers_are_retried_when_the_limit_changes(engine, tmp_path) -> None:
-    def cut(limit: int) -> tuple[int, int]:
-        """How many engines start, and how many tokens the answer has."""
-        model = Model(limit)
-        with Journal(tmp_path) as journal:
-            (row,) = generate(requests("b" * 9990), model, journal).to_pylist()
-        return len(model.engines), row["completion_tokens"]
+    """The model's own context cuts once for all."""
 
-    assert [cut(-1), cut(-1), cut(20_000)] == [(1, 10), (0, 10), (1, 16)]
+    def cut(limit: int | None, folder: str = "limited") -> tuple[int, int, str]:
+        """How many engines start, how many tokens the answer has, and how it ended."""
+        model = Model(limit)
+        with Journal(tmp_path / folder) as journal:
+            (row,) = generate(requests("b" * 9990), model, journal).to_pylist()
+        return len(model.engines), row["completion_tokens"], row["finish_reason"]
+
+    first, again = (1, 10, "length"), (0, 10, "length")
+    assert [cut(-1), cut(-1), cut(20_000)] == [first, again, (1, 16, "length")]
     # Now both answers hold.
     assert cut(-1)[0] == 0
-
-
-def test_records_of_other_backends_are_no_trouble() -> None:
-    """A journal has the answers of all that a model's name has stood for."""
-    assert load_backend("vllm", entry(engine={"max_model_len": 4000})).holds({"text": "an answer"})
-
-
-def test_the_models_own_context_cuts_once_for_all(engine, tmp_path) -> None:
-    asked = requests("b" * 9990)
-    for _ in range(2):
-        model = Model()
-        with Journal(tmp_path) as journal:
-            (row,) = generate(asked, model, journal).to_pylist()
-        assert (row["completion_tokens"], row["finish_reason"]) == (10, "length")
-    assert model.engines == []
+    assert [cut(None, "own"), cut(None, "own")] == [first, again]
 
 
 @pytest.mark.parametrize(
@@ -286,20 +264,19 @@ def test_an_answer_makes_room_for_the_next_prompt(
 def test_what_a_dead_engine_had_is_sent_again_first(engine, monkeypatch) -> None:
     monkeypatch.setattr(vllm, "PROMPTS_AHEAD", 4)
     asked = requests(*(f"prompt {n:03}" for n in range(20)))
-    expected = [answer for _, answer in sorted(answers_of(Model(), asked), key=lambda a: a[0])]
-    found = list(answers_of(dying := Model(dies=[6]), asked))
-    assert len(found) == 20 and [dict(found)[n] for n in range(20)] == expected
+
+    def given(model: Model) -> Iterator[tuple[int, Any]]:
+        model.load()
+        return model.answers(iter(asked))
+
+    expected = dict(given(Model()))
+    found = list(given(dying := Model(dies=[6])))
+    assert len(found) == 20 and dict(found) == expected
     assert [engine.steps for engine in dying.engines] == [6, 15]
-    before, twice = [], Model(dies=[6, 4])
+    before = []
     with pytest.raises(UserError, match=r"models\.big: vLLM's engine died twice"):
-        for place, _ in answers_of(twice, asked):
-            before.append(place)
+        before.extend(place for place, _ in given(Model(dies=[6, 4])))
     assert len(before) == len(set(before)) == 5 + 3
-
-
-def answers_of(model: Model, asked: list[Request]) -> Iterator[tuple[int, Any]]:
-    model.load()
-    return model.answers(iter(asked))
 
 
 def test_a_local_model_is_known_by_its_content(tmp_path) -> None:
@@ -321,14 +298,13 @@ def test_a_local_model_is_known_by_its_content(tmp_path) -> None:
 
 
 def test_a_chat_template_is_identified_by_its_content(tmp_path) -> None:
-    one, other = tmp_path / "one.jinja", tmp_path / "other.jinja"
-    one.write_text("{{ messages }}", encoding="utf-8")
-    other.write_text("{{ messages }}", encoding="utf-8")
-    assert identity(chat_template=str(one)) == identity(chat_template=str(other)) != identity()
-    other.write_text("{{ messages }}!", encoding="utf-8")
-    assert identity(chat_template=str(one)) != identity(chat_template=str(other))
-    files = Layout(validated(configured(chat_template=str(one))))
-    assert files.config["models"]["big"]["chat_template"] == str(one)
+    one, other = (str(tmp_path / name) for name in ("one.jinja", "other.jinja"))
+    for path in (one, other):
+        Path(path).write_text("{{ messages }}", encoding="utf-8")
+    assert identity(chat_template=one) == identity(chat_template=other) != identity()
+    Path(other).write_text("{{ messages }}!", encoding="utf-8")
+    assert identity(chat_template=one) != identity(chat_template=other)
+    assert entry(chat_template=one)["chat_template"] == one
     with pytest.raises(UserError, match=r"models\.big\.chat_template: .*absent.*correct the path"):
         identity(chat_template=str(tmp_path / "absent.jinja"))
 
@@ -349,7 +325,7 @@ def test_a_chat_template_is_identified_by_its_content(tmp_path) -> None:
 )
 def test_keys_of_their_own_are_no_engine_arguments(argument: str, instead: str) -> None:
     with pytest.raises(UserError, match=rf"models\.big\.engine\.{argument} .*{instead}") as refused:
-        validated(configured(engine={argument: "secret"}))
+        configured(engine={argument: "secret"})
     assert "secret" not in str(refused.value)
 
 
@@ -358,29 +334,21 @@ def test_keys_of_their_own_are_no_engine_arguments(argument: str, instead: str) 
     [
         ({"name": None}, r"models\.big\.name is missing"),
         ({"engine": {"max_model_len": 2047}}, r"length 2048 is above engine\.max_model_len, 2047"),
-        (
-            {"engine": {"tensor_parallel_size": 0}},
-            r"models\.big\.engine\.tensor_parallel_size is 0",
-        ),
+        ({"engine": {"tensor_parallel_size": 0}}, r"big\.engine\.tensor_parallel_size is 0"),
     ],
     ids=str,
 )
 def test_what_cannot_run_is_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
-        validated(configured(**change))
-
-
-def test_code_of_others_runs_only_where_the_configuration_says_so() -> None:
+        configured(**change)
+    # Code of others runs only where the configuration says so.
     assert entry()["trust_remote_code"] is False
 
 
 def test_an_engine_takes_its_gpus() -> None:
-    def taken(**engine: int) -> int:
-        return job_gpus(Layout(validated(configured(engine=engine))).config["models"]["big"])
-
-    assert taken() == 1
-    assert taken(tensor_parallel_size=4, pipeline_parallel_size=2) == 8
-    assert job_gpus(Layout(validated(configured())).config["models"]["lexical"]) == 0
+    assert job_gpus(entry()) == 1
+    assert job_gpus(entry(engine={"tensor_parallel_size": 4, "pipeline_parallel_size": 2})) == 8
+    assert job_gpus(configured()["models"]["lexical"]) == 0
 
 
 @pytest.mark.skipif(find_spec("vllm") is not None, reason="vLLM is installed here")

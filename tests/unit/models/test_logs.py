@@ -742,3 +742,20 @@ def test_no_damage_of_an_archive_is_a_traceback(tmp_path) -> None:
             assert "a.eval" in str(error)
             refused += 1
     assert refused > 200
+
+
+def test_logs_below_a_folder_are_found(tmp_path) -> None:
+    names = ["one/b.eval", "one/a.eval", "one/logs.txt", "one/deep/c.json", "none/notes.txt"]
+    for name in [*names, "two/m/results_d.json", "two/m/samples_a_d.jsonl"]:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+
+    def found(*given: str) -> list[str]:
+        return [Path(path).name for path in answer_files([*given], "models.a.answers")]
+
+    assert found(str(tmp_path / "one")) == ["a.eval", "b.eval", "c.json"]
+    assert found(str(tmp_path / "two"), "mine.parquet") == ["samples_a_d.jsonl", "mine.parquet"]
+    for given in (None, "absent.jsonl", ["a.eval", "b.eval"]):
+        assert answer_files(given, "models.a.answers") == given
+    with pytest.raises(UserError, match=r"models\.a\.answers names the folder .*correct the path"):
+        answer_files(str(tmp_path / "none"), "models.a.answers")

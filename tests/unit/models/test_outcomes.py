@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from factories.models import requests
 from needlework.errors import UserError
 from needlework.journal import Journal
 from needlework.models.accounts import account_of, last_lines
 from needlework.models.backends.base import Answer, Backend, Request
 from needlework.models.generation import Policy, generate
-from needlework.prompts.spans import literal
 
 
 class Scripted(Backend):
@@ -32,18 +32,11 @@ class Scripted(Backend):
             yield self.script[request.prompt]
 
 
-def requests(*prompts: str) -> list[Request]:
-    return [
-        Request(f"i{n}", 0, "exact", [literal("question", prompt)], ["x"], 16, 300, {})
-        for n, prompt in enumerate(prompts)
-    ]
-
-
 def rows(folder: Path, backend: Backend, *prompts: str, **options: Any) -> list[dict[str, Any]]:
     told = {"told": options.pop("told")} if "told" in options else {}
+    asked = requests(*prompts, n_tokens=300)
     with Journal(folder) as journal:
-        policy = Policy(**options)
-        return generate(requests(*prompts), backend, journal, policy, **told).to_pylist()
+        return generate(asked, backend, journal, Policy(**options), **told).to_pylist()
 
 
 def test_an_empty_answer_is_asked_again_by_a_key(tmp_path) -> None:
@@ -51,19 +44,15 @@ def test_an_empty_answer_is_asked_again_by_a_key(tmp_path) -> None:
     first = rows(tmp_path, empty, "a", "b")
     assert [row["outcome"] for row in first] == ["empty", "answered"]
     assert (first[0]["remarks"], first[0]["reasoning"]) == (["reasoning_only"], "It is 42.")
+    # A failed second request keeps the paid answer.
+    failing = Scripted({"a": Answer("", error="no")})
+    assert rows(tmp_path, failing, "a", again=["empty"])[0]["outcome"] == "empty"
     better = Scripted({"a": Answer("42")})
     assert rows(tmp_path, better, "a", "b")[0]["text"] == " " and better.asked == 0
-    assert rows(tmp_path, better, "a", "b", again=["empty"])[0]["text"] == "42"
     # The better answer stays, with the key and without it.
-    for again in (["empty"], []):
+    for again in (["empty"], ["empty"], []):
         assert rows(tmp_path, better, "a", "b", again=again)[0]["text"] == "42"
     assert better.asked == 1
-
-
-def test_a_failed_second_request_keeps_the_paid_answer(tmp_path) -> None:
-    rows(tmp_path, Scripted({"a": Answer("")}), "a")
-    (row,) = rows(tmp_path, Scripted({"a": Answer("", error="no")}), "a", again=["empty"])
-    assert row["outcome"] == "empty"
 
 
 def test_a_refusal_counts_as_failure_below_the_context(tmp_path) -> None:
@@ -94,40 +83,41 @@ def test_the_account_survives_an_exception(tmp_path) -> None:
     assert "1 of 2 requests were not sent" in second
 
 
+ANSWERED = {"outcome": "answered", "remarks": None}
+
+
 def test_what_happens_to_many_models_is_one_line() -> None:
     """With those where it happened most; the rest has a line each, as in a small run."""
-    accounts = [
-        account_of([{"outcome": "empty", "remarks": None}] * n, f"m{n}", "made")
-        for n in range(1, 8)
-    ]
+    empty = {"outcome": "empty", "remarks": None}
+    accounts = [account_of([empty] * n, f"m{n}", "made") for n in range(1, 8)]
     accounts.append(account_of([{"outcome": "cut", "remarks": None}], "m8", "made"))
-    _, cut, empty = last_lines(accounts)
+    _, cut, most = last_lines(accounts)
     assert cut.startswith("m8, made: 1 of 1 answers were cut")
     # Of all answers of the run.
-    assert empty.startswith("28 of 29 answers are empty")
-    most = "Most in m7, made (7); m6, made (6); m5, made (5); m4, made (4); and 3 more."
-    assert empty.endswith(most)
+    assert most.startswith("28 of 29 answers are empty")
+    assert most.endswith(
+        "Most in m7, made (7); m6, made (6); m5, made (5); m4, made (4); and 3 more."
+    )
     assert len(last_lines(accounts[:4])) == 5
 
 
 def test_built_in_readers_send_no_request() -> None:
-    given = [{"outcome": "answered", "remarks": None}] * 3
-    reader, model = (account_of(given, name, "made", name == "m") for name in ("oracle", "m"))
+    reader, model = (
+        account_of([ANSWERED] * 3, name, "made", name == "m") for name in ("oracle", "m")
+    )
     assert last_lines([reader]) == ["No request was sent: all answers are of built-in readers."]
     assert last_lines([reader, model]) == ["Requests: 3 of 3 were sent, and 3 answered in full."]
 
 
 def test_addresses_are_counted_over_benchmarks_and_shards() -> None:
-    row = {"outcome": "answered", "remarks": None}
-    accounts = [
-        account_of([row | {"origin": origin}] * 2, model, benchmark)
-        for model, benchmark, origin in [
-            ("m", "made", "a"),
-            ("m", "made", "a"),
-            ("m", "other", "b"),
-            ("n", "made", "c"),
-            ("n", "other", "c"),
-        ]
+    places = [("m", "made", "a")] * 2 + [
+        ("m", "other", "b"),
+        ("n", "made", "c"),
+        ("n", "other", "c"),
     ]
-    (said,) = last_lines([*accounts, account_of([row], "m", "made")])[1:]
+    accounts = [
+        account_of([ANSWERED | {"origin": origin}] * 2, model, benchmark)
+        for model, benchmark, origin in places
+    ]
+    (said,) = last_lines([*accounts, account_of([ANSWERED], "m", "made")])[1:]
     assert said.startswith("m: the answers came from 2 addresses of its endpoint (4, 2 of them)")

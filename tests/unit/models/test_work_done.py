@@ -21,20 +21,13 @@ def test_long_prompts_count_for_more() -> None:
     assert work.share() == pytest.approx(0.1)
 
 
-def test_answers_to_come_are_as_short_as_those_that_came() -> None:
-    """The second prompt is ten times as long, and its answer is taken to be of 10 tokens as well."""
+@pytest.mark.parametrize(("tokens", "taken"), [(10, 10), (None, 100)])
+def test_answers_to_come_are_as_short_as_those_that_came(tokens, taken) -> None:
+    """The second prompt is ten times as long; answers of unknown length are as long as allowed."""
     work = made(first=100, second=1000)
     work.sent("first")
-    work.answered("first", 10)
-    one, other = 100 + 10 * ANSWER_TOKEN, 1000 + 10 * ANSWER_TOKEN
-    assert work.share() == pytest.approx(one / (one + other))
-
-
-def test_answers_of_unknown_length_are_as_long_as_allowed() -> None:
-    work = made(first=100, second=1000)
-    work.sent("first")
-    work.answered("first", None)
-    one, other = 100 + 100 * ANSWER_TOKEN, 1000 + 100 * ANSWER_TOKEN
+    work.answered("first", tokens)
+    one, other = 100 + taken * ANSWER_TOKEN, 1000 + taken * ANSWER_TOKEN
     assert work.share() == pytest.approx(one / (one + other))
 
 
