@@ -33,31 +33,20 @@ def test_questions_are_drawn_with_all_their_prompts() -> None:
 
 
 def test_cells_are_all_prompts_and_each_level() -> None:
-    assert cells(TABLE, ["position", "length", "lang"]) == [
-        {"by": "all", "level": "", "questions": 4},
-        {"by": "position", "level": "end", "questions": 3},
-        {"by": "position", "level": "middle", "questions": 3},
-        {"by": "position", "level": "start", "questions": 3},
-        {"by": "lang", "level": "de", "questions": 2},
-        {"by": "lang", "level": "en", "questions": 2},
-    ]
+    """Numbers in their order, cells of the same prompts once, and none of a factor of many levels."""
+    position = [("all", "", 4), ("position", "end", 3), ("position", "middle", 3)]
+    position.append(("position", "start", 3))
+    lang = [("lang", "de", 2), ("lang", "en", 2)]
 
+    def found(table: pa.Table, *factors: str) -> list[tuple]:
+        return [(c["by"], c["level"], c["questions"]) for c in cells(table, list(factors))]
 
-def test_cells_of_the_same_prompts_are_one() -> None:
-    assert len(cells(TABLE, ["position", "depth"])) == len(cells(TABLE, ["position"]))
-
-
-def test_numbers_are_in_their_order() -> None:
-    assert [cell["level"] for cell in cells(TABLE, ["depth"])] == ["", "0", "50", "100"]
-
-
-def test_a_factor_of_many_levels_has_no_cells() -> None:
+    assert found(TABLE, "position", "length", "lang") == position + lang
+    assert found(TABLE, "position", "depth") == found(TABLE, "position")
+    assert [level for _, level, _ in found(TABLE, "depth")] == ["", "0", "50", "100"]
     many = pa.table({"example_id": ["q"] * 99, "index": list(range(99))})
-    assert MOST_LEVELS < 99 and len(cells(many, ["index"])) == 1
-
-
-def test_nothing_that_is_asked_has_no_cell() -> None:
-    assert cells(TABLE.slice(0, 0), ["position"]) == []
+    assert MOST_LEVELS < 99 and len(found(many, "index")) == 1
+    assert found(TABLE.slice(0, 0), "position") == []
 
 
 @pytest.mark.parametrize(

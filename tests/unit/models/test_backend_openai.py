@@ -71,7 +71,7 @@ def answer(server: OpenAIServer, **changes: Any) -> Answer:
 # What is asked
 
 
-def test_a_prompt_is_a_user_s_message_or_stands_as_it_is(server) -> None:
+def test_a_prompt_is_a_message_or_stands_as_is(server) -> None:
     assert [answer(server, chat=chat).text for chat in (True, False)] == ["<Who?>"] * 2
     chat, base = server.received
     assert (chat.path, base.path) == ("/v1/chat/completions", "/v1/completions")
@@ -172,7 +172,7 @@ def test_all_endpoints_words_for_an_end_are_known(server) -> None:
     assert len(server.received) == len(ENDS) + 3
 
 
-def test_a_refusal_is_an_answer_and_thinking_until_the_limit_none(server) -> None:
+def test_a_refusal_is_an_answer_and_thinking_none(server) -> None:
     server.reply = lambda number, body: completion(body, refusal="I cannot say.")
     found = answer(server)
     assert (found.text, found.finish_reason, found.error) == ("I cannot say.", "stop", None)

@@ -191,7 +191,7 @@ def test_thoughts_are_no_part_of_an_answer_and_counted(kind, request) -> None:
     assert backend(folder).identity() != thinking.identity()
 
 
-def test_a_seed_gives_other_samples_and_a_narrow_choice_the_likeliest(llama) -> None:
+def test_seeds_change_samples_and_narrow_choices_are_likeliest(llama) -> None:
     asked = requests(*PROMPTS, new=24)
 
     def sampled(**sampling: Any) -> list[Answer]:

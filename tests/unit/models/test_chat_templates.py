@@ -48,66 +48,48 @@ def test_templates_that_keep_the_texts_are_quiet(content):
     assert PROMPT.strip() in text and SYSTEM in text
 
 
+PARTS = "{% for p in m['content'] %}{{ p.text }}{% endfor %}"
+
+
 @pytest.mark.parametrize(
-    ("template", "lost"),
+    ("template", "lost", "own"),
     [
-        (TURNS.replace("in messages", "in messages if m['role'] != 'system'"), "the system text"),
         (
-            TURNS.replace(
-                "{{ m['content'] }}", "{% for p in m['content'] %}{{ p.text }}{% endfor %}"
-            ),
-            "the prompt",
+            TURNS.replace("in messages", "in messages if m['role'] != 'system'"),
+            "the system text",
+            {},
         ),
-        (TURNS.replace("m['content']", "m['content'][:9]"), "the prompt"),
-        ("Hello", "the prompt"),
+        (TURNS.replace("{{ m['content'] }}", PARTS), "the prompt", {}),
+        (TURNS.replace("m['content']", "m['content'][:9]"), "the prompt", {}),
+        ("Hello", "the prompt", {}),
+        ("Hello", "the prompt", {"answer_prefix": "Well,"}),
     ],
 )
-def test_a_template_that_loses_a_text_is_refused(template, lost):
+def test_a_template_that_loses_a_text_is_refused(template, lost, own):
     with pytest.raises(UserError, match=f"models.m: the chat template of a/model loses {lost}"):
-        sent(template)
+        sent(template, **own)
 
 
-def test_a_lost_prompt_is_refused_with_an_answer_begun():
-    with pytest.raises(UserError, match="loses the prompt"):
-        sent("Hello", answer_prefix="Well,")
-
-
-def test_variables_reach_the_template():
-    template = (
-        TURNS
-        + "{% if enable_thinking is defined and not enable_thinking %}<no thoughts>{% endif %}"
-    )
-    assert "<no thoughts>" not in sent(template)
-    assert sent(template, template={"enable_thinking": False}).endswith("<no thoughts>")
-
-
-def test_variables_are_part_of_the_models_identity():
+def test_variables_reach_the_template_and_the_identity():
+    unset = "{% if enable_thinking is defined and not enable_thinking %}<no thoughts>{% endif %}"
+    assert "<no thoughts>" not in sent(TURNS + unset)
+    given = {"enable_thinking": False}
+    assert sent(TURNS + unset, template=given).endswith("<no thoughts>")
     assert "template" not in regime(entry())
-    assert regime(entry(template={"date": "2025-02-01"}))["template"] == {"date": "2025-02-01"}
+    assert regime(entry(template=given))["template"] == given
 
 
 DATED = "Today is {{ strftime_now('%d %B %Y, %H:%M') }}.\n" + TURNS
 
 
 def test_a_templates_date_is_fixed():
-    day = date.fromisoformat(DATE)
-    assert sent(DATED).startswith(f"Today is {day:%d %B %Y}, 00:00.")
-    assert sent(DATED, template={"date": "2025-02-01"}).startswith(
-        "Today is 01 February 2025, 00:00."
-    )
-
-
-@pytest.mark.parametrize(
-    ("jinja", "own", "said"),
-    [
-        (DATED, {}, DATE),
-        (DATED, {"date": "2025-02-01"}, "2025-02-01"),
-        (TURNS, {}, ""),
-        (DATED, {"date_string": "x"}, ""),
-    ],
-)
-def test_a_fixed_date_is_told(jinja, own, said):
-    assert template_date(entry(template=own), jinja) == said
+    dates = {DATE: {}, "2025-02-01": {"date": "2025-02-01"}}
+    for day, own in dates.items():
+        said = f"{date.fromisoformat(day):%d %B %Y}"
+        assert sent(DATED, template=own).startswith(f"Today is {said}, 00:00.")
+        assert template_date(entry(template=own), DATED) == day
+    assert template_date(entry(), TURNS) == ""
+    assert template_date(entry(template={"date_string": "x"}), DATED) == ""
 
 
 def test_the_date_is_written_into_the_template():

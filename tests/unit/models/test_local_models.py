@@ -35,17 +35,14 @@ def test_a_hub_model_without_a_revision_is_reported(
     assert all(text.startswith("models.mine.revision is not set: the hub's") for text in said)
 
 
-def test_a_broken_template_names_the_model_and_remedy() -> None:
+def test_a_broken_template_and_a_missing_package_are_named() -> None:
     with pytest.raises(UserError) as caught, template_check(WHERE, "some/base"):
         raise ValueError("no chat template is set.\nmore")
-    error = caught.value
-    assert str(error).startswith(
-        "models.mine: a prompt cannot be put into the chat template of some/base: no chat template is set. "
+    said = (
+        "models.mine: a prompt cannot be put into the chat template of some/base: no chat template"
     )
-    assert "`chat: false`" in str(error) and "\n" not in str(error)
-
-
-def test_a_missing_package_is_named() -> None:
+    assert str(caught.value).startswith(f"{said} is set. ")
+    assert "`chat: false`" in str(caught.value) and "\n" not in str(caught.value)
     error = not_installed(WHERE, ModuleNotFoundError("No module named 'torch'", name="torch"))
     assert "models.mine: the package 'torch' is not installed" in str(error)
     assert "requirements/all.txt" in str(error)
@@ -83,16 +80,11 @@ class Tokenizer:
 )
 def test_an_answer_has_no_thoughts_and_they_are_counted(tokens, ended, text, count) -> None:
     whole = Answer(Tokenizer().decode(tokens, True), ended, completion_tokens=len(tokens))
-    found = with_thoughts(
-        Tokenizer(), tokens, whole, {"reasoning": {"max_tokens": 9, "end": "</think>"}}
-    )
-    expected = (text, ended, len(tokens), count)
-    assert (
-        found.text,
-        found.finish_reason,
-        found.completion_tokens,
-        found.reasoning_tokens,
-    ) == expected
+    own = {"reasoning": {"max_tokens": 9, "end": "</think>"}}
+    found = with_thoughts(Tokenizer(), tokens, whole, own)
+    names = ("text", "finish_reason", "completion_tokens", "reasoning_tokens")
+    expected = [text, ended, len(tokens), count]
+    assert [getattr(found, name) for name in names] == expected
 
 
 def test_an_undeclared_thinker_keeps_its_special_tokens() -> None:

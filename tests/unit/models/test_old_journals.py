@@ -64,18 +64,16 @@ def test_keys_of_models_are_those_of_an_older_version(name, root) -> None:
     assert found == KEYS[name]
 
 
-def test_another_temperature_asks_again(root, tmp_path, monkeypatch) -> None:
+@pytest.mark.parametrize("name", ["remote", "lexical"])
+def test_another_temperature_and_a_changed_reader_ask_again(
+    root, tmp_path, monkeypatch, name
+) -> None:
     monkeypatch.setenv("REMOTE_KEY", "not-a-key")
-    shutil.copytree(DATA / "remote", tmp_path / "journal")
-    changed = backend(root, "remote", sampling={"temperature": 0.6, "seed": 3})
+    shutil.copytree(DATA / name, tmp_path / "journal")
+    changes = {"sampling": {"temperature": 0.6, "seed": 3}} if name == "remote" else {}
+    if not changes:
+        digest = "needlework.models.backends.base.module_digest"
+        monkeypatch.setattr(digest, lambda _: "another")
     with Journal(tmp_path / "journal") as journal:
         with pytest.raises(AssertionError, match="missing"):
-            generate(requests(), changed, journal, loaded=refuse_to_load)
-
-
-def test_a_changed_reader_asks_again(root, tmp_path, monkeypatch) -> None:
-    shutil.copytree(DATA / "lexical", tmp_path / "journal")
-    monkeypatch.setattr("needlework.models.backends.base.module_digest", lambda _: "another")
-    with Journal(tmp_path / "journal") as journal:
-        with pytest.raises(AssertionError, match="missing"):
-            generate(requests(), backend(root, "lexical"), journal, loaded=refuse_to_load)
+            generate(requests(), backend(root, name, **changes), journal, loaded=refuse_to_load)

@@ -169,7 +169,7 @@ def test_batches_of_another_job_count_against_the_tokens(server, tmp_path, limit
     assert sizes(server) == [1, 1]
 
 
-def test_a_job_submits_all_at_once_and_each_call_a_batch(server, tmp_path) -> None:
+def test_a_job_submits_one_batch_and_each_call_another(server, tmp_path) -> None:
     """However few answers the job takes at a time."""
     assert texts(server, tmp_path / "job", "abcd") == ["<a>", "<b>", "<c>", "<d>"]
     assert sizes(server) == [4]

@@ -120,7 +120,7 @@ LIKE_A_REPLY = st.recursive(
     text=st.text(min_size=1).filter(str.strip),
     chat=st.booleans(),
 )
-def test_any_reply_is_read_and_only_a_text_is_an_answer(status, content, text, chat) -> None:
+def test_any_reply_is_read_without_inventing_an_answer(status, content, text, chat) -> None:
     """Nothing that a server sends is a traceback, and what has no text of a choice is no answer."""
     found = read_reply(status, content, chat, str, lambda value: value)
     assert isinstance(found, Refusal | Answer)
@@ -254,5 +254,5 @@ def test_another_model_in_the_reply_is_named(server, caplog) -> None:
         ("made", "another-model-v9", False),
     ],
 )
-def test_a_dated_name_is_the_same_model_and_another_size_is_not(asked, served, same) -> None:
+def test_a_dated_name_is_no_other_model(asked, served, same) -> None:
     assert other_model(asked, served) != same

@@ -48,21 +48,15 @@ def configured(only: Any) -> dict[str, Any]:
 def test_rows_without_a_factor_are_kept(only: dict[str, list], kept: list[int]) -> None:
     found = mask(ROWS, only).to_pylist()
     assert [n for n, yes in enumerate(found) if yes] == kept
-
-
-def test_a_table_without_rows_has_nothing_to_select() -> None:
-    assert mask(ROWS.slice(0, 0), {"lang": ["en"]}).to_pylist() == []
+    assert mask(ROWS.slice(0, 0), only).to_pylist() == []
 
 
 def test_a_restriction_is_said_in_words() -> None:
     only = {"a": {"lang": ["en"], "n": [10, 20]}, "b": {}}
     assert in_words(only) == "a was asked only lang en; n 10, 20."
-    assert in_words({"b": {}}) == ""
-    assert in_words({"a": {"task": []}}) == ""
-    assert (
-        in_words({"a": {"example_id": list("abcdefghi"), "lang": ["de"]}})
-        == "a was asked only 9 questions; lang de."
-    )
+    assert in_words({"b": {}}) == in_words({"a": {"task": []}}) == ""
+    many = {"a": {"example_id": list("abcdefghi"), "lang": ["de"]}}
+    assert in_words(many) == "a was asked only 9 questions; lang de."
 
 
 def test_captions_say_which_models_were_asked_a_part() -> None:
@@ -74,16 +68,24 @@ def test_captions_say_which_models_were_asked_a_part() -> None:
     assert files.asked("oneruler") == ""
 
 
-def test_a_restriction_is_of_all_benchmarks_or_by_name() -> None:
-    everywhere = configured({"length": [512]})
-    assert only_of(everywhere, "lexical", "mlneedle") == {"length": [512]}
-    assert only_of(everywhere, "lexical", "oneruler") == {"length": [512]}
-    one = configured({"mlneedle": {"needle_lang": ["en"]}})
-    assert only_of(one, "lexical", "mlneedle") == {"needle_lang": ["en"]}
-    assert only_of(one, "lexical", "oneruler") == {}
-    both = configured({"length": [512], "mlneedle": {"needle_lang": ["en"]}})
-    assert only_of(both, "lexical", "mlneedle") == {"length": [512], "needle_lang": ["en"]}
-    assert only_of(both, "lexical", "oneruler") == {"length": [512]}
+@pytest.mark.parametrize(
+    ("only", "mlneedle", "oneruler"),
+    [
+        ({"length": [512]}, {"length": [512]}, {"length": [512]}),
+        ({"mlneedle": {"needle_lang": ["en"]}}, {"needle_lang": ["en"]}, {}),
+        (
+            {"length": [512], "mlneedle": {"needle_lang": ["en"]}},
+            {"length": [512], "needle_lang": ["en"]},
+            {"length": [512]},
+        ),
+    ],
+)
+def test_a_restriction_is_of_all_benchmarks_or_by_name(only, mlneedle, oneruler) -> None:
+    found = [only_of(configured(only), "lexical", name) for name in ("mlneedle", "oneruler")]
+    assert found == [mlneedle, oneruler]
+    # Answers do not depend on it.
+    plain, restricted = (Layout(configured(own)).model_settings("lexical") for own in ({}, only))
+    assert plain == restricted
 
 
 @pytest.mark.parametrize(
@@ -101,27 +103,19 @@ def test_what_is_no_factor_or_no_value_is_refused(only: Any, said: str) -> None:
         configured(only)
 
 
-def test_a_restriction_is_no_setting_that_answers_depend_on() -> None:
-    plain, restricted = configured({}), configured({"length": [512]})
-    assert Layout(plain).model_settings("lexical") == Layout(restricted).model_settings("lexical")
-
-
 # Models whose weights may be absent
 
 
 def test_an_optional_model_without_weights_is_left_out() -> None:
     config = copy.deepcopy(DEFAULT)
     config["models"]["smollm2"]["name"] = "package:no-such-package/m.gguf"
-    assert validated(config)["run"]["models"] == ["lexical", "oracle", "empty"]
+    assert validated(copy.deepcopy(config))["run"]["models"] == ["lexical", "oracle", "empty"]
+    needed = copy.deepcopy(config)
+    needed["models"]["smollm2"]["optional"] = False
+    assert "smollm2" in validated(needed)["run"]["models"]
     config["run"]["models"] = ["smollm2"]
     with pytest.raises(UserError, match="make weights"):
         validated(config)
-
-
-def test_a_model_that_is_not_optional_stays() -> None:
-    config = copy.deepcopy(DEFAULT)
-    config["models"]["smollm2"] |= {"name": "package:no-such-package/m.gguf", "optional": False}
-    assert "smollm2" in validated(config)["run"]["models"]
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,14 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from factories.models import requests
 from needlework.journal import Journal
 from needlework.models.backends.base import Answer, Backend, Request
 from needlework.models.generation import Policy, generate
 from needlework.models.thoughts import KNOWN, Mark, marks, part, unknown_mark
-from needlework.prompts.spans import literal
 
 HARMONY = "<|channel|>analysis<|message|>Paris?<|end|><|start|>assistant<|channel|>final<|message|>"
 
@@ -48,16 +50,30 @@ def test_thoughts_are_parted_from_the_answer(text: str, answer: str | None) -> N
     assert (None if found is None else found.text) == answer
 
 
-def test_cut_text_is_all_thought_if_the_template_opens_it() -> None:
-    assert part("Could be", KNOWN, cut=True, opened=True) == ("", None)
-    assert part("Could be", KNOWN, cut=False, opened=True) is None
-    assert part("Could be", KNOWN, cut=True) is None
+@pytest.mark.parametrize(
+    ("text", "opened", "whole", "cut"),
+    [
+        ("Could be", True, None, ("", None)),
+        ("Could be", False, None, None),
+        ("analysisWe need the city", False, None, ("", None)),
+        ("analysis of the text: Lon", False, None, None),
+    ],
+)
+def test_cut_text_may_be_all_thought(text: str, opened: bool, whole: Any, cut: Any) -> None:
+    """If the template opens thoughts, or an analysis begins without its tokens."""
+    assert part(text, KNOWN, cut=False, opened=opened) == whole
+    assert part(text, KNOWN, cut=True, opened=opened) == cut
 
 
-def test_a_cut_analysis_without_its_tokens_is_all_thought() -> None:
-    assert part("analysisWe need the city", KNOWN, cut=True) == ("", None)
-    assert part("analysisWe need the city", KNOWN, cut=False) is None
-    assert part("analysis of the text: Lon", KNOWN, cut=True) is None
+WORDS = st.text(st.characters(exclude_characters="<>[]|"), min_size=1).filter(str.strip)
+
+
+@given(mark=st.sampled_from(KNOWN), thought=WORDS, answer=WORDS)
+def test_what_stands_between_known_marks_is_never_the_answer(mark, thought, answer) -> None:
+    if mark.begin is None or mark.begin.isalpha():
+        return
+    found = part(f"{mark.begin}{thought}{mark.end}{answer}", KNOWN, cut=False)
+    assert found is not None and found.text.strip() == answer.strip()
 
 
 def test_the_configuration_names_other_marks_or_none() -> None:
@@ -86,7 +102,7 @@ class Thinking(Backend):
         return (self.answer for _ in batch)
 
 
-REQUESTS = [Request("a" * 64, 0, "exact", [literal("question", "Where?")], ["London"], 8, 3, {})]
+REQUESTS = requests("Where?", new=8, n_tokens=3)
 
 
 def row(backend: Backend, folder: Path, **how: Any) -> dict[str, Any]:
@@ -110,6 +126,11 @@ def test_thoughts_that_nothing_ends_were_cut(tmp_path) -> None:
     found = row(Thinking(Answer("<think>Could be Paris")), tmp_path)
     assert (found["text"], found["finish_reason"]) == ("", "length")
     assert found["raw_text"] == "<think>Could be Paris"
+    # Older records without thoughts stay as they are.
+    old = Thinking(Answer("Rome", "length", reasoning_tokens=7))
+    found = row(old, tmp_path / "older", opened=True)
+    names = ("text", "finish_reason", "reasoning_tokens")
+    assert [found[name] for name in names] == ["Rome", "length", 7]
 
 
 def test_marks_that_are_special_tokens_are_seen(tmp_path) -> None:
@@ -127,16 +148,6 @@ def test_marks_that_are_special_tokens_are_seen(tmp_path) -> None:
     assert found["reasoning_tokens"] is None
     assert row(backend, tmp_path, marks=())["text"] == "Paris?London"
     assert backend.asked == 1
-
-
-def test_older_records_without_thoughts_stay_as_they_are(tmp_path) -> None:
-    backend = Thinking(Answer("Rome", "length", reasoning_tokens=7))
-    found = row(backend, tmp_path, opened=True)
-    assert (found["text"], found["finish_reason"], found["reasoning_tokens"]) == (
-        "Rome",
-        "length",
-        7,
-    )
 
 
 def test_records_under_a_former_identity_stay_valid(tmp_path) -> None:
@@ -158,23 +169,18 @@ def test_a_thought_is_no_answer_in_any_benchmark(tmp_path) -> None:
     from needlework.benchmarks.lost_in_the_middle.scores import score as lost
     from needlework.benchmarks.mlneedle.scores import score as mlneedle
 
-    text = "<think>Could be Paris?</think>London"
-    answers = generate(REQUESTS, Thinking(Answer(text)), Journal(tmp_path))
-    instances = pa.table(
-        {
-            "instance_id": ["a" * 64],
-            "task": ["closed_book"],
-            "example_id": ["e"],
-            "references": pa.array([["Paris"]], pa.list_(pa.string())),
-        }
-    )
-    found = mlneedle(instances, answers, None, model="m", settings={"metric": "containment"})
-    assert found["value"].to_pylist() == [0.0, 0.0]
+    model = Thinking(Answer("<think>Could be Paris?</think>London"))
+    answers = generate(REQUESTS, model, Journal(tmp_path))
+    names = {"instance_id": [REQUESTS[0].instance_id], "task": ["closed_book"], "example_id": ["e"]}
+    instances = pa.table({**names, "references": pa.array([["Paris"]], pa.list_(pa.string()))})
+
+    def values(score: Any, **settings: str) -> list[float]:
+        found = score(instances, answers, None, model="m", settings=settings)
+        return found["value"].to_pylist()
+
+    assert values(mlneedle, metric="containment") == values(lost) == [0.0, 0.0]
     # The released code reads all that a model wrote.
-    found = mlneedle(instances, answers, None, model="m", settings={"metric": "released"})
-    assert found["value"].to_pylist() == [1.0, 0.0]
-    found = lost(instances, answers, None, model="m", settings={})
-    assert found["value"].to_pylist() == [0.0, 0.0]
+    assert values(mlneedle, metric="released") == [1.0, 0.0]
 
 
 @pytest.mark.parametrize(

@@ -204,7 +204,7 @@ def _written(secret: str) -> re.Pattern[str]:
     """The secret as it is, and as JSON may write it; escapes are escaped again in a text in a text."""
     return re.compile(
         "".join(
-            rf"(?:{re.escape(c)}|\\{{1,7}}(?:{re.escape(c)}|u(?i:{ord(c):04x})))" for c in secret
+            rf"(?:{re.escape(c)}|\\{{1,7}}(?:u(?i:{ord(c):04x})|{re.escape(c)}))" for c in secret
         )
     )
 
