@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from factories import answering, losing
+from factories import answering, configuration, demo, losing
+from needlework.benchmarks.mlneedle import plan
+from needlework.planning.config import validated
 
 LANGS = ("en", "de", "es", "zh", "vi", "hi", "ar")
 POSITIONS = {"start": 0.0, "middle": 0.5, "end": 1.0}
@@ -135,3 +137,19 @@ def golden() -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
     scores = losing(pd.concat([scores, other[other["needle_lang"] == "en"]]), "llama3")
     ceilings = pd.DataFrame({"lang": ["hi", "de"], "n": [90, 100], "n_survived": [70, 91]})
     return {"scores": answering(scores, "question_lang"), "ceilings": ceilings}, SETTINGS
+
+
+# Settings
+
+
+def block(seed: int = 0, **own: Any) -> dict[str, Any]:
+    """The demo's block, in all languages of the sample, with these changes, and a run's seed."""
+    all_languages = {"needle_languages": [*LANGS], "multilingual": [*LANGS]}
+    config = configuration(plan.NAME, demo(plan.NAME) | all_languages | own)
+    return validated(config)["benchmarks"][plan.NAME] | {"seed": seed}
+
+
+def settings(name: str, lengths: Sequence[int], **own: Any) -> dict[str, Any]:
+    """What a configuration says of a slice; constants of the plan may be among the changes."""
+    constants = {key: own.pop(key) for key in ("answer_buffer", "multilingual_top") if key in own}
+    return {**plan.settings(block(**own), name, list(lengths)), **constants}

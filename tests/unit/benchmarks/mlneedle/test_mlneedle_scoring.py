@@ -8,72 +8,42 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from factories import answers
+from factories.answers import generations, translations
 from growth import assert_linear
-from needlework.benchmarks.mlneedle import scores as released_mlneedle
-from needlework.benchmarks.mlneedle.scores import Semantic
+from needlework.benchmarks.mlneedle.scores import Semantic, released_accuracy
 from needlework.benchmarks.mlneedle.scores import score as all_scores
 from needlework.errors import UserError
-from needlework.records import GENERATIONS, TRANSLATIONS, scores_schema, write_table
+from needlework.records import scores_schema, write_table
 from needlework.results.rows import result_rows
 
-
-def score(*tables: pa.Table | None, **how: Any) -> pa.Table:
-    """The scores without those by the metric that stands beside."""
-    return all_scores(*tables, **how).filter(pc.field("metric") != "careful")
-
-
-EXACT = {"metric": "containment"}
 FACTORS = {"needle_lang": "string", "depth": "double", "length": "int32"}
 
 
 def instances(*rows: tuple[str, str, list[str]]) -> pa.Table:
     """Rows of (instance_id, task, references), with factors that differ from row to row."""
-    schema = pa.schema(
-        [
-            ("instance_id", pa.string()),
-            ("task", pa.string()),
-            *((name, pa.type_for_alias(kind)) for name, kind in FACTORS.items()),
-            ("example_id", pa.string()),
-            ("references", pa.list_(pa.string())),
-        ]
-    )
-    return pa.Table.from_pylist(
-        [
-            {
-                "instance_id": name,
-                "task": task,
-                "references": references,
-                "example_id": f"example of {name}",
-                "needle_lang": f"lang of {name}",
-                "depth": None if task == "closed_book" else 0.5,
-                "length": 100 + place,
-            }
-            for place, (name, task, references) in enumerate(rows)
-        ],
-        schema=schema,
-    )
+    made = [
+        {"instance_id": name, "task": task, "references": references, "length": 100 + place}
+        | {"needle_lang": f"lang of {name}", "depth": None if task == "closed_book" else 0.5}
+        for place, (name, task, references) in enumerate(rows)
+    ]
+    return answers.instances(FACTORS, *made)
 
 
-def generations(*rows: tuple[str, int, str | None, str]) -> pa.Table:
-    """Rows of (instance_id, sample, text, finish_reason)."""
-    names = ("instance_id", "sample", "text", "finish_reason")
-    return pa.Table.from_pylist(
-        [dict(zip(names, row, strict=True)) for row in rows], schema=GENERATIONS
-    )
+def score(*tables: pa.Table | None, metric: str = "containment") -> list[dict[str, Any]]:
+    """The scores without those by the metric that stands beside."""
+    made = all_scores(*tables, model="m", settings={"metric": metric})
+    assert made.schema == scores_schema(FACTORS)
+    return made.filter(pc.field("metric") != "careful").to_pylist()
 
 
-def translations(*rows: tuple[str, int, str]) -> pa.Table:
-    """Rows of (instance_id, sample, text)."""
-    return pa.Table.from_pylist(
-        [{"instance_id": i, "sample": s, "lang": "de", "text": t} for i, s, t in rows],
-        schema=TRANSLATIONS,
-    )
+def values(rows: list[dict[str, Any]]) -> list[tuple[float, str]]:
+    return [(row["value"], row["verdict"]) for row in rows]
 
 
-def same(answers: pa.Table) -> pa.Table:
+def same(given: pa.Table) -> pa.Table:
     """The answers as their own translations."""
-    rows = answers.to_pylist()
-    return translations(*((r["instance_id"], r["sample"], r["text"] or "") for r in rows))
+    return translations(*((r["instance_id"], r["text"], r["sample"]) for r in given.to_pylist()))
 
 
 THREE = instances(
@@ -84,156 +54,103 @@ THREE = instances(
 
 
 def test_scores_keep_the_order_and_factors_of_answers():
-    answers = generations(
-        ("c", 1, "In Rome", "length"),
-        ("a", 0, "By Gustave Eiffel", "stop"),
-        ("b", 0, "Yes", "stop"),
-        ("c", 0, "In Paris", "stop"),
+    given = generations(
+        ("c", "In Rome", "length", 1), ("a", "By Gustave Eiffel"), ("b", "Yes"), ("c", "In Paris")
     )
-    scores = score(THREE, answers, same(answers), model="m", settings=EXACT)
-    assert scores.schema == scores_schema(FACTORS)
-    rows = scores.to_pylist()
-    assert [(r["instance_id"], r["sample"], r["value"], r["verdict"]) for r in rows] == [
-        ("c", 1, 1.0, "match:raw:1"),
-        ("a", 0, 1.0, "match:raw:0"),
-        ("b", 0, 0.0, "yes:raw"),
-        ("c", 0, 0.0, "no_match"),
+    rows = score(THREE, given, same(given))
+    assert [(r["instance_id"], r["sample"]) for r in rows] == [
+        ("c", 1),
+        ("a", 0),
+        ("b", 0),
+        ("c", 0),
+    ]
+    assert values(rows) == [
+        *((1.0, "match:raw:1"), (1.0, "match:raw:0"), (0.0, "yes:raw"), (0.0, "no_match")),
     ]
     assert [r["metric"] for r in rows] == ["containment", "containment", "existence", "containment"]
     assert rows[0] == {
-        "instance_id": "c",
-        "sample": 1,
-        "model": "m",
-        "metric": "containment",
-        "value": 1.0,
-        "verdict": "match:raw:1",
-        "finish_reason": "length",
-        "completion_tokens": None,
-        "reasoning_tokens": None,
-        "outcome": None,
-        "answered_in": None,
-        "example_id": "example of c",
-        "task": "closed_book",
-        "needle_lang": "lang of c",
-        "depth": None,
-        "length": 102,
+        **{"instance_id": "c", "sample": 1, "model": "m", "metric": "containment", "value": 1.0},
+        **{"verdict": "match:raw:1", "finish_reason": "length", "completion_tokens": None},
+        **{"reasoning_tokens": None, "outcome": None, "answered_in": None, "depth": None},
+        **{"example_id": "example of c", "task": "closed_book", "needle_lang": "lang of c"},
+        **{"length": 102},
     }
+    assert score(instances(), generations(), translations()) == []
 
 
 def test_the_translation_of_that_very_sample_counts():
-    answers = generations(
-        ("a", 0, "x", "stop"),
-        ("a", 1, "x", "stop"),
-        ("b", 0, "x", "stop"),
-        ("c", 0, "x", "stop"),
-    )
-    english = translations(
-        ("c", 0, "Rome"), ("a", 1, "Gustave Eiffel"), ("b", 0, "No."), ("a", 0, "nobody")
-    )
-    scores = score(THREE, answers, english, model="m", settings=EXACT)
-    assert scores["value"].to_pylist() == [0.0, 1.0, 1.0, 1.0]
-    assert scores["verdict"].to_pylist() == [
-        "no_match",
-        "match:translated:0",
-        "no:translated",
-        "match:translated:1",
+    given = generations(("a", "x"), ("a", "x", "stop", 1), ("b", "x"), ("c", "x"))
+    english = translations(("c", "Rome"), ("a", "Gustave Eiffel", 1), ("b", "No."), ("a", "nobody"))
+    assert values(score(THREE, given, english)) == [
+        (0.0, "no_match"),
+        (1.0, "match:translated:0"),
+        (1.0, "no:translated"),
+        (1.0, "match:translated:1"),
     ]
 
 
-def test_the_metric_decides_for_exact_answers_alone():
-    answers = generations(
-        ("a", 0, "Eiffel, Gustave", "stop"),
-        ("b", 0, "No", "stop"),
-        ("c", 0, "Oslo", "stop"),
-    )
-    by_metric = {
-        metric: score(THREE, answers, same(answers), model="m", settings={"metric": metric})
-        for metric in ("containment", "released")
-    }
-    assert by_metric["containment"]["value"].to_pylist() == [0.0, 1.0, 0.0]
-    assert by_metric["released"]["value"].to_pylist() == [1.0, 1.0, 0.0]
-    assert by_metric["released"]["metric"].to_pylist() == ["released", "existence", "released"]
+@pytest.mark.parametrize("metric", ["containment", "released"])
+def test_the_metric_decides_for_exact_answers_alone(metric):
+    given = generations(("a", "Eiffel, Gustave"), ("b", "No"), ("c", "Oslo"))
+    rows = score(THREE, given, same(given), metric=metric)
+    assert [row["value"] for row in rows] == [float(metric == "released"), 1.0, 0.0]
+    assert [row["metric"] for row in rows] == [metric, "existence", metric]
+    # The second scorer's verdicts stand beside, or alone.
+    for chosen, wanted in (
+        (metric, [metric, "careful", "existence", "careful", metric, "careful"]),
+        ("careful", ["careful"] * 3),
+    ):
+        found = all_scores(THREE, given, None, model="m", settings={"metric": chosen})
+        assert found["metric"].to_pylist() == wanted
 
 
 def test_failed_requests_score_zero_without_a_translation():
-    answers = generations(
-        ("a", 0, None, "skipped"), ("b", 0, "No", "error"), ("c", 0, "Rome", "stop")
-    )
-    scores = score(THREE, answers, translations(("c", 0, "Rome")), model="m", settings=EXACT)
-    assert scores["value"].to_pylist() == [0.0, 0.0, 1.0]
-    assert scores["verdict"].to_pylist() == ["skipped", "error", "match:raw:1"]
-    assert scores["finish_reason"].to_pylist() == ["skipped", "error", "stop"]
+    given = generations(("a", None, "skipped"), ("b", "No", "error"), ("c", "Rome"))
+    rows = score(THREE, given, translations(("c", "Rome")))
+    assert values(rows) == [(0.0, "skipped"), (0.0, "error"), (1.0, "match:raw:1")]
+    assert [row["finish_reason"] for row in rows] == ["skipped", "error", "stop"]
 
 
 ONE = instances(("a", "exact", ["Rome"]))
-ANSWER = generations(("a", 0, "Rome", "stop"))
+ANSWER = generations(("a", "Rome"))
+ENGLISH = same(ANSWER)
 
 
 @pytest.mark.parametrize(
-    ("given", "answers", "english", "message"),
+    ("given", "said", "english", "message"),
     [
-        (pa.concat_tables([ONE, ONE]), ANSWER, same(ANSWER), "instances hold a twice"),
+        (pa.concat_tables([ONE, ONE]), ANSWER, ENGLISH, "instances hold a twice"),
+        (ONE, pa.concat_tables([ANSWER] * 2), ENGLISH, "generations hold a sample 0 twice"),
+        (ONE, ANSWER, pa.concat_tables([ENGLISH] * 2), "translations hold a sample 0 twice"),
         (
             ONE,
-            pa.concat_tables([ANSWER, ANSWER]),
-            same(ANSWER),
-            "generations hold a sample 0 twice",
-        ),
-        (
-            ONE,
-            ANSWER,
-            pa.concat_tables([same(ANSWER), same(ANSWER)]),
-            "translations hold a sample 0 twice",
-        ),
-        (
-            ONE,
-            generations(("a", 0, "Rome", "stop"), ("z", 3, "Rome", "stop")),
-            same(ANSWER),
+            generations(("a", "Rome"), ("z", "Rome", "stop", 3)),
+            ENGLISH,
             "answer z sample 3, which no instance",
         ),
-        (THREE, ANSWER, same(ANSWER), "2 instance.s. have no answer, such as b"),
-        (ONE, ANSWER, translations(("a", 1, "Rome")), "a sample 0 has no translation"),
+        (THREE, ANSWER, ENGLISH, "2 instance.s. have no answer, such as b"),
+        (ONE, ANSWER, translations(("a", "Rome", 1)), "a sample 0 has no translation"),
     ],
 )
-def test_tables_that_do_not_belong_together_are_refused(given, answers, english, message):
+def test_tables_that_do_not_belong_together_are_refused(given, said, english, message):
     with pytest.raises(UserError, match=message):
-        score(given, answers, english, model="m", settings=EXACT)
+        score(given, said, english)
 
 
-def test_no_answers_give_no_rows():
-    scores = score(instances(), generations(), translations(), model="m", settings=EXACT)
-    assert scores.num_rows == 0
-    assert scores.schema == scores_schema(FACTORS)
-
-
-@pytest.mark.slow
 def test_the_time_of_scoring_is_linear_in_answers():
     text = "The passages say that the town lies on the river {}, which flows to the sea. " * 4
 
     def work(count: int) -> None:
         given = instances(*((str(i), "exact", [f"river {i % 997}"] * 7) for i in range(count)))
-        answers = generations(*((str(i), 0, text.format(i, *"abc"), "stop") for i in range(count)))
-        scores = score(given, answers, same(answers), model="m", settings=EXACT)
-        assert scores.num_rows == count
+        said = generations(*((str(i), text.format(i, *"abc")) for i in range(count)))
+        assert len(score(given, said, same(said))) == count
 
-    assert_linear(work, 500)
-
-
-@pytest.mark.parametrize("metric", ["containment", "released"])
-def test_careful_verdicts_stand_beside_in_the_scores(metric):
-    answers = generations(
-        ("a", 0, "Gustave Eiffels", "stop"), ("b", 0, "No", "stop"), ("c", 0, "Rome", "stop")
-    )
-    found = all_scores(THREE, answers, None, model="m", settings={"metric": metric})
-    metrics = found["metric"].to_pylist()
-    assert metrics == [metric, "careful", "existence", "careful", metric, "careful"]
-    alone = all_scores(THREE, answers, None, model="m", settings={"metric": "careful"})
-    assert alone["metric"].to_pylist() == ["careful"] * 3
+    assert_linear(work, 60)
 
 
 def test_results_are_made_of_the_chosen_metric_alone(tmp_path):
-    answers = generations(*((name, 0, "Rome", "stop") for name in "abc"))
-    table = all_scores(THREE, answers, None, model="m", settings=EXACT)
+    given = generations(*((name, "Rome") for name in "abc"))
+    table = all_scores(THREE, given, None, model="m", settings={"metric": "containment"})
     write_table(table, tmp_path / "scores.parquet", notes={"beside": ["careful"]})
     rows = result_rows("scores", [str(tmp_path / "scores.parquet")], {})
     assert sorted(rows["metric"]) == ["containment", "containment", "existence"]
@@ -245,7 +162,7 @@ def test_an_answer_that_is_near_in_meaning_counts() -> None:
     said = wanted.replace("provinces", "province,").replace("lighthouses", "lighthouse")
     far = "a bakery in the south"
     semantic = Semantic({"kind": "ngram"})
-    assert released_mlneedle.released_accuracy(said, None, [wanted])[0] == 0.0
+    assert released_accuracy(said, None, [wanted])[0] == 0.0
     assert semantic.score(said, None, [far, wanted]) == (1.0, "semantic:raw:1")
     assert semantic.score("?", said, [wanted]) == (1.0, "semantic:translated:0")
     assert semantic.score(far, None, [wanted]) == (0.0, "no_match")
