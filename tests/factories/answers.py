@@ -24,17 +24,15 @@ def instances(factors: Mapping[str, str], *rows: Mapping[str, Any]) -> pa.Table:
     return pa.Table.from_pylist(named, schema=schema)
 
 
-def generations(
-    *rows: tuple[str, str | None] | tuple[str, str | None, str] | tuple[str, str | None, str, int],
-) -> pa.Table:
-    """Rows of (instance_id, text, finish_reason, sample), of which the last two may be left out."""
-    names = ("instance_id", "text", "finish_reason", "sample")
+def generations(*rows: tuple[Any, ...]) -> pa.Table:
+    """Rows of (instance_id, text, finish_reason, sample, raw_text); all but two may be left out."""
+    names = ("instance_id", "text", "finish_reason", "sample", "raw_text")
     usual = {"finish_reason": "stop", "sample": 0}
     given = [usual | dict(zip(names, row, strict=False)) for row in rows]
     return pa.Table.from_pylist(given, schema=GENERATIONS)
 
 
-def translations(*rows: tuple[str, str] | tuple[str, str, int]) -> pa.Table:
+def translations(*rows: tuple[Any, ...]) -> pa.Table:
     """Rows of (instance_id, text, sample), of which the last may be left out."""
     names = ("instance_id", "text", "sample")
     given = [{"sample": 0, "lang": "de"} | dict(zip(names, row, strict=False)) for row in rows]

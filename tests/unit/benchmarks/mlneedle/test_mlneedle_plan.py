@@ -2,50 +2,28 @@
 
 from __future__ import annotations
 
-import copy
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from factories import ROOT, configuration, demo
+from factories.mlneedle import block
 from needlework.benchmarks.mlneedle import plan
 from needlework.planning.config import validated
 from needlework.planning.layout import Layout
 from needlework.planning.schema import schema
 
-ROOT = Path(__file__).resolve().parents[4]
-DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
-DEFAULT["run"]["benchmarks"] = ["mlneedle"]
-
-
-def benchmark(seed: int = 0, **own: Any) -> dict[str, Any]:
-    """The benchmark's block of a valid configuration with `own` in it, and a run's seed."""
-    config = copy.deepcopy(DEFAULT)
-    config["benchmarks"]["mlneedle"] |= own
-    return validated(config)["benchmarks"]["mlneedle"] | {"seed": seed}
-
-
 # Positions
 
 
 def test_the_papers_positions() -> None:
-    start, middle, end = plan.positions(["start", "middle", "end"])
-    assert [p.name for p in (start, middle, end)] == ["start", "middle", "end"]
-    assert [p.depth for p in (start, middle, end)] == [0, 0.5, 1]
+    found = plan.positions(["start", "middle", "end"])
+    assert plan.positions(3) == found and plan.positions(["end"]) == found[2:]
+    assert [(p.name, p.depth) for p in found] == [("start", 0), ("middle", 0.5), ("end", 1)]
     for n in range(50):
         # Before all, at n//2, after all (paper section 2.2 and the released code).
-        assert [p.place(n) for p in (start, middle, end)] == [0, n // 2, n]
-
-
-def test_a_choice_of_positions_keeps_their_places() -> None:
-    (end,) = plan.positions(["end"])
-    assert (end.name, end.depth, end.place(7)) == ("end", 1, 7)
-    assert [p.name for p in plan.positions(["end", "start"])] == ["end", "start"]
-
-
-def test_three_equally_spaced_positions_are_the_papers() -> None:
-    assert plan.positions(3) == plan.positions(["start", "middle", "end"])
+        assert [p.place(n) for p in found] == [0, n // 2, n]
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 9, 11])
@@ -62,18 +40,10 @@ def test_equally_spaced_positions(n: int) -> None:
 
 
 def test_the_names_of_other_positions() -> None:
-    assert [p.name for p in plan.positions(9)] == [
-        "start",
-        "1/8",
-        "2/8",
-        "3/8",
-        "middle",
-        "5/8",
-        "6/8",
-        "7/8",
-        "end",
-    ]
-    assert [p.place(20) for p in plan.positions(9)] == [0, 2, 5, 8, 10, 12, 15, 18, 20]
+    found = plan.positions(9)
+    names = "start 1/8 2/8 3/8 middle 5/8 6/8 7/8 end"
+    assert " ".join(p.name for p in found) == names
+    assert [p.place(20) for p in found] == [0, 2, 5, 8, 10, 12, 15, 18, 20]
 
 
 # Slices
@@ -83,7 +53,7 @@ def test_the_papers_slices() -> None:
     """Seven needle languages by eight haystacks, and each alone."""
     paper = yaml.safe_load((ROOT / "presets/mlneedle.yaml").read_text(encoding="utf-8"))
     del paper["benchmarks"]["mlneedle"]["comparisons"]  # of the preset's own models
-    own = benchmark(**paper["benchmarks"]["mlneedle"])
+    own = block(**paper["benchmarks"]["mlneedle"])
     names = plan.slices(own)
     assert len(names) == len(set(names)) == 7 * (8 + 1)
     assert {"en-en", "ar-multilingual", "zh-none"} <= set(names)
@@ -91,17 +61,20 @@ def test_the_papers_slices() -> None:
     assert plan.baseline_slices(own) == [n for n in names if n.endswith("-none")]
 
 
+def slice_settings(**own: Any) -> dict[str, dict[str, Any]]:
+    made = block(**own)
+    return {name: plan.settings(made, name, [512]) for name in plan.slices(made)}
+
+
 def test_a_further_language_adds_slices_and_changes_no_other() -> None:
-    few = benchmark(needle_languages=["en"], haystack_languages=["en"], aligned=False)
-    for more in (
-        benchmark(needle_languages=["en", "de"], haystack_languages=["en"], aligned=False),
-        benchmark(
-            needle_languages=["en"], haystack_languages=["en", "multilingual"], aligned=False
-        ),
+    own = {"needle_languages": ["en"], "haystack_languages": ["en"], "aligned": False}
+    few = slice_settings(**own)
+    for key, languages in (
+        ("needle_languages", ["en", "de"]),
+        ("haystack_languages", ["en", "multilingual"]),
     ):
-        assert set(plan.slices(few)) < set(plan.slices(more))
-        for name in plan.slices(few):
-            assert plan.settings(few, name, [512]) == plan.settings(more, name, [512])
+        more = slice_settings(**own | {key: languages})
+        assert few.items() < more.items()
 
 
 def test_the_order_in_which_languages_are_written_changes_nothing() -> None:
@@ -111,10 +84,8 @@ def test_the_order_in_which_languages_are_written_changes_nothing() -> None:
         "answer_languages": ["en", "de", "zh", "es"],
         "multilingual": ["hi", "ar", "vi"],
     }
-    one, other = benchmark(**own), benchmark(**{key: langs[::-1] for key, langs in own.items()})
-    assert set(plan.slices(one)) == set(plan.slices(other))
-    for name in plan.slices(one):
-        assert plan.settings(one, name, [512]) == plan.settings(other, name, [512])
+    turned = {key: languages[::-1] for key, languages in own.items()}
+    assert slice_settings(**own) == slice_settings(**turned)
 
 
 @pytest.mark.parametrize(
@@ -134,50 +105,36 @@ def test_the_order_in_which_languages_are_written_changes_nothing() -> None:
     ],
 )
 def test_a_setting_touches_the_slices_that_depend_on_it(key, value, touched) -> None:
-    before, after = benchmark(), benchmark(**{key: value})
+    before, after = block(), block(**{key: value})
     names = ("de-en", "de-multilingual", "de-none")
     changed = {n for n in names if plan.settings(before, n, [9]) != plan.settings(after, n, [9])}
     assert changed == touched
+    # Lengths are no part of what has no haystack.
+    assert plan.settings(before, "de-none", [9]) == plan.settings(before, "de-none", [8])
+    assert plan.settings(before, "de-en", [9, 8])["lengths"] == [8, 9]
 
 
-def test_the_lengths_are_no_part_of_what_has_no_haystack() -> None:
-    own = benchmark()
-    assert plan.settings(own, "de-none", [512]) == plan.settings(own, "de-none", [1024])
-    assert plan.settings(own, "de-en", [1024, 512])["lengths"] == [512, 1024]
-
-
-def test_the_languages_that_a_slice_reads() -> None:
-    own = benchmark(
+@pytest.mark.parametrize(
+    ("name", "searched"),
+    [("de-es", ["es"]), ("de-multilingual", ["ar", "zh"]), ("hi-none", [])],
+)
+def test_the_languages_that_a_slice_reads(name: str, searched: list[str]) -> None:
+    own = block(
         needle_languages=["de", "hi"],
         answer_languages=["de", "hi", "en", "vi"],
         multilingual=["zh", "ar"],
         aligned=False,
     )
-
-    def read(name: str) -> tuple[list[str], list[str]]:
-        slice_settings = plan.settings(own, name, [512])
-        read = plan.reads(slice_settings)
-        assert {corpus for corpus, _ in read["questions"]} == {own["needles"]}
-        assert [lang for _, lang in read["passages"]] == plan.searches(slice_settings)
-        return [lang for _, lang in read["questions"]], plan.searches(slice_settings)
-
-    assert read("de-es") == (["de", "en", "hi", "vi"], ["es"])
-    assert read("de-multilingual") == (["de", "en", "hi", "vi"], ["ar", "zh"])
-    assert read("hi-none") == (["de", "en", "hi", "vi"], [])
-
-
-def test_aligned_slices_read_all_the_languages_that_are_compared() -> None:
-    own = benchmark(
-        needle_languages=["de", "hi"], answer_languages=["de", "hi", "en"], aligned=True
-    )
-    slice_settings = plan.settings(own, "de-none", [512])
-    questions = plan.reads(slice_settings)["questions"]
-    assert {"de", "hi"} <= {lang for _, lang in questions}
+    settings = plan.settings(own, name, [512])
+    read = plan.reads(settings)
+    assert read["questions"] == [(own["needles"], lang) for lang in ("de", "en", "hi", "vi")]
+    assert read["passages"] == [(own["haystack"], lang) for lang in searched]
+    assert plan.searches(settings) == searched
 
 
 def test_the_languages_of_all_passages() -> None:
     def passages(**own: object) -> list[str]:
-        config = benchmark(**own)
+        config = block(**own)
         return [lang for corpus, lang in plan.quotes(config) if corpus == config["haystack"]]
 
     assert passages(haystack_languages=["zh", "de"]) == ["de", "zh"]
@@ -189,7 +146,7 @@ def test_the_languages_of_all_passages() -> None:
 
 
 def test_what_tables_and_figures_know_of_a_run() -> None:
-    config = copy.deepcopy(DEFAULT)
+    config = configuration("mlneedle", demo("mlneedle"))
     config["models"]["lexical"] |= {"published": "Published-7B", "context": 4096}
     config["run"]["models"] = ["lexical", "oracle"]
     found = Layout(validated(config)).run_settings("mlneedle", "scores")
@@ -199,19 +156,13 @@ def test_what_tables_and_figures_know_of_a_run() -> None:
     assert found["greedy_or_sampling"] == [["lexical", "oracle"]]
     assert found["decoding"] == dict.fromkeys(found["models"], "temperature 0.7, top-k 50, top-p 1")
     # Whatever keeps a number from being compared with a published one.
-    assert (
-        found["setup"].items()
-        >= {
-            "needles": "sample_questions",
-            "haystack": "sample_passages",
-            "aligned": True,
-            "truncate_last": True,
-            "embedder": "ngram",
-            "translator": "none",
-            "metric": "containment",
-            "answer_languages": ["ar", "de", "en", "es", "hi", "vi", "zh"],
-        }.items()
-    )
+    setup = {
+        **{"needles": "sample_questions", "haystack": "sample_passages", "aligned": True},
+        **{"truncate_last": True, "embedder": "ngram", "translator": "none"},
+        "metric": "containment",
+        "answer_languages": ["ar", "de", "en", "es", "hi", "vi", "zh"],
+    }
+    assert found["setup"].items() >= setup.items()
 
 
 def test_every_task_has_a_template() -> None:
