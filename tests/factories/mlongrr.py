@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from factories import answering, losing
+from factories import ROOT, answering, losing
 from needlework.benchmarks.mlongrr import corpus as mlongrr
 from needlework.benchmarks.mlongrr import plan
 from needlework.planning.layout import Layout
@@ -141,7 +141,6 @@ def golden() -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
 
 # Real files
 
-ROOT = Path(__file__).resolve().parents[2]
 RESOURCES = ROOT / "resources/mlongrr"
 PUNKT = RESOURCES / "english_punkt.txt"
 LANGUAGES = {

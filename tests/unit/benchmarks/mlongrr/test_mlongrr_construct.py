@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from factories.mlongrr import PUNKT, settings, table, tables
+from needlework.benchmarks.contract import Built
 from needlework.benchmarks.mlongrr import corpus as mlongrr
 from needlework.benchmarks.mlongrr import factors
 from needlework.benchmarks.mlongrr import prompts as construct
@@ -34,13 +33,17 @@ TASKS = [
     {"n": 3, "depths": [0, 50, 75], "questions": ["number", "city"]},
     {"n": 5, "depths": [0], "spread": 100, "questions": ["number"]},
 ]
-SAMPLE = {
-    "haystacks": ["sample_books"],
-    "data": "sample",
-    "tasks": TASKS,
-    "absent": [1, 3],
-    "examples": 2,
-}
+SAMPLE = {"haystacks": ["sample_books"], "data": "sample", "tasks": TASKS}
+SAMPLE |= {"absent": [1, 3], "examples": 2}
+
+
+def built(lengths: list[int], text: str | None = None, tokenizer: Any = WORDS, **own: Any) -> Built:
+    """The English slice over the sample, or over another text."""
+    slice_settings = settings("en", lengths, **{**SAMPLE, **own})
+    read = tables(slice_settings)
+    if text is not None:
+        read["haystack"] = {"en": mlongrr.articles(text, "en", MODEL)}
+    return construct.build(slice_settings, read, [], tokenizer)
 
 
 def made(lang: str, lengths: list[int], tokenizer: Any = WORDS, **own: Any) -> list[dict]:
@@ -80,6 +83,8 @@ def test_each_needle_stands_once_and_says_what_is_gold(lang: str) -> None:
             assert city in needle
         assert sorted(re.findall(r"\d{7}", row["text"])) == sorted(numbers)
         assert len({tuple(city) for city in cities}) == wanted
+        reasoning = row["task"] == factors.REASONING
+        assert row["chance"] == (1 / row["n_needles"] if reasoning else None)
         if row["task"] == factors.ABSENT:
             assert row["references"] == ["UNANSWERABLE"]
         elif row["question"] == "number":
@@ -110,43 +115,30 @@ def test_strict_prompts_and_answers_fill_their_length(lang: str, tokenizer: Any)
 def test_white_space_of_the_text_leaves_no_prompt_short() -> None:
     """Joined, a text with empty lines has fewer tokens than as it is."""
     text = "\n\n\n\n".join(f"Sentence {'abcdefghij'[i % 10]} is here." for i in range(600))
-    slice_settings = settings("en", [9000], **{**SAMPLE, "tasks": TASKS[:1], "absent": []})
-    read = tables(slice_settings)
-    read["haystack"] = {"en": mlongrr.articles(text, "en", MODEL)}
-    rows = construct.build(slice_settings, read, [], CHARACTERS).instances.to_pylist()
+    rows = built([9000], text, CHARACTERS, tasks=TASKS[:1], absent=[]).instances.to_pylist()
     for row in rows:
         sentence = 19 + (1 if row["depth"] in (25, 50, 75) else 4)
         assert 9000 - 50 - sentence < row["n_tokens"] <= 9000 - 50
 
 
 def test_released_budget_gives_every_prompt_one_haystack() -> None:
-    for row in made("en", [600], budget="released"):
-        assert row["haystack_tokens"] <= 500
-        assert row["n_tokens"] > 500
-        assert row["sentences"] == made("en", [600], budget="released")[0]["sentences"]
+    rows = made("en", [600], budget="released")
+    assert len({row["sentences"] for row in rows}) == 1
+    assert all(row["haystack_tokens"] <= 500 < row["n_tokens"] for row in rows)
 
 
 @pytest.mark.parametrize(
-    ("budget", "column"), [("strict", "n_tokens"), ("released", "haystack_tokens")]
+    ("budget", "column", "kept"), [("strict", "n_tokens", 50), ("released", "haystack_tokens", 100)]
 )
-def test_a_reserve_is_left_to_the_chat_template(budget: str, column: str) -> None:
+def test_a_reserve_is_left_to_the_chat_template(budget: str, column: str, kept: int) -> None:
     spare = replace(WORDS, reserve=200)
-    pairs = zip(
-        made("en", [700], budget=budget), made("en", [900], spare, budget=budget), strict=True
+    shorter, reserved = (
+        made("en", [length], tokenizer, budget=budget)
+        for length, tokenizer in ((700, WORDS), (900, spare))
     )
-    for shorter, reserved in pairs:
-        assert reserved[column] <= 700 - (50 if budget == "strict" else 100)
-        assert reserved["sentences"] >= shorter["sentences"] - 2
-        assert reserved["length"] == 900
-
-
-def test_a_text_that_runs_out_is_marked_and_counted() -> None:
-    slice_settings = settings("en", [500, 4000], **SAMPLE)
-    built = construct.build(slice_settings, tables(slice_settings), [], WORDS)
-    by_length = Counter((row["length"], row["exhausted"]) for row in built.instances.to_pylist())
-    each = len(built.instances) // 2
-    assert by_length == {(500, False): each, (4000, True): each}
-    assert built.counts["exhausted"] == each
+    for one, other in zip(shorter, reserved, strict=True):
+        assert other[column] <= 700 - kept and other["length"] == 900
+        assert other["sentences"] >= one["sentences"] - 2
 
 
 def test_needles_stand_at_their_depths() -> None:
@@ -184,13 +176,6 @@ def test_a_cell_depends_on_no_other_setting() -> None:
     assert not ids(one) & ids(made("en", [500], examples=1, tasks=TASKS[:2], absent=[], seed=1))
 
 
-def test_no_two_prompts_of_a_slice_are_one() -> None:
-    rows = made("en", [500, 1000])
-    assert len({row["instance_id"] for row in rows}) == len(rows)
-    absent = [row for row in rows if row["task"] == factors.ABSENT]
-    assert len(absent) == 2 * (1 + 2)
-
-
 def test_draws_are_the_same_across_languages_and_numbers_of_needles() -> None:
     """So that they can be compared in pairs, by example_id."""
     drawn: dict[tuple, set] = {}
@@ -204,23 +189,22 @@ def test_draws_are_the_same_across_languages_and_numbers_of_needles() -> None:
 
 
 def test_the_question_may_be_in_the_haystacks_language() -> None:
-    rows = made("zh", [500], prompts=["paper", "translated"])
-    by_template = {row["template"]: row for row in rows if row["task"] == factors.ABSENT}
-    assert by_template["translated"]["references"] == ["无法回答"]
-    assert "哪座城镇的神奇数字最大？" in by_template["translated"]["text"]
-    assert {row["template"] for row in made("en", [500], prompts=["paper", "translated"])} == {
-        "paper"
-    }
+    prompts = ["paper", "translated"]
+    rows = [row for row in made("zh", [500], prompts=prompts) if row["task"] == factors.ABSENT]
+    translated = [row for row in rows if row["template"] == "translated"]
+    assert 0 < len(translated) < len(rows)
+    assert {row["references"][0] for row in translated} == {"无法回答"}
+    asked = [row["text"] for row in translated if row["question"] == "city"]
+    assert asked and all("哪座城镇的神奇数字最大？" in text for text in asked)
+    assert {row["template"] for row in made("en", [500], prompts=prompts)} == {"paper"}
 
 
 def test_the_rule_of_gpt4s_files_takes_the_most_sentences() -> None:
     """Ten sentences of two tokens: 25% are five tokens, after the third sentence or the second."""
     text = " ".join(f"Word w{i}." for i in range(10))
     haystack = Haystack("x", "en", mlongrr.articles(text, "en", MODEL), Pieces(WORDS), 10**6)
-    assert haystack.tokens(10) == 20
-    assert haystack.before(10, 25, "gpt4o") == 3
-    assert haystack.before(10, 25, "gpt4") == 2
-    assert [haystack.before(10, depth, "gpt4") for depth in (0, 50, 100)] == [0, 5, 10]
+    assert haystack.tokens(10) == 20 and haystack.before(10, 25, "gpt4o") == 3
+    assert [haystack.before(10, depth, "gpt4") for depth in (0, 25, 50, 100)] == [0, 2, 5, 10]
 
 
 def test_places_begin_at_the_first_and_reach_the_last() -> None:
@@ -231,22 +215,15 @@ def test_places_begin_at_the_first_and_reach_the_last() -> None:
 
 
 def test_no_number_of_the_text_is_drawn() -> None:
-    wanted = construct.draw((0,), 2, [("A", "a"), ("A", "a "), ("B", "b")], set())
+    names = [("A", "a"), ("A", "a "), ("B", "b")]
+    wanted = construct.draw((0,), 2, names, set())
     assert {needle.english for needle in wanted} == {"A", "B"}
-    again = construct.draw((0,), 2, [("A", "a"), ("A", "a "), ("B", "b")], {wanted[0].number})
+    again = construct.draw((0,), 2, names, {wanted[0].number})
     assert wanted[0].number not in {needle.number for needle in again}
-    assert construct.long_numbers("In 2021 8,134,445 or 12345678, not 999999.") == [
-        "8134445",
-        "12345678",
-    ]
-
-
-def test_long_numbers_of_the_text_are_counted() -> None:
-    slice_settings = settings("en", [300], **SAMPLE)
-    read = tables(slice_settings)
-    text = read["haystack"]["en"].to_pylist()[0]["text"].replace("one street", "8134445 streets")
-    read["haystack"] = {"en": mlongrr.articles(text, "en", MODEL)}
-    assert construct.build(slice_settings, read, [], WORDS).counts["long_numbers"] == 1
+    long_numbers = construct.long_numbers("In 2021 8,134,445 or 12345678, not 999999.")
+    assert long_numbers == ["8134445", "12345678"]
+    text = table("sample_books", "en").to_pylist()[0]["text"]
+    assert built([300], text.replace("one street", "8134445 streets")).counts["long_numbers"] == 1
 
 
 def test_a_length_below_the_prompt_is_refused() -> None:
@@ -254,20 +231,18 @@ def test_a_length_below_the_prompt_is_refused() -> None:
         made("en", [120])
 
 
-def test_chance_is_one_among_the_needles() -> None:
-    for row in made("en", [500]):
-        expected = 1 / row["n_needles"] if row["task"] == factors.REASONING else None
-        assert row["chance"] == expected
-
-
-def test_prompts_are_described_by_cell(tmp_path) -> None:
-    slice_settings = settings("en", [500, 4000], **SAMPLE)
-    built = construct.build(slice_settings, tables(slice_settings), [], WORDS)
+def test_a_text_that_runs_out_is_marked_counted_and_described(tmp_path) -> None:
+    both = built([500, 4000])
+    rows = both.instances.to_pylist()
+    assert len({row["instance_id"] for row in rows}) == len(rows)
+    by_length = Counter((row["length"], row["exhausted"]) for row in rows)
+    assert by_length == {(500, False): len(rows) // 2, (4000, True): len(rows) // 2}
+    assert both.counts["exhausted"] == len(rows) // 2
+    # An absent needle: one with one needle, and number and city of several.
+    assert sum(row["task"] == factors.ABSENT for row in rows) == 2 * (1 + 2)
     file = tmp_path / "en-sample-books.parquet"
-    write_table(built.instances, file, notes={"left_out": built.counts})
-    rows: list[Mapping] = describe(PROMPTS, [file]).to_dict("records")
-    counted = [row for row in rows if row["task"] == "found: exhausted"]
-    assert [(row["lang"], row["prompts"]) for row in counted] == [("en", built.counts["exhausted"])]
-    cells = [row for row in rows if row not in counted]
-    assert sum(row["prompts"] for row in cells) == built.instances.num_rows
-    assert pa.types.is_float64(built.instances.schema.field("real_depth").type)
+    write_table(both.instances, file, notes={"left_out": both.counts})
+    described = describe(PROMPTS, [file]).to_dict("records")
+    counted = [row for row in described if row["task"] == "found: exhausted"]
+    assert [(row["lang"], row["prompts"]) for row in counted] == [("en", len(rows) // 2)]
+    assert sum(row["prompts"] for row in described if row not in counted) == len(rows)

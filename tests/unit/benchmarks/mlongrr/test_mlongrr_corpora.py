@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from factories.mlongrr import LANGUAGES, PUNKT, RESOURCES, table
+from factories.mlongrr import LANGUAGES, PUNKT, RESOURCES
 from needlework.benchmarks.mlongrr import corpus as mlongrr
 from needlework.benchmarks.mlongrr import prompt_files as mlongrr_csv
 from needlework.data import english_punkt
@@ -61,14 +61,11 @@ def test_an_unsound_released_file_is_refused(
     assert str(path) in str(error.value)
 
 
-def test_a_number_that_two_rows_have_is_refused(tmp_path: Path) -> None:
+def test_numbers_and_bytes_of_a_released_file_are_checked(tmp_path: Path) -> None:
     text = row("The number of Oslo is 1234567")
     with pytest.raises(UserError, match="row 2: the label '1234567' is not a new number"):
         mlongrr.released(write(tmp_path / "a.csv", ONE, text, text), NEEDLE, MODEL)
-
-
-def test_a_file_in_another_encoding_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
+    path = tmp_path / "b.csv"
     path.write_bytes(b"context_length,position,text\n2k,0,\xff\n")
     with pytest.raises(UserError, match="not in UTF-8"):
         mlongrr.released(path, NEEDLE, MODEL)
@@ -81,37 +78,43 @@ def test_reading_changes_no_limit_of_the_process(tmp_path: Path) -> None:
     assert csv.field_size_limit() == before
 
 
-def test_a_text_of_one_sentence_is_refused() -> None:
+def test_articles_keep_the_text_and_join_its_sentences() -> None:
+    text = "One is here.  Two\nis there. Three."
+    made = mlongrr.articles(text, "en", MODEL).to_pydict()
+    assert made["text"] == [text, text.replace("  ", " ")]
+    assert made["sentence_starts"] == [[0, 14, 28], [0, 13, 27]]
+    assert made["words"] == [10, 10]
+    # Further languages are cut by their own rules.
+    made = mlongrr.articles("它在这里。 它在那里。", "zh", MODEL).to_pydict()
+    assert (made["text"], made["sentence_starts"]) == (["它在这里。它在那里。"], [[0, 5]])
     with pytest.raises(UserError, match=r"'en' has 1 sentences.*en/\*\.txt"):
         mlongrr.articles("Only one.", "en", MODEL)
 
 
-def test_further_languages_are_cut_by_their_own_rules() -> None:
-    made = mlongrr.articles("它在这里。 它在那里。", "zh", MODEL)
-    assert made["text"].to_pylist() == ["它在这里。它在那里。"]
-    assert made["sentence_starts"].to_pylist() == [[0, 5]]
+OURS = list(map(str, sorted(RESOURCES.glob("*.csv"))))
 
 
 def test_a_users_tables_extend_ours(tmp_path: Path) -> None:
+    header = ["lang", "wording", "needle"]
     files = [
-        *map(str, sorted(RESOURCES.glob("*.csv"))),
-        write(
-            tmp_path / "needles.csv", ["lang", "wording", "needle"], ["fr", "", "{city}: {number}"]
-        ),
-        write(
-            tmp_path / "cities.csv",
-            ["row", "en", "fr"],
-            [0, "London", "Londres"],
-            [1, "Oslo", "Oslo"],
+        *OURS,
+        str(write(tmp_path / "needles.csv", header, ["fr", "", "{city}: {number}"])),
+        str(
+            write(
+                tmp_path / "cities.csv",
+                ["row", "en", "fr"],
+                [0, "London", "Londres"],
+                [1, "Oslo", "Oslo"],
+            )
         ),
     ]
-    rows = mlongrr.needle_table("fr", list(map(str, files))).to_pylist()
+    rows = mlongrr.needle_table("fr", files).to_pylist()
     assert [row["values"] for row in rows if row["kind"] == "needle"] == [["{city}: {number}"]] * 2
-    assert [row["values"] for row in rows if row["kind"] == "city"] == [
-        ["London", "Londres"],
-        ["Oslo", "Oslo"],
-    ]
-    assert mlongrr_csv.cities(map(str, files), "vi")[0] == ("Chicago", "Chicago")
+    cities = [["London", "Londres"], ["Oslo", "Oslo"]]
+    assert [row["values"] for row in rows if row["kind"] == "city"] == cities
+    assert mlongrr_csv.cities(files, "vi")[0] == ("Chicago", "Chicago")
+    with pytest.raises(UserError, match=r"no needle in 'fr'.*az, en, id, so, sw, vi"):
+        mlongrr.needle_table("fr", OURS)
 
 
 def test_english_has_a_colon_in_the_papers_wording_alone() -> None:
@@ -165,12 +168,6 @@ def test_an_unsound_prompt_is_refused(tmp_path: Path, cells: list[str], message:
         mlongrr_csv.prompts([write(tmp_path / "prompts.csv", PROMPT, cells)])
 
 
-def test_a_language_without_needles_is_refused() -> None:
-    files = list(map(str, sorted(RESOURCES.glob("*.csv"))))
-    with pytest.raises(UserError, match=r"no needle in 'fr'.*az, en, id, so, sw, vi"):
-        mlongrr.needle_table("fr", files)
-
-
 def test_no_city_of_ours_is_part_of_another() -> None:
     for folder, languages in (
         (RESOURCES, LANGUAGES),
@@ -178,12 +175,3 @@ def test_no_city_of_ours_is_part_of_another() -> None:
     ):
         for lang in languages:
             assert len(mlongrr_csv.cities([folder / "cities.csv"], lang)) in (70, 12)
-
-
-def test_every_released_language_gives_its_tables(mirror: Path) -> None:
-    for lang in LANGUAGES:
-        assert table("mlongrr_released_one", lang, mirror).num_rows == 25
-        assert table("mlongrr_released_three", lang, mirror).num_rows == 20
-        raw, joined = table("mlongrr_articles", lang, mirror)["text"].to_pylist()
-        assert "".join(raw.split()) == "".join(joined.split())
-        assert len(raw) > 200_000

@@ -9,9 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-import yaml
 
-from factories.mlongrr import ROOT
+from factories import configuration
+from factories.answers import generations
 from needlework.benchmarks.mlongrr import corpus, plan
 from needlework.benchmarks.mlongrr import prompts as construct
 from needlework.benchmarks.mlongrr import scores as scoring
@@ -19,7 +19,6 @@ from needlework.planning.config import validated
 from needlework.planning.layout import Layout
 from needlework.prompts.spans import Documents, render
 from needlework.prompts.tokenizers import load_tokenizer
-from needlework.records import GENERATIONS
 from own_languages import LANGUAGES, LATIN
 
 NONE = "उत्तर नहीं है"
@@ -38,21 +37,21 @@ def _write(path: Path, rows: list[list[Any]]) -> None:
 @pytest.fixture
 def rows(tmp_path: Path) -> pa.Table:
     """The instances of a run in Hindi, as planning and jobs make them."""
-    own = LANGUAGES["hi"]
+    hindi = LANGUAGES["hi"]
     (tmp_path / "hi").mkdir()
-    texts = [own.passage.format(town=town) for town in own.towns.split()]
+    texts = [hindi.passage.format(town=town) for town in hindi.towns.split()]
     (tmp_path / "hi/text.txt").write_text("\n".join(texts) + "\n", encoding="utf-8")
     _write(
         tmp_path / "needles.csv",
         [["lang", "wording", "needle"], ["hi", "", "{city} की विशेष संख्या {number} है।"]],
     )
-    _write(tmp_path / "cities.csv", [["row", "hi"], *enumerate(own.towns.split())])
+    _write(tmp_path / "cities.csv", [["row", "hi"], *enumerate(hindi.towns.split())])
     _write(
         tmp_path / "prompts.csv",
         [
             ["prompt", "n_needles", "question", "lang", "asks", "unanswerable", "text"],
             *(
-                ["translated", n, question, "hi", asks, NONE, f"{own.read}\n{{text}}\n\n{asks}"]
+                ["translated", n, question, "hi", asks, NONE, f"{hindi.read}\n{{text}}\n\n{asks}"]
                 for (n, question), asks in QUESTIONS.items()
             ),
         ],
@@ -61,16 +60,11 @@ def rows(tmp_path: Path) -> pa.Table:
         {"n": 1, "depths": [0], "questions": ["number"]},
         {"n": 2, "depths": [50], "questions": ["number", "city"]},
     ]
-    block = {"languages": ["hi"], "prompts": ["translated"], "tasks": tasks, "lengths": [1500]}
-    config = validated(
-        {
-            **yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8")),
-            "run": {"models": ["oracle"], "benchmarks": ["mlongrr"]},
-            "sources": {"mlongrr": {"folder": str(tmp_path)}},
-            "benchmarks": {"mlongrr": {**block, "absent": [1], "examples": 2}},
-        }
-    )
-    files = Layout(config)
+    own = {"languages": ["hi"], "prompts": ["translated"], "tasks": tasks, "lengths": [1500]}
+    config = configuration("mlongrr", {**own, "absent": [1], "examples": 2})
+    config["run"] = {"models": ["oracle"], "benchmarks": ["mlongrr"]}
+    config["sources"] = {"mlongrr": {"folder": str(tmp_path)}}
+    files = Layout(validated(config))
     made = files.settings("mlongrr")
     settings = plan.settings(made, plan.slices(made)[0], [1500])
     read = {
@@ -86,17 +80,9 @@ def rows(tmp_path: Path) -> pa.Table:
 
 
 def _scores(rows: pa.Table, answer: Callable[[dict[str, Any]], str]) -> dict[str, set[float]]:
-    given = [
-        {
-            **dict.fromkeys(GENERATIONS.names),
-            **{"instance_id": row["instance_id"], "sample": 0, "finish_reason": "stop"},
-            "text": answer(row),
-        }
-        for row in rows.to_pylist()
-    ]
-    table = pa.Table.from_pylist(given, GENERATIONS)
+    given = generations(*((row["instance_id"], answer(row)) for row in rows.to_pylist()))
     found: dict[str, set[float]] = {}
-    for row in scoring.score(rows, table, model="m", settings={}).to_pylist():
+    for row in scoring.score(rows, given, model="m", settings={}).to_pylist():
         found.setdefault(row["metric"], set()).add(row["value"])
     return found
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable
 from functools import cache
 from itertools import product
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
 import pytest
 
-import factories.mlongrr
-from factories.mlongrr import LANGUAGES, PUNKT, ROOT, settings, table, tables
-from factories.oneruler import tiktoken_cache
-from needlework.benchmarks.benchmark import load_benchmark
+import golden_runs
+from factories.mlongrr import LANGUAGES, PUNKT, RESOURCES, ROOT, SETTINGS, settings, table, tables
 from needlework.benchmarks.mlongrr import corpus as mlongrr
 from needlework.benchmarks.mlongrr import prompts as construct
 from needlework.benchmarks.mlongrr.haystack import Haystack, fertility
@@ -23,39 +21,24 @@ from needlework.benchmarks.mlongrr.prompt_files import read_rows
 from needlework.data import english_punkt
 from needlework.prompts.counting.pieces import Pieces
 from needlework.prompts.spans import Documents, render
-from needlework.prompts.tokenizers import Tokenizer, load_tokenizer
-from needlework.results.published import load
-from needlework.results.result import Context
+from needlework.prompts.tokenizers import Tokenizer
+from tokenizers_made import LLAMA_3
 
 MODEL = english_punkt.load(PUNKT)
+LENGTHS = (2000, 8000, 16000, 32000, 64000)
+Named = Callable[[str], Tokenizer]
 
 
 @pytest.fixture(scope="module")
-def encodings(mirror: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict]:
-    with pytest.MonkeyPatch.context() as patch:
-        folder = tmp_path_factory.mktemp("tiktoken")
-        patch.setenv("TIKTOKEN_CACHE_DIR", tiktoken_cache(mirror, folder))
-        yield {
-            name: load_tokenizer(name, {"kind": "tiktoken", "encoding": name})
-            for name in ("o200k_base", "cl100k_base")
-        }
-
-
-@pytest.fixture(scope="module")
-def o200k(encodings: Mapping[str, Tokenizer]) -> Tokenizer:
-    return encodings["o200k_base"]
+def o200k(named_tokenizer: Named) -> Tokenizer:
+    return named_tokenizer("o200k_base")
 
 
 @cache
-def released(lang: str, mirror: Path) -> dict[tuple[int, int], dict]:
-    """The rows with one needle, by length and depth."""
-    rows = table("mlongrr_released_one", lang, mirror).to_pylist()
-    return {(row["length"], row["depth"]): row for row in rows}
-
-
 def bare(lang: str, length: int, mirror: Path) -> str:
     """A released haystack without its needle, which stands behind it."""
-    row = released(lang, mirror)[length, 100]
+    rows = table("mlongrr_released_one", lang, mirror).to_pylist()
+    (row,) = (row for row in rows if (row["length"], row["depth"]) == (length, 100))
     return row["text"][: row["needle_starts"][0] - 1]
 
 
@@ -63,61 +46,52 @@ def haystack_of(text: str, lang: str, tokenizer: Tokenizer) -> Haystack:
     return Haystack("x", lang, mlongrr.articles(text, lang, MODEL), Pieces(tokenizer), 10**9)
 
 
-def rendered(haystack: Haystack, places: list[int], needles: list[str]) -> str:
-    return haystack.pieces.text(haystack.numbers(haystack.longest, places, needles))
-
-
 @pytest.mark.parametrize("lang", LANGUAGES)
-def test_one_needle_stands_where_the_released_files_have_it(
+def test_needles_stand_where_the_released_files_have_them(
     mirror: Path, o200k: Tokenizer, lang: str
 ) -> None:
-    """25 rows of each of six languages, byte for byte."""
-    same = 0
-    for length in (2000, 8000, 16000, 32000, 64000):
-        haystack = haystack_of(bare(lang, length, mirror), lang, o200k)
-        n = haystack.longest
-        for depth in (0, 25, 50, 75, 100):
-            row = released(lang, mirror)[length, depth]
-            place = haystack.before(n, depth, "gpt4o")
-            same += rendered(haystack, [place], row["needles"]) == row["text"]
-    assert same == 25
+    """25 and 20 rows of each of six languages, byte for byte.
 
-
-@pytest.mark.parametrize("lang", LANGUAGES)
-def test_three_needles_stand_where_the_released_files_have_them(
-    mirror: Path, o200k: Tokenizer, lang: str
-) -> None:
-    """20 rows of each of six languages: the first by the rule, the others within the next 25 points."""
-    same = 0
-    for row in table("mlongrr_released_three", lang, mirror).to_pylist():
-        haystack = haystack_of(bare(lang, row["length"], mirror), lang, o200k)
-        n = haystack.longest
-        first, *others = row["sentences_before"]
-        assert first == haystack.before(n, row["depth"], "gpt4o")
-        last = haystack.before(n, row["depth"] + 25, "gpt4o")
-        assert first <= others[0] <= others[1] <= last
-        # Two needles share a boundary where there is only one.
-        assert others[0] < others[1] or first == last
-        same += rendered(haystack, [first, *others], row["needles"]) == row["text"]
-    assert same == 20
+    The first needle by the rule, the others within the next 25 points.
+    """
+    same, made = {1: 0, 3: 0}, {}
+    for kind in ("one", "three"):
+        for row in table(f"mlongrr_released_{kind}", lang, mirror).to_pylist():
+            length = row["length"]
+            if length not in made:
+                made[length] = haystack_of(bare(lang, length, mirror), lang, o200k)
+            haystack = made[length]
+            n = haystack.longest
+            first = haystack.before(n, row["depth"], "gpt4o")
+            places = [first, *row["sentences_before"][1:]]
+            if kind == "three":
+                assert row["sentences_before"][0] == first
+                last = haystack.before(n, row["depth"] + 25, "gpt4o")
+                assert first <= places[1] <= places[2] <= last
+                # Two needles share a boundary where there is only one.
+                assert places[1] < places[2] or first == last
+            text = haystack.pieces.text(haystack.numbers(n, places, row["needles"]))
+            same[len(places)] += text == row["text"]
+    assert same == {1: 25, 3: 20}
 
 
 def test_gpt4s_rule_fills_the_released_haystacks_sentence_by_sentence(
-    mirror: Path, encodings: Mapping[str, Tokenizer]
+    mirror: Path, named_tokenizer: Named
 ) -> None:
-    """90 places by a second way, on GPT-4o's haystacks: GPT-4's own files are not in the mirror."""
-    count, same = encodings["cl100k_base"].count, 0
-    for lang, length in product(LANGUAGES, (2000, 8000, 16000, 32000, 64000)):
+    """By a second way, on GPT-4o's haystacks: GPT-4's own files are not in the mirror."""
+    tokenizer, same = named_tokenizer("cl100k_base"), 0
+    for lang, length in product(LANGUAGES, (2000, 8000)):
         text = bare(lang, length, mirror)
-        haystack = haystack_of(text, lang, encodings["cl100k_base"])
-        alone = [count(text[start:end]) for start, end in english_punkt.sentences(text, MODEL)]
+        haystack = haystack_of(text, lang, tokenizer)
+        sentences = english_punkt.sentences(text, MODEL)
+        alone = [tokenizer.count(text[start:end]) for start, end in sentences]
         for depth in (25, 50, 75):
-            place, left = 0, count(text) * depth / 100
+            place, left = 0, tokenizer.count(text) * depth / 100
             while alone[place] <= left:
                 left -= alone[place]
                 place += 1
             same += haystack.before(len(alone), depth, "gpt4") == place
-    assert same == 90
+    assert same == 36
 
 
 # Where ours is a sentence or two longer or shorter: the ends of the authors' articles are unknown.
@@ -138,7 +112,7 @@ def test_cut_haystacks_equal_22_of_24_released_ones(mirror: Path, o200k: Tokeniz
 
 
 def test_tokens_per_word_are_the_authors_to_five_digits(
-    mirror: Path, encodings: Mapping[str, Tokenizer]
+    mirror: Path, named_tokenizer: Named
 ) -> None:
     """Table 2's sources in the repository; exact where the end of the 50 articles is known."""
     published = {
@@ -148,19 +122,13 @@ def test_tokens_per_word_are_the_authors_to_five_digits(
     }
     for model, encoding in (("GPT-4", "cl100k_base"), ("GPT-4o", "o200k_base")):
         for lang, within in (("sw", 0.0), ("so", 0.0), ("en", 0.014), ("id", 0.014), ("vi", 0.045)):
-            ours = fertility(table("mlongrr_articles", lang, mirror), encodings[encoding])
+            articles = table("mlongrr_articles", lang, mirror)
+            ours = fertility(articles, named_tokenizer(encoding))
             theirs = published[LANGUAGES[lang], model]
             if within:
                 assert ours == pytest.approx(theirs, rel=within)
             else:
                 assert round(ours, 5) == theirs
-
-
-# What Llama 3 cuts text into before it merges.
-LLAMA_PIECES = (
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
-    r"|\s+(?!\S)|\s+"
-)
 
 
 def test_llama_3s_tokens_per_word_are_the_authors_too(mirror: Path) -> None:
@@ -169,7 +137,7 @@ def test_llama_3s_tokens_per_word_are_the_authors_too(mirror: Path) -> None:
 
     ranks = load_tiktoken_bpe(str(mirror / "tokenizers/llama3.tokenizer.model"))
     encoding = tiktoken.Encoding(
-        "llama3", pat_str=LLAMA_PIECES, mergeable_ranks=ranks, special_tokens={}
+        "llama3", pat_str=LLAMA_3, mergeable_ranks=ranks, special_tokens={}
     )
     llama = Tokenizer("llama3", lambda text: len(encoding.encode_ordinary(text)))
     for lang, theirs in (("sw", 2.21385), ("so", 2.35605)):
@@ -178,29 +146,20 @@ def test_llama_3s_tokens_per_word_are_the_authors_too(mirror: Path) -> None:
 
 def test_prompts_of_released_haystacks_hold_their_texts(mirror: Path, o200k: Tokenizer) -> None:
     """And have the most tokens that the authors' had with their prompt."""
-    slice_settings = settings(
-        "en",
-        [2000],
-        source="released",
-        budget="released",
-        prompts=["released_gpt4"],
-        tasks=[
-            {"n": 1, "depths": [0, 25, 50, 75, 100], "questions": ["number"]},
-            {"n": 3, "depths": [0, 25, 50, 75], "questions": ["number"]},
-        ],
-    )
+    own = {"source": "released", "budget": "released", "prompts": ["released_gpt4"]}
+    tasks = [
+        {"n": 1, "depths": [0, 25, 50, 75, 100], "questions": ["number"]},
+        {"n": 3, "depths": [0, 25, 50, 75], "questions": ["number"]},
+    ]
+    slice_settings = settings("en", [2000], tasks=tasks, **own)
     read = tables(slice_settings, mirror)
     rows = construct.build(slice_settings, read, [], o200k).instances.to_pylist()
-    documents = Documents()
-    for n in (1, 3):
-        (corpus, lang) = {1: "mlongrr_released_one", 3: "mlongrr_released_three"}[n], "en"
-        documents.add(f"{corpus}/{lang}", read[f"released_{n}"]["en"])
-    texts = {
-        (len(row["numbers"]), row["depth"]): row
-        for kind in ("released_1", "released_3")
-        for row in read[kind]["en"].to_pylist()
-        if row["length"] == 2000
-    }
+    documents, texts = Documents(), {}
+    for kind, corpus in (("released_1", "one"), ("released_3", "three")):
+        documents.add(f"mlongrr_released_{corpus}/en", read[kind]["en"])
+        for row in read[kind]["en"].to_pylist():
+            if row["length"] == 2000:
+                texts[len(row["numbers"]), row["depth"]] = row
     assert len(rows) == len(texts) == 9
     for row in rows:
         theirs = texts[row["n_needles"], row["depth"]]
@@ -216,23 +175,14 @@ def test_prompts_of_released_haystacks_hold_their_texts(mirror: Path, o200k: Tok
         assert o200k.count(prompt) == row["n_tokens"] <= 2029
 
 
-def test_the_notebooks_prompts_are_ours_to_the_byte(mirror: Path) -> None:
-    import json
-
+def test_prompts_needles_and_cities_are_the_released_ones(mirror: Path) -> None:
     theirs = json.loads((mirror / "mlongrr/prompts_released.json").read_text(encoding="utf-8"))
-    ours = [row["text"] for row in read_rows(mlongrr_csv("prompts.csv"), ("text",))]
-    assert len(theirs) == 15
-    for prompt in theirs:
-        assert prompt["prompt"] in ours
-
-
-def test_needles_and_cities_are_the_released_ones(mirror: Path) -> None:
-    theirs = list(read_rows(mirror / "mlongrr/cities.csv", ("row",)))
-    ours = list(read_rows(mlongrr_csv("cities.csv"), ("row",)))
-    assert [{k: v.strip() for k, v in row.items()} for row in theirs] == ours
-    needles = {
-        row["lang"]: row["needle"] for row in read_rows(mlongrr_csv("needles.csv"), ("lang",))
-    }
+    ours = [row["text"] for row in read_rows(RESOURCES / "prompts.csv", ("text",))]
+    assert len(theirs) == 15 and {prompt["prompt"] for prompt in theirs} <= {*ours}
+    cities = list(read_rows(mirror / "mlongrr/cities.csv", ("row",)))
+    stripped = [{key: value.strip() for key, value in row.items()} for row in cities]
+    assert stripped == list(read_rows(RESOURCES / "cities.csv", ("row",)))
+    needles = {r["lang"]: r["needle"] for r in read_rows(RESOURCES / "needles.csv", ("lang",))}
     for row in list(read_rows(mirror / "mlongrr/needles.csv", ("lang",)))[:6]:
         assert needles[row["lang"]] == row["needle"]
 
@@ -246,44 +196,34 @@ def test_published_numbers_are_those_of_paper_and_repository(mirror: Path) -> No
     assert ours == theirs[0] + theirs[1][1:]
 
 
-def mlongrr_csv(name: str) -> Path:
-    return ROOT / "resources/mlongrr" / name
-
-
-def test_articles_of_a_text_keep_it_and_join_its_sentences() -> None:
-    made = mlongrr.articles("One is here.  Two\nis there. Three.", "en", MODEL)
-    assert made["text"].to_pylist() == [
-        "One is here.  Two\nis there. Three.",
-        "One is here. Two\nis there. Three.",
-    ]
-    assert made["sentence_starts"].to_pylist() == [[0, 14, 28], [0, 13, 27]]
-    assert pa.types.is_int32(made.schema.field("words").type)
-    assert made["words"].to_pylist() == [10, 10]
+def test_every_released_language_gives_its_tables(mirror: Path) -> None:
+    for lang in LANGUAGES:
+        assert table("mlongrr_released_one", lang, mirror).num_rows == 25
+        assert table("mlongrr_released_three", lang, mirror).num_rows == 20
+        raw, joined = table("mlongrr_articles", lang, mirror)["text"].to_pylist()
+        assert "".join(raw.split()) == "".join(joined.split()) and len(raw) > 200_000
 
 
 def test_tables_of_the_released_files_equal_the_authors_log(
-    mirror: Path, encodings: Mapping[str, Tokenizer]
+    mirror: Path, named_tokenizer: Named
 ) -> None:
     """`construction`, and Table 2 in the languages whose articles are all known."""
     own = {"source": "released", "budget": "released"}
     tasks = [{"n": 1, "depths": [0, 25, 50, 75, 100], "questions": ["number"]}]
     frames = []
-    for lang, (name, tokenizer) in product(("sw", "so"), encodings.items()):
-        slice_settings = settings(lang, (2000, 8000, 16000, 32000, 64000), tasks=tasks, **own)
-        built = construct.build(
-            slice_settings, tables(slice_settings, mirror), [], tokenizer
-        ).instances
+    # The log is of GPT-4o's tokenizer; tokens a word are the same at all lengths.
+    sizes = {"o200k_base": LENGTHS, "cl100k_base": LENGTHS[:1]}
+    for lang, (name, lengths) in product(("sw", "so"), sizes.items()):
+        slice_settings = settings(lang, lengths, tasks=tasks, **own)
+        read = tables(slice_settings, mirror)
+        built = construct.build(slice_settings, read, [], named_tokenizer(name)).instances
         frames.append(built.drop_columns(["prompt"]).to_pandas().assign(tokenizer=name))
     rows = pd.concat(frames)
-    run = {**factories.mlongrr.SETTINGS, "setup": {"source": "released", "examples": 1}}
-    context = Context(load(ROOT / "resources/published/mlongrr.csv"), run)
-    by_name = load_benchmark("mlongrr").by_name
-
-    log = by_name["construction"](rows, context)
+    run = {**SETTINGS, "setup": {"source": "released", "examples": 1}}
+    log = golden_runs.changed("mlongrr", "construction", rows, **run)
     log = log[(log["tokenizer"] == "o200k_base") & (log["what"] != "haystack_tokens")]
-    assert set(log["comparison"]) == {"equals"}
-    assert len(log) == 2 * 5 * 4
+    assert set(log["comparison"]) == {"equals"} and len(log) == 2 * 5 * 4
     for name in ("table2", "fertility"):
-        words = by_name[name](rows, context)
+        words = golden_runs.changed("mlongrr", name, rows, **run)
         assert set(words.loc[words["language"] != "Average", "comparison"]) == {"equals"}
         assert len(words) == 2 * 3

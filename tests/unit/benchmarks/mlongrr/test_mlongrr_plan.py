@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import copy
 import re
+from collections import Counter
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from factories.mlongrr import ROOT, settings
+from factories import ROOT, configuration, demo
+from factories.mlongrr import settings
 from needlework.benchmarks.mlongrr import plan
 from needlework.errors import UserError
 from needlework.planning.config import decided, validated
 from needlework.planning.layout import Layout
 
-CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+ONE = {"n": 1, "depths": [0], "questions": ["number"]}
 
 
 def config(folder: str | None = None, **own: Any) -> dict:
     """The demo's configuration with a block of mLongRR alone."""
-    made = copy.deepcopy(CONFIG)
+    made = configuration("mlongrr", own)
     made["run"] = {"models": ["oracle"], "benchmarks": ["mlongrr"]}
-    made["benchmarks"] = {"mlongrr": own}
     if folder:
         made["sources"] = {"mlongrr": {"folder": folder}}
     return validated(made)
@@ -37,16 +38,11 @@ def test_the_papers_settings_are_the_default() -> None:
         f"{lang}-mlongrr-articles" for lang in ("en", "vi", "id", "sw", "so")
     ]
     cells = list(plan.cells(settings("en", own["lengths"])))
-    each = {
-        (n, question): sum((c.n, c.question) == (n, question) for c in cells) * 25
-        for n in (1, 2, 3)
-        for question in ("number", "city")
-    }
-    assert each == {
-        (1, "number"): 125,
-        (1, "city"): 0,
-        **dict.fromkeys([(2, "number"), (2, "city"), (3, "number"), (3, "city")], 100),
-    }
+    each = Counter({(1, "city"): 0})
+    for c in cells:
+        each[c.n, c.question] += 25
+    several = dict.fromkeys(product((2, 3), ("number", "city")), 100)
+    assert each == {(1, "number"): 125, (1, "city"): 0, **several}
     assert [c.depth for c in cells if c.n == 2 and c.question == "city"] == [0, 25, 50, 75]
     assert {c.spread for c in cells if c.n > 1} == {25}
 
@@ -57,25 +53,16 @@ def test_a_further_haystack_has_the_languages_that_it_has() -> None:
 
 
 def test_only_the_needed_languages_are_fetched() -> None:
-    files = Layout(
-        config(
-            languages=["so"],
-            source="released",
-            tasks=[{"n": 3, "depths": [0], "questions": ["number"]}],
-        )
-    )
+    files = Layout(config(languages=["so"], source="released", tasks=[{**ONE, "n": 3}]))
     tables = files.slice_tables("mlongrr", "words", "so-mlongrr-articles")
     assert tables["released_3"] == ["mlongrr_released_three/so"]
     sources = files.corpus_sources("mlongrr_released_three", "so")
-    assert [path for path in sources if path.startswith("results/")] == [
-        "results/sources/mlongrr/Dataset/3-Needles/GPT4o/Somali_needles.csv"
-    ]
-    assert (
-        files.source_entry("mlongrr/Dataset/3-Needles/GPT4o/Somali_needles.csv")["size"] == 1679894
-    )
+    needles = "mlongrr/Dataset/3-Needles/GPT4o/Somali_needles.csv"
+    fetched = [path for path in sources if path.startswith("results/")]
+    assert fetched == [f"results/sources/{needles}"]
+    assert files.source_entry(needles)["size"] == 1679894
 
 
-ONE = {"n": 1, "depths": [0], "questions": ["number"]}
 RELEASED = {"source": "released", "tasks": [ONE]}
 
 
@@ -120,7 +107,7 @@ def test_what_cannot_be_built_is_refused(own: dict, message: str) -> None:
 
 
 def test_released_files_decide_what_they_are_made_of() -> None:
-    given = {**CONFIG["benchmarks"]["mlongrr"], **RELEASED, "languages": ["en"], "lengths": [2000]}
+    given = {**demo("mlongrr"), **RELEASED, "languages": ["en"], "lengths": [2000]}
     made = config(**given)
     own = made["benchmarks"]["mlongrr"]
     assert plan.texts(own) == [("mlongrr_articles", "en")]
@@ -134,7 +121,7 @@ def test_released_files_decide_what_they_are_made_of() -> None:
 
 def test_all_that_the_released_files_lack_is_said_at_once() -> None:
     with pytest.raises(UserError) as said:
-        config(**{**CONFIG["benchmarks"]["mlongrr"], "source": "released"})
+        config(**{**demo("mlongrr"), "source": "released"})
     written = dict(re.findall(r"`(\w+): ([^`]*)`", str(said.value)))
     assert set(written) == {"languages", "lengths", "tasks", "source"}
     # What the message says can be pasted.

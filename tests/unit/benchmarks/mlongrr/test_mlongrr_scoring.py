@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
+from factories.answers import generations
 from factories.mlongrr import settings, tables
 from needlework.benchmarks.mlongrr import prompts as construct
-from needlework.benchmarks.mlongrr import scores as released
-from needlework.benchmarks.mlongrr import scores as scoring
-from needlework.benchmarks.mlongrr import scores as strict
+from needlework.benchmarks.mlongrr import scores
 from needlework.benchmarks.mlongrr.prompt_files import read_rows
 from needlework.prompts.tokenizers import load_tokenizer
-from needlework.records import GENERATIONS
 
 WORDS = ["UNANSWERABLE", "无法回答"]
 
@@ -41,7 +38,7 @@ WORDS = ["UNANSWERABLE", "无法回答"]
 )
 def test_a_number_is_read_strictly(text: str, value: float, verdict: str) -> None:
     numbers = ["8134445", "1111111", "2222222"]
-    assert strict.score_number(text, "8134445", numbers, WORDS) == (value, verdict)
+    assert scores.score_number(text, "8134445", numbers, WORDS) == (value, verdict)
 
 
 @pytest.mark.parametrize(
@@ -59,29 +56,27 @@ def test_a_number_is_read_strictly(text: str, value: float, verdict: str) -> Non
 )
 def test_a_city_is_read_strictly(text: str, value: float, verdict: str) -> None:
     others = ["Cairo", "Kairo", "Paris"]
-    assert strict.score_city(text, ["Kairo", "Cairo"], others, WORDS) == (value, verdict)
+    assert scores.score_city(text, ["Kairo", "Cairo"], others, WORDS) == (value, verdict)
 
 
 def test_a_name_ends_after_the_marks_of_its_letters() -> None:
-    assert strict.score_city("शहर पुणे है", ["पुण"], ["पुणे"], []) == (0.0, "other_needle")
-    assert strict.score_city("शहर पुणे है", ["पुणे"], ["पुण"], []) == (1.0, "correct")
-
-
-def test_names_in_scripts_without_spaces_need_no_boundary() -> None:
-    assert strict.score_city("是奥萨比镇", ["奥萨比"], ["维尔莫拉"], []) == (1.0, "correct")
+    assert scores.score_city("शहर पुणे है", ["पुण"], ["पुणे"], []) == (0.0, "other_needle")
+    assert scores.score_city("शहर पुणे है", ["पुणे"], ["पुण"], []) == (1.0, "correct")
+    # Scripts without spaces need no boundary.
+    assert scores.score_city("是奥萨比镇", ["奥萨比"], ["维尔莫拉"], []) == (1.0, "correct")
 
 
 def test_where_no_needle_is_the_answer_must_say_so() -> None:
-    assert strict.score_absent("UNANSWERABLE", WORDS) == (1.0, "correct")
-    assert strict.score_absent("UNANSWERABLE, or 1234567", WORDS) == (0.0, "wrong_number")
-    assert strict.score_absent("Nothing there.", WORDS) == (0.0, "no_refusal")
+    assert scores.score_absent("UNANSWERABLE", WORDS) == (1.0, "correct")
+    assert scores.score_absent("UNANSWERABLE, or 1234567", WORDS) == (0.0, "wrong_number")
+    assert scores.score_absent("Nothing there.", WORDS) == (0.0, "no_refusal")
 
 
 def test_the_notebooks_rules_keep_their_false_verdicts() -> None:
-    assert released.released_accuracy(["1111111, 8134445"], ["8134445"])[0] == 1.0
-    assert released.released_accuracy(["8,134,445"], ["8134445"])[0] == 0.0
-    assert released.released_accuracy(["nothing", "8134445"], ["8134445"])[0] == 1.0
-    assert released.claude_gold(["1111111", "2222222", "9999999"]) == 1
+    assert scores.released_accuracy(["1111111, 8134445"], ["8134445"])[0] == 1.0
+    assert scores.released_accuracy(["8,134,445"], ["8134445"])[0] == 0.0
+    assert scores.released_accuracy(["nothing", "8134445"], ["8134445"])[0] == 1.0
+    assert scores.claude_gold(["1111111", "2222222", "9999999"]) == 1
 
 
 def test_the_notebooks_20_answers_get_their_verdicts(mirror: Path) -> None:
@@ -91,11 +86,11 @@ def test_the_notebooks_20_answers_get_their_verdicts(mirror: Path) -> None:
     for row in rows:
         numbers = [row[key] for key in ("label1", "label2", "label3") if row[key]]
         claude = row["model"] == "Claude"
-        gold = numbers[released.claude_gold(numbers)] if claude else max(numbers)
+        gold = numbers[scores.claude_gold(numbers)] if claude else max(numbers)
         assert gold == row["bigger_label"]
-        assert released.released_accuracy([row["generated_text"]], [gold])[0] == int(row["found"])
+        assert scores.released_accuracy([row["generated_text"]], [gold])[0] == int(row["found"])
         wrong_gold += gold != max(numbers)
-        value, verdict = strict.score_number(
+        value, verdict = scores.score_number(
             row["generated_text"], max(numbers), numbers, ["UNANSWERABLE"]
         )
         assert value == int(row["found"])
@@ -104,73 +99,62 @@ def test_the_notebooks_20_answers_get_their_verdicts(mirror: Path) -> None:
     assert (len(rows), wrong_gold) == (20, 2)
 
 
-def answered(answer, thoughts=lambda row: "") -> dict[str, dict[str, tuple[float, str]]]:
-    """Values and verdicts by instance and metric, of the sample in English; `thoughts` precede answers."""
-    slice_settings = settings(
-        "en", [500], haystacks=["sample_books"], data="sample", absent=[1], examples=2
+Scores = dict[str, tuple[float, str]]
+
+
+def answered(answer, thoughts=None) -> list[tuple[dict, Scores]]:
+    """Rows of the sample in English with values and verdicts by metric; `thoughts` precede answers."""
+    own = {"haystacks": ["sample_books"], "data": "sample", "absent": [1], "examples": 2}
+    slice_settings = settings("en", [500], **own)
+    words = load_tokenizer("words", {"kind": "words"})
+    built = construct.build(slice_settings, tables(slice_settings), [], words).instances
+    rows = {row["instance_id"]: row for row in built.to_pylist()}
+    given = generations(
+        *(
+            (name, answer(row), "stop", 0, f"<think>{thoughts(row)}</think>{answer(row)}")
+            if thoughts
+            else (name, answer(row))
+            for name, row in rows.items()
+        )
     )
-    built = construct.build(
-        slice_settings, tables(slice_settings), [], load_tokenizer("words", {"kind": "words"})
-    ).instances
-    rows = [
-        {
-            **dict.fromkeys(GENERATIONS.names),
-            "instance_id": row["instance_id"],
-            "sample": 0,
-            "text": answer(row),
-            "raw_text": f"<think>{thoughts(row)}</think>{answer(row)}" if thoughts(row) else None,
-            "finish_reason": "stop",
-        }
-        for row in built.to_pylist()
-    ]
-    made = scoring.score(built, pa.Table.from_pylist(rows, GENERATIONS), model="m", settings={})
-    found: dict[str, dict[str, tuple[float, str]]] = {}
-    for row in made.to_pylist():
-        found.setdefault(row["instance_id"], {})[row["metric"]] = (row["value"], row["verdict"])
-    assert all(set(scores) == set(scoring.METRICS) for scores in found.values())
-    return found
+    found: dict[str, Scores] = {name: {} for name in rows}
+    for row in scores.score(built, given, model="m", settings={}).to_pylist():
+        found[row["instance_id"]][row["metric"]] = (row["value"], row["verdict"])
+    assert all(set(own) == set(scores.METRICS) for own in found.values())
+    return [(row, found[name]) for name, row in rows.items()]
+
+
+def gold(row: dict) -> str:
+    return row["references"][0]
 
 
 def test_the_oracle_is_right_and_silence_wrong_everywhere() -> None:
-    right = answered(lambda row: ", ".join(row["references"]))
-    assert {scores["strict"] for scores in right.values()} == {(1.0, "correct")}
-    assert {scores["released"][0] for scores in right.values()} == {1.0}
-    silent = answered(lambda row: "")
-    assert {scores["strict"] for scores in silent.values()} == {(0.0, "no_answer")}
-    assert {value for scores in silent.values() for value, _ in scores.values()} == {0.0}
+    for _, found in answered(lambda row: ", ".join(row["references"])):
+        assert found["strict"] == (1.0, "correct") and found["released"][0] == 1.0
+    for _, found in answered(lambda row: ""):
+        assert found["strict"] == (0.0, "no_answer")
+        assert {value for value, _ in found.values()} == {0.0}
 
 
 def test_who_lists_all_needles_passes_by_the_notebooks_alone() -> None:
     listed = answered(lambda row: row["numbers"] + " " + row["cities"])
-    several = [scores for scores in listed.values() if scores["strict"][1] == "several"]
-    assert several
-    assert all(scores["released"][0] == 1.0 for scores in several)
+    several = [found["released"][0] for _, found in listed if found["strict"][1] == "several"]
+    assert several and set(several) == {1.0}
 
 
 def test_the_notebooks_rules_see_thoughts() -> None:
     """As the notebooks do; by the strict rules a model that only thought said nothing."""
-
-    def gold(row: dict) -> str:
-        return row["references"][0]
-
-    thought = answered(lambda row: "", gold)
-    assert {scores["strict"] for scores in thought.values()} == {(0.0, "no_answer")}
-    assert {scores["released"][0] for scores in thought.values()} == {1.0}
-    refused = answered(lambda row: "7", gold)
-    assert {scores["strict"][0] for scores in refused.values()} == {0.0}
-    assert {scores["released"][0] for scores in refused.values()} == {1.0}
+    for said in ("", "7"):
+        for _, found in answered(lambda row, said=said: said, gold):
+            assert found["strict"][0] == 0.0 and found["released"][0] == 1.0
+            assert said or found["strict"][1] == "no_answer"
 
 
 def test_claudes_gold_leaves_out_the_third_needle() -> None:
     """A perfect model is right where the third number is not the largest, and only there."""
-    rows = {}
-
-    def gold(row: dict) -> str:
-        rows[row["instance_id"]] = row
-        return row["references"][0]
-
-    for key, scores in answered(gold).items():
-        row = rows[key]
+    thirds = []
+    for row, found in answered(gold):
         third = row["n_needles"] == 3 and row["numbers"].split()[2] == max(row["numbers"].split())
-        assert scores["released_claude"][0] == float(not third)
-    assert any(row["n_needles"] == 3 for row in rows.values())
+        assert found["released_claude"][0] == float(not third)
+        thirds.append(third)
+    assert set(thirds) == {True, False}
