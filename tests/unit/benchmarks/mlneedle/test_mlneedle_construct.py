@@ -425,7 +425,7 @@ def examples(tables: Tables, name: str, **own: Any) -> list[str]:
     return sorted({row["example_id"] for row in rows})
 
 
-def test_samples_are_of_the_same_items_in_all_languages_or_not(tables) -> None:
+def test_samples_share_items_between_languages_or_not(tables) -> None:
     found = {lang: examples(tables, f"{lang}-none", questions=5) for lang in LANGS}
     assert all(own == found["en"] for own in found.values()) and len(found["en"]) == 5
     own = {"questions": 5, "aligned": False}
