@@ -7,6 +7,8 @@ import json
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import factories.oneruler
 from needlework.benchmarks.oneruler import scores, strict
@@ -28,35 +30,31 @@ def of_numbers(text, expected=ONE, lang="en"):
 # Numbers
 
 
+@given(
+    st.integers(10, 10**12), st.sampled_from(",. '٬，\u202f\u00a0\u2019"), st.sampled_from("0०٠۰０")
+)
+def test_a_number_is_right_in_any_writing(number, separator, zero):
+    digits = {ord("0") + n: ord(zero) + n for n in range(10)}
+    for written in (f"{number:,}".replace(",", separator), str(number)):
+        assert of_numbers(written.translate(digits), [str(number)]) == (1.0, "correct")
+
+
 @pytest.mark.parametrize(
     "text",
     [
-        "1234567",
         "The number is 1234567.",
-        "1,234,567",
-        "1.234.567",
-        "1 234 567",
-        "1\u202f234\u202f567",
-        "1\u00a0234\u00a0567",
-        "1'234'567",
-        "1\u2019234\u2019567",
         "12,34,567",
-        "१२३४५६७",
         "१२,३४,५६७",
-        "١٢٣٤٥٦٧",
-        "١٬٢٣٤٬٥٦٧",
-        "۱۲۳۴۵۶۷",
-        "１２３４５６７",
-        "１，２３４，５６７",
         "**1234567**",
         "1. 1234567",
         "1) 1,234,567 and that is 1 number",
         "1234567, 1234567",
         "12\u200b34567",
         "Inga andra: 1234567",
+        "0" * 5000 + "1234567",
     ],
 )
-def test_a_number_is_right_in_any_writing(text):
+def test_what_stands_beside_a_number_changes_nothing(text):
     assert of_numbers(text) == (1.0, "correct")
 
 
@@ -111,6 +109,10 @@ def test_an_answer_tag_is_read_and_nothing_else():
     assert of_numbers("<ＡＮＳＷＥＲ>1234567</ＡＮＳＷＥＲ> 88") == (1.0, "correct")
     assert of_numbers("<b>2345678</b>, <b>1234567</b>", ["1234567", "2345678"])[0] == 1
     assert of_numbers("<Question>2345678</Question> 1234567") == (0.0, "partial:1/1+1")
+    # Without any closed tag, the last opened one counts.
+    assert of_numbers("99 <Answer> 1234567") == (1.0, "correct")
+    assert of_numbers("<Answer> 99 or <Answer> 1234567") == (1.0, "correct")
+    assert of_numbers("1234567 </Answer>") == (1.0, "correct")
 
 
 @pytest.mark.parametrize(
@@ -125,47 +127,27 @@ def test_an_answer_said_again_and_cut_is_read_once(cut):
     assert of_numbers(four + cut, FOUR) == (1.0, "correct")
 
 
-def test_an_unclosed_tag_counts_if_none_is_closed():
-    assert of_numbers("99 <Answer> 1234567") == (1.0, "correct")
-    assert of_numbers("<Answer> 99 or <Answer> 1234567") == (1.0, "correct")
-    assert of_numbers("1234567 </Answer>") == (1.0, "correct")
-    assert of_numbers("<Answer> 1234567 </Answer> 99") == (1.0, "correct")
-
-
 # None
 
 
-@pytest.mark.parametrize("lang", LANGS)
-def test_a_number_or_nothing_is_no_none(lang):
-    assert strict.score_none("1234567", NONE_WORDS[lang]) == (0.0, "wrong_number")
-    assert strict.score_none("???", NONE_WORDS[lang]) == (0.0, "no_number")
+def test_a_number_or_nothing_is_no_none():
+    for lang in LANGS:
+        assert strict.score_none("1234567", NONE_WORDS[lang]) == (0.0, "wrong_number")
+        assert strict.score_none("???", NONE_WORDS[lang]) == (0.0, "no_number")
 
 
 @pytest.mark.parametrize(
     ("lang", "text", "verdict"),
     [
-        ("en", "The number is 1234567, none other", "wrong_number"),
         ("en", "nonetheless", "no_number"),
-        ("sv", "Det finns inga sådana tal.", "correct"),
         ("sv", "ingalunda", "no_number"),
-        ("zh", "文中无相关数字。", "correct"),
         ("zh", "答案：无", "correct"),
-        ("zh", "無", "correct"),
-        ("zh", "我无法回答这个问题", "no_number"),
-        ("ja", "該当する数字はありません。", "correct"),
         ("ja", "無", "correct"),
         ("ja", "無理です", "no_number"),
-        ("ko", "해당하는 숫자가 없습니다.", "correct"),
-        ("ko", "없음입니다", "correct"),
         ("ko", "끝없음", "no_number"),
-        ("fa", "هیچ‌کدام", "correct"),
-        ("fa", "هیچ کدام", "correct"),
-        ("hi", "ऐसी कोई संख्या नहीं है।", "correct"),
-        ("ta", "அத்தகைய எண்கள் எதுவும் இல்லை.", "correct"),
-        ("sr", "Нема таквих бројева", "correct"),
+        ("ko", "없음입니다", "correct"),
         ("vi", "KHÔNG CÓ số nào", "correct"),
         ("vi", "Kho\u0302ng co\u0301", "correct"),
-        ("de", "Es sind keine vorhanden", "correct"),
     ],
 )
 def test_what_says_none(lang, text, verdict):
@@ -257,12 +239,12 @@ def test_what_joins_words_breaks_no_word(mirror, lang):
 
 def test_japanese_words():
     words = ["いい; よい", "アイデア", "Tシャツ", "足"]
-    assert (
-        strict.score_words("単語は足、アイデア、いい; よい、Ｔシャツです。", words)[1] == "correct"
-    )
+    for text in (
+        "単語は足、アイデア、いい; よい、Ｔシャツです。",
+        "アイデアと足、いい; よい、Ｔシャツ",
+    ):
+        assert strict.score_words(text, words) == (1.0, "correct")
     assert strict.score_words("足元、アイデア、いい、Tシャツ", words)[1] == "partial:2/4"
-    joined = strict.score_words("アイデアと足、いい; よい、Ｔシャツ", words)
-    assert joined == (1.0, "correct")
 
 
 def test_other_scripts_marks_belong_to_their_words():
@@ -289,43 +271,29 @@ def test_released_rules_on_what_they_judge_rightly():
     assert scores.score_words("car", ["art", "car"]) == (0.0, "partial:1/2")
 
 
-def test_released_grouped_digits_are_wrong():
+def test_false_verdicts_of_the_released_rules_on_numbers():
+    # Grouped digits, a none beside the right number, zeros that make it another.
     assert scores.score_numbers("1,234,567", ONE, ("none",)) == (0.0, "wrong_number")
-    assert of_numbers("1,234,567") == (1.0, "correct")
-
-
-def test_released_none_beside_the_right_number_is_wrong():
     said = "1234567, inga andra"
     assert scores.score_numbers(said, ONE, scores.NONE_WORDS["sv"]) == (0.0, "none_word")
     assert of_numbers(said, lang="sv") == (1.0, "correct")
-
-
-def test_released_a_none_in_other_letters_goes_unseen():
+    assert scores.score_numbers("01234567 1234567", ONE, ("none",)) == (0.0, "wrong_number")
     # Capital letters in the answer, or a space in the word: the rule looks for two spellings only.
-    said = "None other than 1234567"
-    assert scores.score_numbers(said, ONE, ("none",)) == (1.0, "correct")
+    assert scores.score_numbers("None other than 1234567", ONE, ("none",)) == (1.0, "correct")
     assert scores.score_numbers("keinevorhanden 1234567", ONE, ("Keine vorhanden",))[0] == 0
     assert scores.score_numbers("keine vorhanden 1234567", ONE, ("Keine vorhanden",))[0] == 1
-
-
-def test_released_a_number_beside_none_is_right_there():
+    # A number beside none.
     said = "The number is 1234567, none other"
     assert scores.score_none(said, ("none",)) == (1.0, "correct")
     assert strict.score_none(said, NONE_WORDS["en"]) == (0.0, "wrong_number")
 
 
-def test_released_words_count_inside_others():
+def test_false_verdicts_of_the_released_rules_on_words():
+    # They count within others, and in their own Unicode form alone.
     assert scores.score_words("cartwheel party", ["art", "car"]) == (1.0, "correct")
     assert strict.score_words("cartwheel party", ["art", "car"]) == (0.0, "wrong_words")
-
-
-def test_released_words_in_another_unicode_form_are_wrong():
     assert scores.score_words("Re\u0301ponse", ["réponse"]) == (0.0, "partial:0/1")
     assert strict.score_words("Re\u0301ponse", ["réponse"]) == (1.0, "correct")
-
-
-def test_released_numbers_that_differ_in_zeros_are_two():
-    assert scores.score_numbers("01234567 1234567", ONE, ("none",)) == (0.0, "wrong_number")
 
 
 def test_released_reads_the_tag_of_one_maker_s_models_only():
@@ -389,9 +357,5 @@ def test_more_digits_than_python_converts_are_a_wrong_number(digit):
     many = digit * 5000
     assert of_numbers(f"1234567 {many}") == (0.0, "partial:1/1+1")
     assert strict.score_none(many, ()) == (0.0, "wrong_number")
-    value, verdict = scores.score_numbers(f"{many} 1234567", ONE, ("none",))
-    assert (value, verdict) == (0.0, "wrong_number")
-
-
-def test_leading_zeros_change_no_number():
-    assert of_numbers("0" * 5000 + "1234567") == (1.0, "correct")
+    released = scores.score_numbers(f"{many} 1234567", ONE, ("none",))
+    assert released == (0.0, "wrong_number")
