@@ -291,7 +291,7 @@ def test_registries_without_entries_and_judges_without_answers_are_told() -> Non
     assert said in complaint(changed("judge", "oracle"))
 
 
-def test_only_the_models_that_run_are_held_to_names_and_lengths() -> None:
+def test_only_models_that_run_are_held_to_names_and_lengths() -> None:
     validated(changed("models.spare", {"backend": "lexical", "tokenizer": "absent", "context": 1}))
     validated(changed("models.oracle.context", 100, run={"models": ["lexical"]}))
 
