@@ -214,10 +214,10 @@ class FileServer(Server):
             body,
             status,
             {"Content-Type": "application/octet-stream", **headers, **fault.headers},
-            fault.delay,
-            fault.stop_after,
-            fault.announce_length,
-            fault.stall,
+            delay=fault.delay,
+            stop_after=fault.stop_after,
+            announce_length=fault.announce_length,
+            stall=fault.stall,
         )
 
     def _file(
