@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -53,13 +54,16 @@ class Made:
     def text(self, row: Mapping) -> str:
         return render(row["prompt"], self.documents)
 
-    def context(self, row: Mapping) -> list[tuple[str, str]]:
-        """Role and text of the spans of the text with its needles."""
-        spans = [(span["role"], span_text(span, self.documents)) for span in row["prompt"]]
-        return [span for span in spans if span[0] in ("haystack", "needle")]
+    def spans(self, row: Mapping, *roles: str) -> list[str]:
+        """The texts of the spans of these roles."""
+        return [span_text(s, self.documents) for s in row["prompt"] if s["role"] in roles]
 
     def needles(self, row: Mapping) -> list[str]:
-        return [text for role, text in self.context(row) if role == "needle"]
+        return self.spans(row, "needle")
+
+    def context(self, row: Mapping) -> str:
+        """The text with its needles."""
+        return "".join(self.spans(row, "haystack", "needle"))
 
     def lists(self, row: Mapping) -> list[str]:
         """The list of words, as often as it stands in a prompt."""
@@ -110,18 +114,10 @@ def test_the_english_prompt_word_for_word(make) -> None:
         (needle,) = made.needles(row)
         key = re.fullmatch(r'The special magic number for "(.+)" is: (\d{7})\.', needle)
         assert row["references"] == [key[2]]
-        context = "".join(text for _, text in made.context(row))
         sentence = ' If no such numbers exist, please answer "none".' if row["none_option"] else ""
-        assert made.text(row) == ENGLISH.format(context=context, key=key[1], none=sentence)
-
-
-def test_the_chinese_prompt_joins_with_nothing(make) -> None:
-    made = make("zh-zh", [600], tasks=["niah_multivalue"], examples=1)
-    (row,), text = made.rows, made.text(made.rows[0])
-    needles = made.needles(row)
-    assert len(needles) == 4 and all(re.fullmatch(r"“.+”的魔法数字是：\d{7}。", n) for n in needles)
-    assert "？请列举所有适用项。若这样的数字不存在" in text
-    assert text.endswith("请用以下格式提供你的答案：\n<答案> 在此处列出所有数字 </答案>")
+        assert made.text(row) == ENGLISH.format(
+            context=made.context(row), key=key[1], none=sentence
+        )
 
 
 def test_a_pair_hides_in_one_language_and_asks_in_another(make) -> None:
@@ -158,7 +154,7 @@ def test_answers_are_the_numbers_of_the_asked_keys(make, lang: str) -> None:
         assert all(text.count(number) == 1 for number in numbers)
         names = [QUOTED.search(needle)[1] for needle in needles]
         assert sorted(Counter(names).values()) == [values] * keys
-        question = next(s["text"] for s in row["prompt"] if s["role"] == "question")
+        (question,) = made.spans(row, "question")
         in_question = set(QUOTED.findall(question)) - {"none", "Không có"}
         assert len(in_question) == asked
         right = {n for n, name in zip(numbers, names, strict=True) if name in in_question}
@@ -175,37 +171,22 @@ def test_needles_stand_between_the_books_first_sentences(make, lang: str) -> Non
     table = made.read["books"][lang]
     text, starts = table["text"][0].as_py(), table["sentence_starts"][0].as_py()
     joint = "" if lang == "ja" else " "
-    ends = {start - len(joint) for start in starts[1:]}
+    sentences = [text[a:b].removesuffix(joint) for a, b in pairwise([*starts, len(text)])]
     seen = set()
     for row in made.rows:
-        context = made.context(row)
-        book = joint.join(t for role, t in context if role == "haystack" and t != joint)
-        assert text.startswith(book) and len(book) in ends
-        total = sum(1 for start in starts if start < len(book))
-        place = 0
-        for role, piece in context:
-            if role == "needle":
-                before = sum(1 for start in starts if start < place)
-                assert place == 0 or place in ends or place - len(joint) in ends
-                # One of 40 equally spaced depths of 0 to 100%, rounded.
-                depths = [round(100 * k / 39) for k in range(40)]
-                assert before in [total * depth // 100 for depth in depths]
-                seen.add(before / total)
-            elif piece != joint or role != "haystack":
-                place = text.index(piece, place) + len(piece)
+        found, place, depths = made.context(row), 0, []
+        needles = set(made.needles(row))
+        while found:
+            piece = next((n for n in needles if found.startswith(n)), sentences[place])
+            assert found.startswith(piece)
+            found = found[len(piece) :].removeprefix(joint)
+            depths += [place] if piece in needles else []
+            place += piece not in needles
+        assert len(depths) == 4
+        # Of 40 equally spaced depths of 0 to 100%, rounded.
+        assert set(depths) <= {place * round(100 * k / 39) // 100 for k in range(40)}
+        seen |= {depth / place for depth in depths}
     assert min(seen) < 0.1 and max(seen) > 0.9 and len(seen) > 25
-
-
-def test_a_short_book_repeats(make) -> None:
-    made = make("ko-ko", [9000], tasks=["niah_multikey"], examples=1)
-    (row,) = made.rows
-    book = made.read["books"]["ko"]["text"][0].as_py()
-    spans = [s for s in row["prompt"] if s["source"]]
-    assert {s["source"] for s in spans} == {"oneruler_books/ko/book"}
-    assert sum(s["start"] == 0 for s in spans) == 3  # begun three times
-    context = " ".join(span_text(s, made.documents) for s in spans)
-    assert context.startswith(f"{book} {book} {book[:1000]}") and row["n_needles"] == 4
-    assert row["n_tokens"] == WORDS.count(made.text(row)) > 8900
 
 
 def test_several_books_follow_each_other() -> None:
@@ -223,44 +204,35 @@ def test_several_books_follow_each_other() -> None:
 
 
 @pytest.mark.parametrize(
-    ("length", "frequencies", "easy", "hard"),
+    ("lang", "length", "frequencies"),
+    # Words with most tokens, a list that stands twice, the smallest vocabulary; then the released lists.
     [
-        (8000, "paper", (30, 3), (20, 10)),
-        (8000, "released", (10, 1), (10, 5)),
-        (8001, "released", (30, 3), (20, 10)),
+        *((lang, 8000, "paper") for lang in ("ta", "vi", "st")),
+        *(("fr", length, "released") for length in (8000, 8001)),
     ],
 )
 def test_words_stand_as_often_as_the_task_says(
-    make, length: int, frequencies: str, easy: tuple[int, int], hard: tuple[int, int]
+    make, named_tokenizer, lang: str, length: int, frequencies: str
 ) -> None:
     """Paper, section 2.2; the released code has lower frequencies up to 8,000 tokens."""
     own = {"tasks": ["cwe_easy", "cwe_hard"], "cwe_frequencies": frequencies, "examples": 1}
-    made = make("fr-fr", [length], **own)
-    for row, (common, other) in zip(made.rows, (easy, hard), strict=True):
-        (listed,) = made.lists(row)
-        entries = [entry.split(". ") for entry in re.split(r" (?=\d+\. )", listed)]
+    made = make(f"{lang}-{lang}", [length], named_tokenizer("cl100k_base"), **own)
+    lower = frequencies == "released" and length == 8000
+    expected = [(10, 1), (10, 5)] if lower else [(30, 3), (20, 10)]
+    for row, (common, other) in zip(made.rows, expected, strict=True):
+        listed, *again = made.lists(row)
+        # The released Vietnamese template has the list twice.
+        assert again == ([listed] if lang == "vi" else [])
+        entries = [entry.split(". ", 1) for entry in re.split(r" (?=\d+\. )", listed)]
         assert [int(n) for n, _ in entries] == list(range(1, len(entries) + 1))
         counts = Counter(word for _, word in entries)
         assert {w for w, n in counts.items() if n == common} == set(row["references"])
         assert set(counts.values()) == {common, other} and len(row["references"]) == 10
         # Shuffled: the common words are not together.
-        assert len({w for _, w in entries[:50]}) > 11
+        assert len({w for _, w in entries[:50]}) > 11 and len(counts) > 11
         assert row["metric"] == "words" and not row["none_option"] and row["n_needles"] == 0
-
-
-@pytest.mark.parametrize("lang", ["ta", "vi", "st"])
-def test_the_papers_frequencies_fit_into_8k(make, named_tokenizer, lang: str) -> None:
-    """Of the words with most tokens, of the list that stands twice, of the smallest vocabulary."""
-    own = {"tasks": ["cwe_easy", "cwe_hard"], "examples": 1}
-    made = make(f"{lang}-{lang}", [8000], named_tokenizer("cl100k_base"), **own)
-    for row in made.rows:
-        # The released Vietnamese template has the list twice.
-        first, *others = made.lists(row)
-        assert others == ([first] if lang == "vi" else [])
-        counts = Counter(re.findall(r"\d+\. (.+?)(?= \d+\. |$)", first))
-        assert len(counts) > 11 and not row["exhausted"]
-        assert set(counts.values()) == set(plan.FREQUENCIES[row["task"]])
-        assert 0.98 * 8000 < row["n_tokens"] + row["max_new_tokens"] <= 8000
+        assert 0.98 * length < row["n_tokens"] + row["max_new_tokens"] <= length
+        assert not row["exhausted"]
 
 
 def test_as_many_words_as_fit(make, named_tokenizer) -> None:
@@ -332,8 +304,7 @@ def test_every_prompt_fills_its_length(make, named_tokenizer, name: str, pair: s
         last = max(span["end"] for span in row["prompt"] if span["source"])
         starts = [s for s in book["sentence_starts"][0].as_py() if s >= last]
         following = book["text"][0].as_py()[starts[0] : starts[1] - len(joint)]
-        context = "".join(piece for _, piece in made.context(row))
-        longer = text.replace(context, context + joint + following)
+        longer = text.replace(made.context(row), made.context(row) + joint + following)
         # The needles of a longer context stand elsewhere: a token or two at the seams.
         assert tokenizer.count(longer) > budget - (8 if name == "adverse" else 2)
 

@@ -28,7 +28,6 @@ from needlework.planning.config import validated
 from needlework.planning.layout import Layout
 
 PARTS = ("books", "nouns", "words", "prompts")
-SAMPLE = ROOT / "resources/sample/oneruler"
 
 
 @pytest.fixture
@@ -37,11 +36,11 @@ def released(mirror: Path) -> Callable[[str, str], pa.Table]:
     return lambda part, lang: table(mirror, f"oneruler_{part}", lang)
 
 
-def read_own(folder: Path, part: str, lang: str = "eo") -> pa.Table:
-    """A part of a language of a user's folder, whose files the workflow finds."""
+def read_own(folder: Path, part: str) -> pa.Table:
+    """A part of the language of a user's folder, whose files the workflow finds."""
     layout = Layout({"corpora": {}, "sources": {"oneruler": {"folder": str(folder)}}})
-    found = layout.corpus_sources(f"oneruler_{part}", lang)
-    return oneruler.table(f"oneruler_{part}", lang, found, {})
+    found = layout.corpus_sources(f"oneruler_{part}", "eo")
+    return oneruler.table(f"oneruler_{part}", "eo", found, {})
 
 
 # The released files
@@ -127,15 +126,6 @@ def test_the_released_list_has_nouns_in_two_places(released) -> None:
 def test_the_joiners_of_the_released_code() -> None:
     without = {lang for lang in LANGUAGES if sentences.rules(lang).joiner == ""}
     assert without == {"ja", "zh"}
-
-
-def test_the_sample_has_the_same_layout() -> None:
-    declared = sorted(languages_of("sample_books"))
-    assert folder_languages(str(SAMPLE)) == declared
-    for lang in declared:
-        found = {part: read_own(SAMPLE, part, lang) for part in PARTS}
-        assert len(found["books"]["sentence_starts"][0]) >= 20 and len(found["words"]) >= 100
-        assert len(set(found["nouns"]["noun"].to_pylist())) >= oneruler.LEAST_NOUNS
 
 
 # A 27th language: Esperanto
@@ -353,8 +343,6 @@ TWO_ANSWERS = (
         ("niah.json", niah_with("task", "{context} {{x}}"), "'task' .* a doubled brace"),
         ("niah.json", niah_with("task", "{context.a}"), r"unknown placeholder \{context\.a\}"),
         ("niah.json", niah_with("task", "{context!r}"), r"unknown placeholder \{context!r\}"),
-        ("niah.json", niah_with("task", "{context:>9}"), "unknown placeholder"),
-        ("niah.json", niah_with("task", "{}"), r"unknown placeholder \{\}"),
         ("niah.json", niah_with("needle_numbers", "{key}"), r"lacks the placeholder \{value\}"),
         ("niah.json", niah_with("please_list", "{key}"), r"\{key\}: it takes no placeholder"),
         ("niah.json", niah_with("none", " "), "'none' for 'eo' is empty or not a text"),

@@ -12,6 +12,7 @@ import pytest
 
 from factories import ROOT
 from needlework.benchmarks.oneruler import corpus as oneruler
+from needlework.data.corpora.registry import folder_languages, languages_of
 
 FOLDER = ROOT / "resources/sample/oneruler"
 NOUNS = FOLDER / "nouns.tsv"
@@ -34,8 +35,6 @@ PLACEHOLDERS = {
     **{key: [] for key in ("please_list", "if_no_numbers", "if_no_words", "none")},
     **{key: [] for key in ("answer_prefix", "answer_words", "answer_numbers")},
 }
-# Sentences end at these, rightly or wrongly: enough to count them.
-CRUDE_END = re.compile(r"[.!?।؟。！？]+[”»]?")
 # Words that 75 pairs of key-value retrieval need; ten of the common words need fewer.
 PAIRED_WORDS = 150
 
@@ -68,6 +67,7 @@ def script(text: str) -> str:
 
 
 def test_every_language_has_every_file_in_nfc_and_no_other() -> None:
+    assert LANGUAGES == folder_languages(str(FOLDER)) == sorted(languages_of("sample_books"))
     found = {str(p.relative_to(FOLDER)): p for p in FOLDER.rglob("*") if p.is_file()}
     names = ("book.txt", "cwe.txt", "niah.json", "words.csv")
     assert set(found) == {"nouns.tsv"} | {f"{x}/{name}" for x in LANGUAGES for name in names}
@@ -84,8 +84,6 @@ def test_prompts_have_the_released_keys_placeholders_and_tags(lang: str) -> None
     assert {k: re.findall(r"{(\w*)}", text) for k, text in texts.items()} == PLACEHOLDERS
     assert re.findall(r"{(\w*)}", cwe) == ["context"]
     assert texts["none"] in texts["if_no_numbers"] and texts["none"] in texts["if_no_words"]
-    for key in ("needle", "question_single", "question_multi", "if_no", "answer"):
-        assert texts[f"{key}_numbers"] != texts[f"{key}_words"]
     prompts = [
         "".join(
             texts[x] for x in ("task", f"question_{n}_{kind}", f"if_no_{kind}", f"answer_{kind}")
@@ -109,7 +107,7 @@ def test_books_are_long_with_dialogue_and_no_needle(lang: str) -> None:
     text = read(lang, "book.txt")
     assert script(text) == SCRIPTS[lang]
     (book,) = table("sample_books", lang, "book.txt")
-    assert len(CRUDE_END.findall(text)) >= 50 and len(book["sentence_starts"]) >= 50
+    assert len(book["sentence_starts"]) >= 50
     assert text.count("“" if "“" in text else "«") >= 20
     assert re.search(r"\d[.,٫]\d", text)
     for noun in noun_columns()[lang]:
