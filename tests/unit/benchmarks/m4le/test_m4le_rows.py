@@ -136,9 +136,7 @@ def test_the_first_release_is_read_from_its_archive(tmp_path: Path) -> None:
         ("clts", "clts+"),
         ("clts", "clts"),
         ("mnds-news_semantic-multiple", "mnds-news_semantic-multiple_cls+cnt"),
-        ("thucnews_explicit-single", "thucnews_explicit-single_cls+ret"),
         ("drcd_explicit-single", "drcd_explicit-single_ret"),
-        ("drcd_semantic-single", "drcd_semantic-single_qa"),
     ],
 )
 def test_archived_files_may_have_the_scorers_names(tmp_path: Path, task: str, member: str) -> None:

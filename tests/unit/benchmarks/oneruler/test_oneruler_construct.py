@@ -325,18 +325,22 @@ def test_each_finished_prompt_is_tokenized_once(
     assert sorted(whole) == sorted(row["n_tokens"] for row in made.rows)
 
 
-def test_room_is_kept_for_the_answer_and_the_template(make, named_tokenizer) -> None:
+@pytest.mark.parametrize(
+    ("limit", "niah", "words"), [("released", 30, 50), (99, 99, 99), ("measured", None, None)]
+)
+def test_room_is_kept_for_the_answer_and_the_template(
+    make, named_tokenizer, limit: str | int, niah: int | None, words: int | None
+) -> None:
     cl100k = replace(named_tokenizer("cl100k_base"), reserve=300)
-    for preset in ("released", "measured"):
-        made = make("ta-ta", [4300], cl100k, examples=1, max_new_tokens=preset)
-        rooms = {row["task"][:3]: row["max_new_tokens"] for row in made.rows}
-        assert (rooms == {"nia": 30, "cwe": 50}) is (preset == "released")
-        answers = ["\n".join(f"{i}. {w}" for i, w in enumerate(made.rows[-1]["references"], 1))]
-        answers.append("<விடை> 1234567, 2345678, 3456789, 4567890 </விடை>")
-        fits = [cl100k.count(answers[0]) <= rooms["cwe"], cl100k.count(answers[1]) <= rooms["nia"]]
-        assert all(fits) is (preset == "measured")
-        for row in made.rows:
-            assert 0.9 * 4000 < row["n_tokens"] + row["max_new_tokens"] <= 4000
+    tasks = ["niah_multivalue", "cwe_hard"]
+    made = make("ta-ta", [4300], cl100k, examples=1, max_new_tokens=limit, tasks=tasks)
+    rooms = [row["max_new_tokens"] for row in made.rows]
+    answers = ["<விடை> 1234567, 2345678, 3456789, 4567890 </விடை>"]
+    answers.append("\n".join(f"{i}. {w}" for i, w in enumerate(made.rows[1]["references"], 1)))
+    fit = all(cl100k.count(answer) <= room for answer, room in zip(answers, rooms, strict=True))
+    assert fit if limit == "measured" else rooms == [niah, words]
+    for row in made.rows:
+        assert 0.9 * 4000 < row["n_tokens"] + row["max_new_tokens"] <= 4000
 
 
 @given(
@@ -387,20 +391,20 @@ def test_more_of_anything_changes_no_other_prompt(make) -> None:
 
 def test_languages_and_lengths_hide_and_ask_the_same(make) -> None:
     """So differences between them are differences of equal examples."""
+
+    def hidden(made: Made, lang: str, length: int) -> list[tuple]:
+        return [
+            (
+                row["references"],
+                [made.nouns(lang).index(QUOTED.search(n)[1]) for n in made.needles(row)],
+            )
+            for row in made.rows
+            if row["length"] == length
+        ]
+
     english = make("en-en", [600, 1200], tasks=["niah_multikey"])
     polish = make("pl-pl", [600], tasks=["niah_multikey"])
-    answers = {(r["length"], r["example_id"]): r["references"] for r in english.rows}
-    for row in polish.rows:
-        for length in (600, 1200):
-            assert answers[length, row["example_id"]] == row["references"]
-    rows = [
-        [
-            made.nouns(lang).index(key)
-            for key in QUOTED.findall(" ".join(made.needles(made.rows[0])))
-        ]
-        for lang, made in (("en", english), ("pl", polish))
-    ]
-    assert rows[0] == rows[1]
+    assert hidden(english, "en", 600) == hidden(english, "en", 1200) == hidden(polish, "pl", 600)
 
 
 # What cannot be built

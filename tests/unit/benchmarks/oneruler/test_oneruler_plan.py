@@ -212,14 +212,6 @@ def test_full_stops_are_the_languages_or_the_users() -> None:
     assert [slice_of(name, **own)["full_stop"] for name in ("hi-hi", "zh-zh")] == ["।", "。"]
 
 
-@pytest.mark.parametrize(
-    ("limit", "niah", "words"), [("measured", None, None), ("released", 30, 50), (99, 99, 99)]
-)
-def test_room_for_the_answer(limit, niah: int | None, words: int | None) -> None:
-    found = slice_of("en-ta", max_new_tokens=limit)["max_new_tokens"]
-    assert found == {"niah": niah, "cwe": words}
-
-
 PAIRS = {"comparisons": {"equal_text": [["own", "common"]]}}
 BOTH = {"none_option": [True, False], "languages": ["de", "en"]}
 
@@ -255,24 +247,21 @@ def test_figures_that_a_configuration_cannot_fill_are_left_out(own, filled_too, 
 def test_what_results_are_told() -> None:
     settings = Layout(config(**PAIRS)).run_settings("oneruler", "scores")
     expected = {
-        **{"equal_text": PAIRS["comparisons"]["equal_text"], "reasoning": []},
-        **{"backends": {"own": "oracle", "common": "oracle"}, "metric": "strict"},
-        "wikipedia_articles": {},
-        "setup": {
-            **{"data": "oneruler", "haystack": None},
-            **{"multiquery_needles": 2, "cwe_frequencies": "paper"},
-        },
+        **PAIRS["comparisons"],
+        **{"reasoning": [], "wikipedia_articles": {}, "metric": "strict"},
+        "backends": {"own": "oracle", "common": "oracle"},
         # The first model's tokenizer measures the texts of Figure 24, where no other is named.
-        "text_tokenizer": "words",
-        "encodings": {"cl100k": "cl100k_base"},
+        **{"text_tokenizer": "words", "encodings": {"cl100k": "cl100k_base"}},
         "decoding": dict.fromkeys(("own", "common"), "temperature 0.7, top-k 50, top-p 1"),
     }
     assert {key: settings[key] for key in expected} == expected
+    assert (settings["setup"]["haystack"], settings["setup"]["multiquery_needles"]) == (None, 2)
     more = config()
     more["run"]["tokenizers"] = ["cl100k"]
     assert Layout(more).run_settings("oneruler", "token_counts")["text_tokenizer"] == "cl100k"
-    files = Layout(config(none_words={"en": ["nil"]}, metric="released"))
-    assert files.scoring_settings("oneruler") == {"none_words": {"en": ["nil"]}, "answer_tags": []}
+    own = {"none_words": {"en": ["nil"]}}
+    files = Layout(config(**own, metric="released"))
+    assert files.scoring_settings("oneruler") == {**own, "answer_tags": []}
 
 
 UNKNOWN = "has the unknown language 'xx'"

@@ -1,26 +1,34 @@
-"""ONERULER's published numbers: they are those of the paper, and agree with each other."""
+"""ONERULER's published numbers: they agree with each other, and with the tokens of the released books."""
 
 from __future__ import annotations
 
 import pandas as pd
 import pytest
 
+from described import numbers, results
 from described import printed as number
 from factories import ROOT
+from factories.oneruler import LANGUAGES, config, files
 from needlework.benchmarks.oneruler import factors, paper, rows
+from needlework.errors import UserError
+from needlework.planning.layout import Layout
+from needlework.prompts.books import token_counts
+from needlework.prompts.wording import read_template
 from needlework.results import published
 from needlework.results.result import Context
 
+PAPER = published.load(ROOT / "resources/published/oneruler.csv")
+TABLE4 = results("oneruler", "tables")["table4"]
+RUN = {
+    "setup": {"data": "oneruler"},
+    "encodings": {"cl100k_base": "cl100k_base", "o200k_base": "o200k_base", "p50k": "p50k_base"},
+}
+
 
 @pytest.fixture(scope="module")
-def numbers() -> pd.DataFrame:
-    return published.load(ROOT / "resources/published/oneruler.csv")
-
-
-@pytest.fixture(scope="module")
-def heatmap(numbers) -> pd.DataFrame:
+def heatmap() -> pd.DataFrame:
     """Figure 3: model, language, length, value."""
-    cells = numbers[numbers["table"] == "figure3"].copy()
+    cells = PAPER[PAPER["table"] == "figure3"].copy()
     cells[["model", "lang"]] = cells["row"].str.split("/", expand=True)
     return cells
 
@@ -36,23 +44,23 @@ def test_figure_3_is_whole(heatmap) -> None:
     assert set(heatmap.loc[~discarded, "n"]) == {5 * 50}
 
 
-def test_figure_3_gives_the_means_and_ranks_of_the_text(numbers, heatmap) -> None:
+def test_figure_3_gives_the_means_and_ranks_of_the_text(heatmap) -> None:
     long = heatmap[heatmap["column"].isin(["64000", "128000"])]
     means = long.groupby("lang")["value"].mean().sort_values(ascending=False)
     # The text's means are of unrounded numbers, and o3-mini-high's have fewer answers.
     for lang, digits in (("pl", 0.006), ("en", 0.002), ("zh", 0.004)):
-        printed = number(numbers, "figure4b", lang, "long").value
+        printed = number(PAPER, "figure4b", lang, "long").value
         assert means[lang] == pytest.approx(printed, abs=digits)
-        rank = number(numbers, "figure4b", lang, "rank").value
+        rank = number(PAPER, "figure4b", lang, "rank").value
         assert list(means.index).index(lang) + 1 == rank
 
 
-def test_low_resource_languages_are_four_by_table_2(numbers) -> None:
-    low = {x for x in factors.ARTICLES if rows.resources(x, Context(numbers, {})) == "low"}
+def test_low_resource_languages_are_four_by_table_2() -> None:
+    low = {x for x in factors.ARTICLES if rows.resources(x, Context(PAPER, {})) == "low"}
     assert low == {"hi", "st", "sw", "ta"}
 
 
-def test_numbers_of_the_text(numbers) -> None:
+def test_numbers_of_the_text() -> None:
     for table, row, column, value in (
         ("figure1a", "gap", "8000", 0.11),
         ("figure1a", "gap", "128000", 0.34),
@@ -66,5 +74,64 @@ def test_numbers_of_the_text(numbers) -> None:
         ("lengths_tau", "all", "tau", 0.82),
         ("figure24", "ta", "o200k_base", 33249),
     ):
-        assert number(numbers, table, row, column).value == value
-    assert number(numbers, "figure3", "GPT-5/en", "8000") is None
+        assert number(PAPER, table, row, column).value == value
+    assert number(PAPER, "figure3", "GPT-5/en", "8000") is None
+
+
+# Table 4: the tokens of the books
+
+
+def made(rows: list[dict], **run) -> pd.DataFrame:
+    table = numbers(TABLE4, pd.DataFrame(rows), PAPER, RUN | run)
+    return table.set_index(["context_lang", "tokenizer"])
+
+
+def counted(lang: str = "cs", tokenizer: str = "cl100k_base", n: int = 174_576) -> dict:
+    return {"context_lang": lang, "tokenizer": tokenizer, "n_tokens": n}
+
+
+def test_24_of_26_books_have_the_papers_tokens_in_cl100k(mirror, named_tokenizer) -> None:
+    books = {lang: files(mirror, "oneruler_books", lang) for lang in LANGUAGES}
+    rows = token_counts(books, "cl100k_base", named_tokenizer("cl100k_base")).to_pylist()
+    table = made(rows).droplevel("tokenizer")
+    assert len(table) == 26 and set(table["comparison"]) == {"equals", "differs"}
+    other = table[table["comparison"] == "differs"][["value", "published"]]
+    assert other.T.to_dict("list") == {"en": [235_105, 233_668], "zh": [87_720, 153_415]}
+
+
+def test_both_encodings_are_compared_and_no_other_books() -> None:
+    rows = [counted(), counted(tokenizer="o200k_base"), counted(tokenizer="p50k")]
+    rows += [counted(tokenizer="o200k_base", lang="da", n=1), counted(lang="xx")]
+    verdicts = made(rows)["comparison"]
+    # Languages come by the size of their Wikipedias.
+    assert verdicts.index.unique("context_lang").tolist() == ["cs", "da", "xx"]
+    assert verdicts["cs", "cl100k_base"] == verdicts["cs", "o200k_base"] == "equals"
+    assert verdicts["da", "o200k_base"] == "differs"
+    reason = "cannot tell: tokenizer is p50k_base, in the paper o200k_base"
+    assert verdicts["cs", "p50k"] == reason
+    assert verdicts["xx", "cl100k_base"] == "cannot tell: no published number"
+    other = made(rows, setup={"data": "sample"})["comparison"]["cs", "cl100k_base"]
+    assert other == "cannot tell: data is sample, in the paper oneruler"
+
+
+def test_books_are_counted_as_their_files_have_them(tmp_path, named_tokenizer) -> None:
+    file, words = tmp_path / "book.txt", named_tokenizer("words")
+    file.write_bytes(b"\xef\xbb\xbfone  two\n\n\nthree")
+    table = token_counts({"en": [str(file)]}, "words", words)
+    assert table.to_pylist() == [counted("en", "words", 3)]
+    file.write_bytes(b"caf\xe9")
+    for read in (
+        lambda: token_counts({"en": [str(file)]}, "words", words),
+        lambda: read_template(file, ["context"]),
+    ):
+        with pytest.raises(UserError, match=f"^{file} is not in UTF-8: save it"):
+            read()
+
+
+def test_the_table_is_of_the_runs_books() -> None:
+    layout = Layout(config(languages=["en", "zh"], data="sample"))
+    found = layout.books("oneruler")
+    assert {lang: len(paths) for lang, paths in found.items()} == {"en": 1, "zh": 1}
+    assert found["en"][0].endswith("sample/oneruler/en/book.txt")
+    assert TABLE4 in layout.results("oneruler")
+    assert TABLE4 not in Layout(config(tasks=["cwe_easy"])).results("oneruler")
