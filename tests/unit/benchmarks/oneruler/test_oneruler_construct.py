@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pyarrow as pa
 import pytest
@@ -352,26 +353,19 @@ def test_room_is_kept_for_the_answer_and_the_template(
 def test_a_fit_is_the_largest_whatever_was_predicted(
     costs: list[int], errors: list[int], budget: int, guessed: int
 ) -> None:
-    sizes = range(2, len(costs) + 1)
-    fitting = [(n, sum(costs[:n])) for n in sizes if sum(costs[:n]) <= budget]
-    for wrong in (errors, [0] * 21):
-        counted = []
+    def found(wrong: list[int]) -> tuple[int, int] | None:
+        def predict(n: int) -> int:
+            return sum(costs[:n]) + wrong[n]
 
-        def count(n: int) -> int:
-            counted.append(n)  # noqa: B023
-            return sum(costs[:n])
+        return fit(predict, counted, lambda tokens: guessed, budget, 2, len(costs))
 
-        found = fit(
-            lambda n: sum(costs[:n]) + wrong[n],  # noqa: B023
-            count,
-            lambda tokens: guessed,
-            budget,
-            least=2,
-            most=len(costs),
-        )
-        assert found == (fitting[-1] if fitting else None)
+    counted = Mock(side_effect=lambda n: sum(costs[:n]))
+    fitting = [(n, sum(costs[:n])) for n in range(2, len(costs) + 1) if sum(costs[:n]) <= budget]
+    expected = fitting[-1] if fitting else None
+    assert found([0] * 21) == expected
     # A prediction that the count confirms is counted once.
-    assert len(counted) == 1
+    assert counted.call_count == 1
+    assert found(errors) == expected
 
 
 # Every draw by its name
@@ -416,45 +410,43 @@ def list_of(column: str, *texts: str) -> pa.Table:
 
 
 @pytest.mark.parametrize(
-    ("pair", "changed", "message"),
+    ("pair", "length", "changed", "message"),
     [
         (
             "vi-vi",
+            2000,
             {"nouns": {"vi": list_of("noun", *"abcdA")}},
             r"^results/corpora/oneruler_nouns/vi.parquet: niah_none needs 5 .* are 4 "
             r"\(left out.*: row 4 'A'\): add",
         ),
         (
             "vi-ko",
+            2000,
             {"nouns": {"ko": list_of("noun", *"abcde"), "vi": list_of("noun", *"vwxyy")}},
             "^results/corpora/oneruler_nouns/ko.parquet and results/corpora/oneruler_nouns/vi.parquet: "
             r"niah_multikey needs 4 .* are 3 .*row 3 'd' \(vi 'y'\); row 4 'e' \(vi 'y'\)\): add",
         ),
         (
             "vi-vi",
+            2000,
             {"words": {"vi": list_of("word", *"abcdefghij")}},
             "^results/corpora/oneruler_words/vi.parquet: the dictionary has 10 different nouns",
         ),
+        (
+            "vi-vi",
+            120,
+            {},
+            "lengths has 120, but in language 'vi' the prompt of niah_single with two",
+        ),
+        ("vi-vi", 300, {}, "lengths has 300, .* of cwe_easy with eleven"),
     ],
 )
-def test_too_few_nouns_or_words_are_named(
-    make, mirror: Path, pair: str, changed: dict, message: str
+def test_what_cannot_be_built_is_named(
+    make, mirror: Path, pair: str, length: int, changed: dict, message: str
 ) -> None:
-    read = tables(mirror, plan.reads(slice_settings(pair, [2000])))
+    read = tables(mirror, plan.reads(slice_settings(pair, [length])))
     with pytest.raises(UserError, match=message):
-        make(pair, [2000], read={**read, **changed}, examples=1)
-
-
-@pytest.mark.parametrize(
-    ("task", "length", "message"),
-    [
-        ("niah_multikey", 120, "lengths has 120, but in language 'ru' the prompt of niah"),
-        ("cwe_hard", 250, "lengths has 250, .* of cwe_hard with eleven"),
-    ],
-)
-def test_a_length_that_holds_no_prompt(make, task: str, length: int, message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        make("ru-ru", [length], tasks=[task])
+        make(pair, [length], read={**read, **changed}, examples=1)
 
 
 def test_nouns_that_two_rows_share_never_meet(make, caplog, tmp_path: Path) -> None:

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-import factories.oneruler
-from described import filled, numbers, results
+from described import filled, results
 from factories import ROOT
 from factories.oneruler import LANGUAGES, config, slice_settings
 from needlework.benchmarks.benchmark import load_benchmark
@@ -18,7 +17,6 @@ from needlework.errors import UserError
 from needlework.planning.config import validated
 from needlework.planning.layout import Layout
 from needlework.planning.schema import layered
-from needlework.results import published
 
 TABLES, FIGURES = results("oneruler", "tables"), results("oneruler", "figures")
 NEEDLE_TASKS = ["niah_single", "niah_multikey", "niah_multivalue", "niah_multiquery", "niah_none"]
@@ -62,6 +60,7 @@ def test_the_preset_asks_what_the_paper_asks_and_no_more(preset) -> None:
 
 def test_preset_models_are_compared_as_the_paper_ran_them(preset) -> None:
     settings = Layout(preset).run_settings("oneruler", "scores")
+    assert settings["metric"] == "strict" and settings["setup"]["cwe_frequencies"] == "released"
     assert preset["models"]["deepseek-r1"]["sampling"]["temperature"] == 0.6
     assert set(MODELS) - set(settings["published"].values()) == {"Gemini 1.5 Flash"}
     own = {"o3-mini-high": "the endpoint's own"}
@@ -71,26 +70,6 @@ def test_preset_models_are_compared_as_the_paper_ran_them(preset) -> None:
     assert settings["encodings"][settings["text_tokenizer"]] == TEXT["measuring tokenizer"]
     assert TEXT["length"] in preset["benchmarks"]["oneruler"]["lengths"]
     assert Layout(preset).text_tokenizer == settings["text_tokenizer"]
-
-
-def test_the_preset_s_numbers_are_compared_with_the_paper_s(preset) -> None:
-    """Of single models all; of the means over all models none, as one of them is no longer served."""
-    settings = Layout(preset).run_settings("oneruler", "scores")
-    assert settings["metric"] == "strict" and settings["setup"]["cwe_frequencies"] == "released"
-    ours = {name: model for model, name in settings["published"].items()}
-    papers = factories.oneruler.SETTINGS["published"]
-    models = {m: ours[papers[m]] for m in factories.oneruler.MODELS if papers[m] in ours}
-    scores = factories.oneruler.make(tuple(models), examples=1, metrics=("released",))
-    scores = scores.replace({"model": models})
-    printed = published.load(ROOT / "resources/published/oneruler.csv")
-    for names, answers in (
-        (("figure1b", "figure22"), {"covers", "below", "above"}),
-        (("figure1a", "figure4b", "figure5", "figure6a"), {"cannot tell: other models"}),
-    ):
-        for name in names:
-            data = numbers(FIGURES[name], scores, printed, settings)
-            beside = data[data["published"].notna()]
-            assert len(beside) and set(beside["comparison"]) <= answers, name
 
 
 def test_pairs_of_languages_are_slices_of_their_own() -> None:

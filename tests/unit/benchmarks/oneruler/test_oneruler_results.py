@@ -133,25 +133,21 @@ def test_answers_cut_before_text_are_dropped_from_needle_tasks_alone(scores) -> 
     assert cell(made("figure5", scores), task="cwe_easy", group="low")["n_exhausted"] == 3 * 4
 
 
-def test_an_answer_that_ended_without_text_is_wrong_and_counted(scores) -> None:
+def test_empty_answers_are_wrong_and_skipped_ones_left_out(scores) -> None:
     some = scores[scores["model"] == "qwen7b"].copy()
-    some[["value", "verdict", "finish_reason"]] = [0.0, "no_answer", "stop"]
-    table = made("accuracy", some)
-    assert (table["value"] == 0).all() and (table["n"] == table["n_all"]).all()
-    assert (table["n_dropped"] == 0).all()
-
-
-def test_skipped_requests_are_wrong_among_all_prompts_only(scores) -> None:
-    some = scores.copy()
-    lost = (some["model"] == "qwen7b") & some["example_id"].str.endswith("-0")
+    lost = some["example_id"].str.endswith("-0")
     some.loc[lost, ["value", "verdict", "finish_reason"]] = [0.0, "skipped", "skipped"]
     same = {"model": "qwen7b", "metric": "released", "context_lang": "pl", "length": 8000}
     row = cell(made("accuracy", some), **same, task="niah", instruction_lang="pl")
-    rest = of(scores[~lost], **same, task=NIAH, instruction_lang="pl")
+    rest = of(some[~lost], **same, task=NIAH, instruction_lang="pl")
     assert row[["n", "n_all", "n_skipped"]].tolist() == [15, 20, 5]
     assert row["value"] == pytest.approx(rest["value"].mean())
     assert row["value_all"] == pytest.approx(rest["value"].sum() / 20)
     assert row["comparison"] == "cannot tell: 5 answers are missing"
+    some[["value", "verdict", "finish_reason"]] = [0.0, "no_answer", "stop"]
+    table = made("accuracy", some)
+    assert (table["value"] == 0).all() and (table["n"] == table["n_all"]).all()
+    assert (table["n_dropped"] == 0).all()
 
 
 def test_figure1a_is_the_two_ends_and_their_gap(scores) -> None:
