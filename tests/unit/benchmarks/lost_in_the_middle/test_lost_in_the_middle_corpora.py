@@ -18,6 +18,7 @@ from needlework.data.corpora import extractive, json_lines, titled
 from needlework.data.corpora.registry import languages_of
 from needlework.data.registry import load_registry
 from needlework.errors import UserError
+from needlework.records import file_digest
 
 GOLD = {"title": "Turm", "text": "Der Turm ist von 1873.", "hasanswer": True, "isgold": True}
 OTHER = {"title": "Brücke", "text": "Die Brücke ist neu.", "hasanswer": False, "isgold": False}
@@ -36,8 +37,8 @@ ROW = {
 PAIRS = {"ordered_kv_records": [["a", "1"], ["b", "2"], ["c", "3"]], "key": "b", "value": "2"}
 
 
-def lines(folder: Path, *rows: object, name: str = "file.jsonl.gz") -> Path:
-    return data.write(folder / name, rows)
+def lines(folder: Path, *rows: object) -> Path:
+    return data.write(folder / "file.jsonl.gz", rows)
 
 
 # The released files
@@ -45,13 +46,13 @@ def lines(folder: Path, *rows: object, name: str = "file.jsonl.gz") -> Path:
 
 def test_the_oracle_file(mirror: Path) -> None:
     table = nq_open.table("nq_open", "en", [str(mirror / data.ORACLE)], {})
-    rows = data.read(mirror / data.ORACLE)
     assert table.schema == nq_open.RANKED_QUESTIONS
-    assert table["example_id"].to_pylist() == [f"{i:05d}" for i in range(2655)]
-    assert table["question"].to_pylist() == [row["question"] for row in rows]
-    assert table["answers"].to_pylist() == [row["answers"] for row in rows]
-    assert table["context"].to_pylist() == [row["ctxs"][0]["text"] for row in rows]
-    assert set(map(tuple, table["passages"].to_pylist())) == {()}
+    found, rows = table.to_pydict(), data.read(mirror / data.ORACLE)
+    assert found["example_id"] == [f"{i:05d}" for i in range(2655)]
+    for column in ("question", "answers"):
+        assert found[column] == [row[column] for row in rows]
+    assert found["context"] == [row["ctxs"][0]["text"] for row in rows]
+    assert not any(found["passages"])
 
 
 def test_the_released_pairs(mirror: Path) -> None:
@@ -62,38 +63,35 @@ def test_the_released_pairs(mirror: Path) -> None:
         others = [pair for pair in row["ordered_kv_records"] if pair[0] != row["key"]]
         assert (made["key"], made["value"]) == (row["key"], row["value"])
         assert made["text"] == ",\n ".join(f'"{key}": "{value}"' for key, value in others)
-        assert [made["text"][start : start + 37] for start in made["starts"]] == [
-            f'"{key}' for key, _ in others
-        ]
+        starts = [made["text"][start : start + 37] for start in made["starts"]]
+        assert starts == [f'"{key}' for key, _ in others]
 
 
 # Questions and passages
 
 
-def test_stand_ins_are_read_as_they_were_made(mirror: Path, tmp_path: Path) -> None:
-    folder = data.stand_ins(mirror, tmp_path, 12)
+@pytest.mark.parametrize(
+    ("kind", "file"),
+    [("nq_open_released", data.documents_path(30, 0)), ("nq_open_retrieved", data.RETRIEVAL)],
+)
+def test_stand_ins_are_read_as_they_were_made(
+    mirror: Path, tmp_path: Path, kind: str, file: str
+) -> None:
+    folder = data.stand_ins(mirror, tmp_path, 6, examples=1)
     oracle = nq_open.read_questions("nq_open", folder / data.ORACLE).to_pylist()
-    for kind, file in (
-        ("nq_open_released", data.documents_path(30, 0)),
-        ("nq_open_retrieved", data.RETRIEVAL),
-    ):
-        questions = nq_open.table(kind, "en", [str(folder / file)], {})
-        passages = nq_open.table(f"{kind}_passages", "en", [str(folder / file)], {})
-        assert questions.schema == nq_open.RANKED_QUESTIONS and passages.schema == nq_open.TITLED
-        ids = passages["passage_id"].to_pylist()
-        assert ids == sorted(set(ids))
-        texts = dict(zip(ids, passages["text"].to_pylist(), strict=True))
-        assert len(set(texts.values())) == len(texts)
-        for made, row, one in zip(
-            questions.to_pylist(), data.read(folder / file), oracle, strict=True
-        ):
-            for name in ("example_id", "title", "context", "question", "answers", "answer_starts"):
-                assert made[name] == one[name]
-            others = [found for found in row["ctxs"] if not found.get("isgold", False)]
-            assert [texts[name] for name in made["passages"]] == [
-                f"(Title: {found['title']}) {found['text']}" for found in others
-            ]
-            assert made["has_answer"] == [found["hasanswer"] for found in others]
+    questions = nq_open.table(kind, "en", [str(folder / file)], {})
+    passages = nq_open.table(f"{kind}_passages", "en", [str(folder / file)], {})
+    assert questions.schema == nq_open.RANKED_QUESTIONS and passages.schema == nq_open.TITLED
+    ids = passages["passage_id"].to_pylist()
+    texts = dict(zip(ids, passages["text"].to_pylist(), strict=True))
+    assert ids == sorted(texts) and len(set(texts.values())) == len(texts)
+    for made, row, one in zip(questions.to_pylist(), data.read(folder / file), oracle, strict=True):
+        same = ("example_id", "title", "context", "question", "answers", "answer_starts")
+        assert [made[name] for name in same] == [one[name] for name in same]
+        others = [found for found in row["ctxs"] if not found.get("isgold", False)]
+        shown = [f"(Title: {found['title']}) {found['text']}" for found in others]
+        assert [texts[name] for name in made["passages"]] == shown
+        assert made["has_answer"] == [found["hasanswer"] for found in others]
 
 
 def test_answers_in_titles_are_seen_beside_the_releases_flag(tmp_path: Path) -> None:
@@ -132,39 +130,38 @@ def without(context: dict, key: str) -> dict:
 
 
 @pytest.mark.parametrize(
-    ("kind", "row", "problem"),
+    ("row", "problem"),
     [
-        ("nq_open_released", broken(question=None), "lacks the field 'question'"),
-        ("nq_open_released", broken(question=" "), "has an empty question"),
+        (broken(question=None), "lacks the field 'question'"),
+        (broken(question=" "), "has an empty question"),
+        (broken(question=5), "has the field 'question', which is not of type str"),
+        (broken(answers=None), "lacks the field 'answers'"),
+        (broken(answers=[]), "has no answer"),
+        (broken(answers=["a", ""]), "has no answer, or an empty one"),
+        (broken(answers=["a", 1873]), "'answers', which is not a list of texts"),
+        (broken(ctxs=None), "lacks the field 'ctxs'"),
+        (broken(ctxs=["x"]), "lacks the field 'isgold'"),
+        (broken(ctxs=[GOLD, GOLD]), "has 2 passages with 'isgold'"),
+        (broken(ctxs=[OTHER]), "has 0 passages with 'isgold'"),
+        (broken(ctxs=[GOLD, without(OTHER, "title")]), "lacks the field 'title'"),
+        (broken(ctxs=[without(GOLD, "text")]), "lacks the field 'text'"),
         (
-            "nq_open_released",
-            broken(question=5),
-            "has the field 'question', which is not of type str",
-        ),
-        ("nq_open_released", broken(answers=None), "lacks the field 'answers'"),
-        ("nq_open_released", broken(answers=[]), "has no answer"),
-        ("nq_open_released", broken(answers=["a", ""]), "has no answer, or an empty one"),
-        (
-            "nq_open_released",
-            broken(answers=["a", 1873]),
-            "'answers', which is not a list of texts",
-        ),
-        ("nq_open_released", broken(ctxs=None), "lacks the field 'ctxs'"),
-        ("nq_open_released", broken(ctxs=["x"]), "lacks the field 'isgold'"),
-        ("nq_open_released", broken(ctxs=[GOLD, GOLD]), "has 2 passages with 'isgold'"),
-        ("nq_open_released", broken(ctxs=[OTHER]), "has 0 passages with 'isgold'"),
-        (
-            "nq_open_released",
-            broken(ctxs=[GOLD, without(OTHER, "title")]),
-            "lacks the field 'title'",
-        ),
-        ("nq_open_released", broken(ctxs=[without(GOLD, "text")]), "lacks the field 'text'"),
-        (
-            "nq_open_released",
             broken(ctxs=[GOLD, OTHER | {"hasanswer": "no"}]),
             "has the field 'hasanswer', which is not of type bool",
         ),
+    ],
+)
+def test_a_wrong_line_of_documents_is_named(tmp_path: Path, row: object, problem: str) -> None:
+    path = lines(tmp_path, ROW, row)
+    with pytest.raises(UserError, match=rf"file\.jsonl\.gz, line 2 .*{re.escape(problem)}"):
+        nq_open.read_questions("nq_open_released", path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "row", "problem"),
+    [
         ("nq_open", ROW, "has 3 passages in 'ctxs', but is of the oracle file"),
+        ("nq_open", [ROW], "is not a JSON object"),
         (
             "nq_open_retrieved",
             broken(nq_annotated_gold=None),
@@ -175,33 +172,27 @@ def without(context: dict, key: str) -> dict:
             broken(nq_annotated_gold={"title": "Turm"}),
             "lacks the field 'chunked_long_answer'",
         ),
-        ("nq_open", [ROW], "is not a JSON object"),
     ],
 )
-def test_a_wrong_line_is_named(tmp_path: Path, kind: str, row: object, problem: str) -> None:
-    good = ROW | {"ctxs": [GOLD]} if kind == "nq_open" else ROW
-    path = lines(tmp_path, good, row)
-    with pytest.raises(UserError, match=rf"file\.jsonl\.gz, line 2 .*{re.escape(problem)}"):
-        nq_open.read_questions(kind, path)
+def test_a_wrong_line_of_other_files_is_named(
+    tmp_path: Path, kind: str, row: object, problem: str
+) -> None:
+    with pytest.raises(UserError, match=f"line 1 .*{re.escape(problem)}"):
+        nq_open.read_questions(kind, lines(tmp_path, row))
 
 
 def test_a_torn_file_is_an_error(mirror: Path, tmp_path: Path) -> None:
-    data_bytes = (mirror / data.ORACLE).read_bytes()
+    whole = (mirror / data.ORACLE).read_bytes()
     torn = tmp_path / "torn.jsonl.gz"
-    torn.write_bytes(data_bytes[: len(data_bytes) // 2])
-    with pytest.raises(
-        UserError, match=r"torn\.jsonl\.gz cannot be read after line \d+ .*delete it"
+    for content, said in (
+        (whole[: len(whole) // 2], r"torn\.jsonl\.gz cannot be read after line \d+ .*delete it"),
+        (b"<html>", r"torn\.jsonl\.gz cannot be read after line 0"),
+        (gzip.compress(b""), "is empty"),
+        (gzip.compress(json.dumps(ROW)[:-9].encode()), "line 1 is not a JSON object"),
     ):
-        nq_open.read_questions("nq_open", torn)
-    torn.write_bytes(b"<html>")
-    with pytest.raises(UserError, match=r"torn\.jsonl\.gz cannot be read after line 0"):
-        nq_open.read_questions("nq_open", torn)
-    torn.write_bytes(gzip.compress(b""))
-    with pytest.raises(UserError, match="is empty"):
-        nq_open.read_questions("nq_open", torn)
-    torn.write_bytes(gzip.compress(json.dumps(ROW)[:-9].encode()))
-    with pytest.raises(UserError, match="line 1 is not a JSON object"):
-        nq_open.read_questions("nq_open", torn)
+        torn.write_bytes(content)
+        with pytest.raises(UserError, match=said):
+            nq_open.read_questions("nq_open", torn)
     with pytest.raises(UserError, match=r"none\.jsonl\.gz does not exist"):
         nq_open.read_questions("nq_open", tmp_path / "none.jsonl.gz")
 
@@ -219,13 +210,9 @@ def test_a_file_without_gzip_is_read_too(tmp_path: Path) -> None:
     path = tmp_path / "pairs.jsonl"
     path.write_text(json.dumps(PAIRS) + "\n")
     (row,) = key_value.read(path, 3).to_pylist()
-    assert row == {
-        "passage_id": "0000",
-        "text": '"a": "1",\n "c": "3"',
-        "starts": [0, 11],
-        "key": "b",
-        "value": "2",
-    }
+    text = '"a": "1",\n "c": "3"'
+    asked = {"key": "b", "value": "2"}
+    assert row == {"passage_id": "0000", "text": text, "starts": [0, 11], **asked}
 
 
 @pytest.mark.parametrize(
@@ -266,16 +253,11 @@ def test_wikipedia_s_passages_are_those_of_the_sampled_ids(
     rows = [f"{i}\ttext {i}\ttitle {i}" for i in range(1, 12)]
     rows[9] = '10\t"A ""quoted"" text"\tTitle: (10)'
     path = wikipedia_file(tmp_path, *rows, "a line that is not read")
-    table = wikipedia.read(path, [10, 2, 11])
-    assert table.to_pylist() == [
-        {
-            "passage_id": "10",
-            "text": '(Title: Title: (10)) A "quoted" text',
-            "title": "Title: (10)",
-        },
-        {"passage_id": "11", "text": "(Title: title 11) text 11", "title": "title 11"},
-        {"passage_id": "2", "text": "(Title: title 2) text 2", "title": "title 2"},
-    ]
+    found = wikipedia.read(path, [10, 2, 11]).to_pydict()
+    titles = ["Title: (10)", "title 11", "title 2"]
+    texts = ['A "quoted" text', "text 11", "text 2"]
+    shown = [f"(Title: {title}) {text}" for title, text in zip(titles, texts, strict=True)]
+    assert found == {"passage_id": ["10", "11", "2"], "text": shown, "title": titles}
     monkeypatch.setattr(wikipedia, "POOL", 11)
     monkeypatch.setattr(wikipedia, "PASSAGES", 4)
     assert wikipedia.table("wikipedia", "en", [str(path)], {"seed": 1}).num_rows == 4
@@ -306,50 +288,39 @@ def test_a_damaged_wikipedia_is_an_error(tmp_path: Path) -> None:
 
 
 def test_paragraphs_become_passages_with_titles(mirror: Path) -> None:
-    questions = extractive.read_xquad(mirror / "xquad/xquad.de.json")
-    files = [str(mirror / "xquad/xquad.de.json")]
-    passages = titled.table("xquad_passages", "de", files, {})
-    assert passages.schema == nq_open.TITLED and passages.num_rows == 240
-    ids = passages["passage_id"].to_pylist()
-    assert ids == sorted(ids)
-    wanted = {
-        f"(Title: {row['title']}) {row['context']}"
-        for row in questions.select(["title", "context"]).to_pylist()
-    }
-    assert set(passages["text"].to_pylist()) == wanted
-    plain = titled.table("xquad_paragraphs", "de", files, {})
+    path = mirror / "xquad/xquad.de.json"
+    questions = extractive.read_xquad(path).select(["title", "context"]).to_pylist()
+    found = titled.table("xquad_passages", "de", [str(path)], {})
+    plain = titled.table("xquad_paragraphs", "de", [str(path)], {})
+    assert found.schema == nq_open.TITLED and found.num_rows == 240
     assert plain.column_names == ["passage_id", "text"]
-    assert plain["passage_id"].to_pylist() == ids
-    assert set(plain["text"].to_pylist()) == set(questions["context"].to_pylist())
-    files = [str(mirror / "mlqa/MLQA_V1.zip")]
-    contexts = extractive.read_mlqa(files[0], "dev", "hi")["context"].to_pylist()
-    found = titled.table("mlqa_passages", "hi", files, {"split": "dev"})
+    ids = found["passage_id"].to_pylist()
+    assert ids == sorted(ids) == plain["passage_id"].to_pylist()
+    wanted = {f"(Title: {row['title']}) {row['context']}" for row in questions}
+    assert set(found["text"].to_pylist()) == wanted
+    assert set(plain["text"].to_pylist()) == {row["context"] for row in questions}
+    path = mirror / "mlqa/MLQA_V1.zip"
+    contexts = extractive.read_mlqa(path, "dev", "hi")["context"].to_pylist()
+    found = titled.table("mlqa_passages", "hi", [str(path)], {"split": "dev"})
     assert found.num_rows == len(set(contexts))
 
 
 # The registry
 
 
-def test_every_corpus_registers_its_languages(root: Path) -> None:
+def test_every_corpus_registers_its_files_and_languages(root: Path) -> None:
     sources = load_registry(root / "resources/sources.yaml")
-    parts = {file.part: file for file in sources["lost-in-the-middle"].files}
-    assert set(parts) == {
-        "oracle",
-        "documents",
-        "retrieval",
-        *(f"key_value_{n}" for n in (75, 140, 300)),
-    }
-    assert parts["documents"].id == data.documents_path(30, 0)
-    assert parts["oracle"].id == data.ORACLE and parts["retrieval"].id == data.RETRIEVAL
-    assert parts["key_value_300"].id == data.pairs_path(300)
+    files = {file.part: file.id for file in sources["lost-in-the-middle"].files}
+    pairs = {f"key_value_{n}": data.pairs_path(n) for n in (75, 140, 300)}
+    documents = data.documents_path(30, 0)
+    wanted = {"oracle": data.ORACLE, "documents": documents, "retrieval": data.RETRIEVAL}
+    assert files == wanted | pairs
     for corpus in ("nq_open", "nq_open_released", "nq_open_retrieved_passages", "key_value_75"):
         assert languages_of(corpus) == ("en",)
     assert sources["wikipedia"].languages == ["en"]
 
 
 def test_the_registered_checksums_are_those_of_the_mirror(root: Path, mirror: Path) -> None:
-    from needlework.records import file_digest
-
     files = load_registry(root / "resources/sources.yaml")["lost-in-the-middle"].files
     there = [file for file in files if (mirror / file.id).exists()]
     assert len(there) == 2

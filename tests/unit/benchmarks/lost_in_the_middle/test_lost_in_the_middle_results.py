@@ -6,6 +6,7 @@ import re
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import factories.lost_in_the_middle
@@ -38,51 +39,32 @@ def plain(scores, **wanted):
     return of(mine, distractors="retrieved", order="relevance", **wanted)
 
 
-ASKED = f"model == 'mpt' and lang == 'en' and task == '{QA}' and n_documents == 20"
-AT = "gold_index == 14"
+QUESTIONS = f"lang == 'en' and task == '{QA}' and n_documents == 20 and gold_index == 14"
 PLAIN = "query_aware == False and order == 'relevance' and distractors == 'retrieved'"
-PLACE = {"n_documents": 20, "position": 15}
+PAIRS = "keys == 'uuid' and n_documents == 140 and gold_index == 104 and query_aware == False"
+AWARE, RANDOM = {"variant": "query_aware"}, {"variant": "random_distractors"}
 
 
 @pytest.mark.parametrize(
     ("name", "labels", "wanted"),
     [
-        (
-            "figure1",
-            {"task": "closed_book"},
-            "model == 'mpt' and lang == 'en' and task == 'closed_book'",
-        ),
-        ("figure5", PLACE, f"{ASKED} and {AT} and {PLAIN}"),
-        (
-            "figure10",
-            {"n_documents": 140, "position": 105},
-            "model == 'mpt' and keys == 'uuid' and n_documents == 140 and gold_index == 104 "
-            "and query_aware == False",
-        ),
-        (
-            "figure12",
-            {"variant": "query_aware", **PLACE},
-            f"{ASKED} and {AT} and query_aware == True",
-        ),
+        ("figure1", {"task": "closed_book"}, "lang == 'en' and task == 'closed_book'"),
+        ("figure5", {}, f"{QUESTIONS} and {PLAIN}"),
+        ("figure10", {"n_documents": 140, "position": 105}, PAIRS),
+        ("figure12", AWARE, f"{QUESTIONS} and query_aware == True"),
         (
             "figure15",
-            {"variant": "unambiguous", **PLACE},
-            f"{ASKED} and {AT} and {PLAIN} and unambiguous == True",
+            {"variant": "unambiguous"},
+            f"{QUESTIONS} and {PLAIN} and unambiguous == True",
         ),
-        (
-            "figure16",
-            {"variant": "random_distractors", "position": 15},
-            f"{ASKED} and {AT} and distractors == 'random'",
-        ),
-        (
-            "figure17",
-            {"variant": "random_order", "position": 15},
-            f"{ASKED} and {AT} and order == 'random'",
-        ),
+        ("figure16", RANDOM, f"{QUESTIONS} and distractors == 'random'"),
+        ("figure17", {"variant": "random_order"}, f"{QUESTIONS} and order == 'random'"),
     ],
 )
 def test_a_point_is_the_mean_of_its_answers(name, labels, wanted, scores):
-    is_mean_of(made(name, scores), {"model": "mpt", **labels}, scores, wanted)
+    scores = of(scores, model="mpt")
+    place = {} if "task" in labels else {"n_documents": 20, "position": 15}
+    is_mean_of(made(name, scores), {"model": "mpt", **place, **labels}, scores, wanted)
 
 
 def test_the_overall_table_counts_every_answer_once(scores):
@@ -181,41 +163,36 @@ def test_figure1_has_the_nearest_size_and_the_papers_example(scores):
 
 
 def test_figure6_is_the_mean_of_the_positions_means(scores):
-    table = made("figure6", scores)
-    row = cell(table, model="mpt-instruct", n_documents=10)
-    mine = plain(scores, model="mpt-instruct", n_documents=10)
+    rows = of(scores, model="mpt-instruct")
+    row = cell(made("figure6", rows), model="mpt-instruct", n_documents=10)
+    mine = plain(rows, n_documents=10)
     assert row["value"] == pytest.approx(mine.groupby("gold_index")["value"].mean().mean())
-    assert row["n"] == 24 and row["comparison"] in COMPARED
     assert row["published"] == pytest.approx((0.602 + 0.562 + 0.597) / 3)
-    claude = cell(table, model="Claude-1.3", n_documents=30)
-    assert claude["value"] == pytest.approx(0.5674, abs=1e-4)
-    other = made("figure6", scores[(scores["task"] != QA) | (scores["gold_index"] != 4)])
-    row = cell(other, model="gpt-16k", n_documents=10)
+    assert row["n"] == 24 and row["comparison"] in COMPARED
+    other = made("figure6", rows[(rows["task"] != QA) | (rows["gold_index"] != 4)])
+    row = cell(other, model="mpt-instruct", n_documents=10)
     assert row["comparison"] == "cannot tell: other positions"
 
 
 def test_figure10_has_our_lowest_position_beside_the_papers(scores):
-    row = cell(made("figure10", scores), variant="lowest")
+    def lowest(rows):
+        return cell(made("figure10", rows), variant="lowest")
+
     mine = of(scores, task="key_value", keys="uuid", query_aware=False, model="gpt-16k")
     mine = of(mine, n_documents=300)
     means = mine.groupby("gold_index")["value"].mean()
-    assert (row["model"], row["source"], row["n_documents"]) == ("gpt-16k", "ours", 300)
-    assert (row["value"], row["gold_index"]) == (means.min(), means.idxmin())
-    assert row["position"] == row["gold_index"] + 1 and row["n"] == 4
+    row = lowest(mine)
+    assert (row["value"], row["gold_index"], row["n"]) == (means.min(), means.idxmin(), 4)
+    assert row["position"] == row["gold_index"] + 1
     assert (row["published"], row["published_n"]) == (0.456, 500)
     assert row["comparison"] in COMPARED
-
-    def said(rows):
-        return cell(made("figure10", rows), variant="lowest")["comparison"]
-
     # The point is one of the curve's: it is counted once.
-    lost = scores.copy()
-    lost.loc[mine.index[:2], "finish_reason"] = "skipped"
-    assert said(lost) == "cannot tell: 2 answers are missing"
-    fewer = scores[(scores["n_documents"] != 300) | (scores["gold_index"] != 149)]
-    assert said(fewer) == "cannot tell: other positions"
+    lost = mine.assign(finish_reason=["skipped"] * 2 + ["stop"] * (len(mine) - 2))
+    assert lowest(lost)["comparison"] == "cannot tell: 2 answers are missing"
+    fewer = mine[mine["gold_index"] != 149]
+    assert lowest(fewer)["comparison"] == "cannot tell: other positions"
     # Without the paper's model, its number stands alone.
-    alone = cell(made("figure10", of(scores, model="mpt")), variant="lowest")
+    alone = lowest(of(scores, model="mpt"))
     assert (alone["source"], alone["value"]) == ("published", 0.456)
 
 
@@ -257,80 +234,69 @@ def test_figure14_has_the_gain_above_20_documents(scores):
 @pytest.mark.parametrize("name", ["figure12", "figure13"])
 def test_mcnemar_of_an_ablation_by_hand(name, scores):
     """Eight questions at one position: 1 right without the change alone, 6 with it alone."""
-    rows = scores[scores["model"].isin(["mpt", "mpt-instruct"])].copy()
     place = {"n_documents": 20, "gold_index": 14}
-    first = plain(rows, model="mpt", **place)
+    rows = of(scores, lang="en", task=QA, **place)
+    rows = rows[rows["model"].isin(["mpt", "mpt-instruct"])].copy()
+    first = plain(rows, model="mpt")
     if name == "figure13":
-        second, mine = plain(rows, model="mpt-instruct", **place), {"role": "instruction-tuned"}
+        second, mine = plain(rows, model="mpt-instruct"), {"role": "instruction-tuned"}
     else:
-        second = of(rows, model="mpt", query_aware=True, lang="en", task=QA, **place)
+        second = of(rows, model="mpt", query_aware=True)
         mine = {"model": "mpt", "variant": "query_aware"}
-    for side, right in ((first, "10000001"), (second, "01111111")):
-        # Matched by question, not by row.
-        for i, one in enumerate(right):
-            rows.loc[of(side, example_id=f"en-000{i}").index, "value"] = float(one)
-    rows = rows.sample(frac=1, random_state=1)
+    # Matched by question, not by row.
+    for side, right in ((first, "10000001"), (second[::-1], "11111110")):
+        rows.loc[side.index, "value"] = [float(one) for one in right]
 
     def tested():
-        figure = made(name, rows)
-        row = cell(figure, **mine, **place)
-        if name == "figure12":
-            assert of(figure, variant="main")["n_both"].isna().all()
+        row = cell(made(name, rows), **mine, **place)
         return [row["n_both"], row["n_first_only"], row["n_second_only"]], row["p_mcnemar"]
 
     # Two-sided, of 7 that differ: 2 (1 + 7) / 2^7.
     assert tested() == ([8, 1, 6], pytest.approx(0.125))
     # What one of the two does not answer leaves the pair out.
-    rows.loc[of(first, example_id="en-0000").index, "finish_reason"] = "skipped"
-    rows.loc[of(second, example_id="en-0003").index, "finish_reason"] = "error"
+    rows.loc[[first.index[0], second.index[3]], "finish_reason"] = ["skipped", "error"]
     assert tested() == ([6, 0, 5], pytest.approx(0.0625))
-    rows.loc[second.index, "finish_reason"] = "skipped"
-    counts, p = tested()
-    assert counts == [0, 0, 0] and np.isnan(p)
 
 
 # The figure of questions that all models answered
 
 
 def test_figure18_is_of_the_questions_that_all_answered(scores):
-    rows = scores.copy()
-    mine = plain(rows, model="mpt", n_documents=20)
-    rows.loc[mine[mine["example_id"] > "en-0004"].index, "finish_reason"] = "error"
-    one = plain(rows, model="gpt-16k", n_documents=20, gold_index=9, example_id="en-0000").index
-    rows.loc[one, "finish_reason"] = "error"
+    asked = plain(scores, n_documents=20)
+    lost = (asked["model"] == "mpt") & (asked["example_id"] > "en-0004")
+    one = (asked["model"] == "gpt-16k") & (asked["example_id"] == "en-0000")
+    lost |= one & (asked["gold_index"] == 9)
     # Next to nothing is answered by one model, which is left out.
-    few = plain(rows, model="flan-ul2", n_documents=20)
-    rows.loc[few.index[1:], "finish_reason"] = "skipped"
-    figure = made("figure18", rows)
+    few = asked.index[asked["model"] == "flan-ul2"][1:]
+    asked = asked.assign(finish_reason=lost.map({True: "error", False: "stop"}))
+    asked.loc[few, "finish_reason"] = "skipped"
+    others = plain(scores, n_documents=10)
+    figure = made("figure18", pd.concat([asked, others]))
     left_out = cell(figure, model="flan-ul2", n_documents=20)
     assert left_out["absent"] == "answered 1 of 40 prompts" and np.isnan(left_out["value"])
     assert left_out[["n", "n_questions"]].tolist() == [0, 0]
     panel = of(figure, n_documents=20, absent="")
     assert set(panel["model"]) == {"gpt-16k", "mpt-instruct", "mpt"} and set(panel["n"]) == {4}
-    kept = plain(rows, model="gpt-16k", n_documents=20, gold_index=0)
-    kept = kept[kept["example_id"].isin([f"en-000{i}" for i in (1, 2, 3, 4)])]
+    kept = of(asked, model="gpt-16k", gold_index=0)
+    kept = kept[kept["example_id"].between("en-0001", "en-0004")]
     row = cell(panel, model="gpt-16k", gold_index=0)
     assert row["value"] == pytest.approx(kept["value"].mean())
     assert panel["published"].isna().all()
     # Other panels keep all their questions.
-    others = figure[figure["n_documents"] != 20]
-    before = made("figure18", scores)
-    assert others.to_csv(index=False) == before[before["n_documents"] != 20].to_csv(index=False)
+    assert set(of(figure, n_documents=10)["n"]) == {8}
 
 
 def test_figure18_keeps_a_panel_where_nothing_is_shared(scores):
     """Each of two models answered another half of the questions; half is enough to be drawn."""
-    rows = scores.copy()
-    for model, own in (("mpt", "mpt"), ("gpt-16k", "gpt-16k")):
-        asked = plain(rows, model=own, n_documents=30)
-        half = (asked["example_id"] < "en-0004") == (model == "mpt")
-        rows.loc[asked[half].index, "finish_reason"] = "error"
-    panel = of(made("figure18", rows), n_documents=30)
+    asked = plain(scores, n_documents=30)
+    early = asked["example_id"] < "en-0004"
+    lost = (early & (asked["model"] == "mpt")) | (~early & (asked["model"] == "gpt-16k"))
+    panel = made("figure18", asked.assign(finish_reason=np.where(lost, "error", "stop")))
     assert set(panel["model"]) == set(MODELS) and len(panel) == len(MODELS)
     assert set(panel["absent"]) == {"no question that all models answered at every position"}
     assert set(panel["n"]) == {0} and panel["value"].isna().all()
-    nobody = made("figure18", scores.assign(finish_reason="skipped"))
-    assert len(nobody) == len(MODELS) * 3 and set(nobody["n"]) == {0}
+    nobody = made("figure18", asked.assign(finish_reason="skipped"))
+    assert len(nobody) == len(MODELS) and set(nobody["n"]) == {0}
 
 
 # Tokens
