@@ -46,6 +46,14 @@ def complaint(**own: Any) -> str:
     return str(raised.value)
 
 
+def documents(n: int, *indices: int) -> dict[str, Any]:
+    return {"n_documents": [{"n": n, "gold_indices": [*indices]}]}
+
+
+def pairs(n: int, *indices: int) -> dict[str, Any]:
+    return {"n_pairs": [{"n": n, "indices": [*indices]}], "query_aware_pairs": []}
+
+
 def slice_settings(own: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {name: plan.settings(own, name, []) for name in plan.slices(own)}
 
@@ -122,14 +130,8 @@ def test_without_open_domain_nothing_of_the_retrieval_is_read() -> None:
 
 
 def test_a_small_choice() -> None:
-    own = block(
-        tasks=["multi_document_qa", "key_value"],
-        n_documents=[{"n": 20, "gold_indices": [19, 0]}],
-        n_pairs=[{"n": 75, "indices": [74]}],
-        **PLAIN | {"random_order": [20]},
-        query_aware_pairs=[],
-    )
-    found = slice_settings(own)
+    small = documents(20, 19, 0) | pairs(75, 74) | PLAIN | {"random_order": [20]}
+    found = slice_settings(block(tasks=["multi_document_qa", "key_value"], **small))
     assert [*found] == ["en-documents-plain", "en-documents-random-order", "en-pairs-uuid-plain"]
     ordered = found["en-documents-random-order"]
     assert ordered["places"] == [[20, [0, 19]]]
@@ -194,46 +196,42 @@ def test_every_corpus_has_its_languages() -> None:
 # Results
 
 
+GERMAN = SAMPLE | {"languages": ["de"], "query_aware_pairs": []}
+PAIRED = {"instruction_tuning": [["empty", "lexical"]]}
+
+
 @pytest.mark.parametrize(
     ("own", "tables", "figures"),
     [
         ({"tasks": ["key_value"], "query_aware_pairs": []}, ["accuracy", "table4"], ["figure10"]),
         (
-            {
-                "tasks": ["multi_document_qa"],
-                "n_documents": [{"n": 10, "gold_indices": [0]}],
-                **PLAIN,
-            },
+            {"tasks": ["multi_document_qa"], **documents(10, 0), **PLAIN},
             ["table5", "accuracy", "answered_in", "table3"],
             ["figure1", "figure5", "figure6", "figure18"],
         ),
         # Figures are of English, and of UUIDs.
         (
-            {
-                **SAMPLE,
-                **{"languages": ["de"], "query_aware_pairs": []},
-                "comparisons": {
-                    "instruction_tuning": [["empty", "lexical"]],
-                    "encoder_decoder": ["oracle"],
-                },
-            },
-            None,
+            {**GERMAN, "comparisons": PAIRED | {"encoder_decoder": ["oracle"]}},
+            [*TABLES],
             ["figure10"],
         ),
-        ({"tasks": ["key_value"], "keys": ["words"]}, None, []),
-        ({"tasks": ["key_value"], "keys": ["uuid", "words"]}, None, ["figure10", "figure12"]),
+        ({"tasks": ["key_value"], "keys": ["words"]}, ["accuracy", "table4"], []),
+        (
+            {"tasks": ["key_value"], "keys": ["uuid", "words"]},
+            ["accuracy", "table4"],
+            ["figure10", "figure12"],
+        ),
+        (
+            {"comparisons": PAIRED},
+            [*TABLES],
+            [name for name in FIGURES if name not in ("figure11", "figure15")],
+        ),
     ],
 )
-def test_results_follow_what_is_run(own: dict, tables: list | None, figures: list) -> None:
+def test_results_follow_what_is_run(own: dict, tables: list, figures: list) -> None:
     full = block(**own)
-    assert tables is None or filled(NAME, "tables", full) == tables
+    assert filled(NAME, "tables", full) == tables
     assert filled(NAME, "figures", full) == figures
-
-
-def test_the_papers_run_fills_all_results_but_two() -> None:
-    own = block(comparisons={"instruction_tuning": [["empty", "lexical"]]})
-    assert set(filled(NAME, "tables", own)) == set(TABLES)
-    assert set(filled(NAME, "figures", own)) == set(FIGURES) - {"figure11", "figure15"}
 
 
 def test_results_know_tokenizers_and_how_each_model_decodes() -> None:
@@ -259,57 +257,38 @@ def test_results_know_tokenizers_and_how_each_model_decodes() -> None:
 # What is wrong
 
 
+MLQA = {"needles": "mlqa"}
+OTHERS = {"random_from": "other_questions"}
+ORCALE = {"comparisons": {"encoder_decoder": ["orcale"]}}
+NINE = [documents(9, index)["n_documents"][0] for index in (0, 1)]
+
+
 @pytest.mark.parametrize(
     ("own", "said"),
     [
+        ({"languages": ["de"]}, "the unknown language 'de': the corpus nq_open has en"),
+        (MLQA | {"source": "released"}, "source is 'released', .* `needles: nq_open` only"),
         (
-            {"languages": ["de"]},
-            "languages has the unknown language 'de': the corpus nq_open has en",
-        ),
-        (
-            {"needles": "mlqa", "source": "released"},
-            "source is 'released', which there is for `needles: nq_open` only",
-        ),
-        (
-            {"needles": "mlqa", "random_distractors": [20]},
+            MLQA | {"random_distractors": [20]},
             "random_from is 'wikipedia', .* set `random_from: other_questions`",
         ),
         (
-            {"needles": "mlqa", "source": "constructed", "random_from": "other_questions"},
+            MLQA | OTHERS | {"source": "constructed"},
             "tasks has 'open_domain', which needs the released retrieval results",
         ),
-        (
-            {"n_documents": [{"n": 10, "gold_indices": [0, 10]}]},
-            "n_documents has the index 10 for 10: indices count from 0, so the last is 9",
-        ),
-        (
-            {"n_pairs": [{"n": 75, "indices": [75]}], "query_aware_pairs": []},
-            "n_pairs has the index 75 for 75",
-        ),
-        (
-            {"n_documents": [{"n": 9, "gold_indices": [0]}, {"n": 9, "gold_indices": [1]}]},
-            "n_documents has the number 9 twice: join their `gold_indices`",
-        ),
-        (
-            {"query_aware": [15]},
-            "query_aware has 15, which is not among the numbers of .*n_documents",
-        ),
+        (documents(10, 0, 10), "n_documents has the index 10 for 10: .* so the last is 9"),
+        (pairs(75, 75), "n_pairs has the index 75 for 75"),
+        ({"n_documents": NINE}, "n_documents has the number 9 twice: join their `gold_indices`"),
+        ({"query_aware": [15]}, "query_aware has 15, which is not among .*n_documents"),
         ({"random_order": [15]}, "random_order has 15"),
         ({"query_aware_pairs": [15]}, "query_aware_pairs has 15, .*n_pairs"),
+        (pairs(76, 75), "n_pairs has 76, but the released files have 75, 140, 300 pairs"),
         (
-            {"n_pairs": [{"n": 76, "indices": [75]}], "query_aware_pairs": []},
-            "n_pairs has 76, but the released files have 75, 140, 300 pairs",
-        ),
-        (
-            {"n_documents": [{"n": 31, "gold_indices": [0]}], "query_aware": []},
-            "n_documents has 31, but the released files have 30 documents at most: choose a smaller "
-            "number, or set `source: constructed`",
+            documents(31, 0) | {"query_aware": []},
+            "n_documents has 31, .* have 30 documents at most: .* set `source: constructed`",
         ),
         ({"unambiguous": "none.txt"}, "unambiguous is 'none.txt', which cannot be read as text"),
-        (
-            {"comparisons": {"encoder_decoder": ["orcale"]}},
-            "comparisons.encoder_decoder names 'orcale', .* did you mean 'oracle'",
-        ),
+        (ORCALE, "comparisons.encoder_decoder names 'orcale', .* did you mean 'oracle'"),
         ({"n_documents": [{"n": 10}]}, "lacks the key 'gold_indices'"),
     ],
 )
@@ -317,32 +296,22 @@ def test_what_cannot_be_built_is_said(own: dict, said: str) -> None:
     assert re.search(said, complaint(**own))
 
 
+ALL_PAIRS = [75, 140, 300]
+
+
 @pytest.mark.parametrize(
     ("own", "found"),
     [
-        ({}, ("released", [20], [20], [20], [75, 140, 300])),
+        ({}, ("released", [20], [20], [20], ALL_PAIRS)),
         # Other questions have neither released prompts nor distractors of Wikipedia.
-        ({"needles": "mlqa"}, ("constructed", [20], [20], [], [75, 140, 300])),
-        (
-            {"needles": "mlqa", "random_from": "other_questions"},
-            ("constructed", [20], [20], [20], [75, 140, 300]),
-        ),
+        (MLQA, ("constructed", [20], [20], [], ALL_PAIRS)),
+        (MLQA | OTHERS, ("constructed", [20], [20], [20], ALL_PAIRS)),
         # Numbers that the run does not ask.
-        ({"n_documents": [{"n": 10, "gold_indices": [0]}]}, ("released", [], [], [], None)),
+        (documents(10, 0), ("released", [], [], [], None)),
         ({"n_pairs": [{"n": 300, "indices": [0]}]}, ("released", [20], [20], [20], [300])),
         # Texts that the user did not write.
-        (
-            {"instructions": {"en": {"documents": "{documents} {question}"}}},
-            (None, [], [], [20], []),
-        ),
-        (
-            {
-                "instructions": {
-                    "en": {"documents_query_aware": "{question} {documents} {question}"}
-                }
-            },
-            (None, [20], [], [20], []),
-        ),
+        ({"instructions": {"en": {"documents": "{documents}"}}}, (None, [], [], [20], [])),
+        ({"instructions": {"en": {"documents_query_aware": ""}}}, (None, [20], [], [20], [])),
         # What is set holds.
         ({"query_aware": [10], "random_order": []}, ("released", [10], [], [20], None)),
     ],
@@ -358,42 +327,35 @@ def test_unset_ablations_follow_what_the_run_asks(own: dict, found: tuple) -> No
 @pytest.mark.parametrize(
     "own",
     [
-        {"n_documents": [{"n": 30, "gold_indices": [29]}], **PLAIN},
-        {"n_documents": [{"n": 31, "gold_indices": [30]}], "source": "constructed", **PLAIN},
+        documents(30, 29) | PLAIN,
+        documents(31, 30) | PLAIN | {"source": "constructed"},
         # Keys that no task reads are not refused.
-        {"tasks": ["key_value"], "n_documents": [{"n": 40, "gold_indices": [50]}]},
+        {"tasks": ["key_value"], **documents(40, 50)},
         {"tasks": ["key_value"], "languages": ["de"]},
-        {"tasks": ["key_value"], "needles": "mlqa"},
-        {"tasks": ["oracle"], "n_pairs": [{"n": 76, "indices": [99]}]},
+        {"tasks": ["key_value"], **MLQA},
+        {"tasks": ["oracle"], **pairs(76, 99)},
         {"tasks": ["oracle"], "keys": ["words"], "key_languages": ["xx"]},
-        {"tasks": ["oracle"], "needles": "mlqa", "languages": ["de"]},
+        {"tasks": ["oracle"], "languages": ["de"], **MLQA},
     ],
 )
 def test_what_can_be_built_is_not_refused(own: dict) -> None:
     assert plan.slices(block(**own))
 
 
-def test_a_list_of_unambiguous_questions(tmp_path: Path) -> None:
+def test_a_list_of_unambiguous_questions_is_english(tmp_path: Path) -> None:
     path = tmp_path / "unambiguous.txt"
     path.write_text("who was it\n\n  when was it \nwho was it\n", encoding="utf-8")
-    own = block(unambiguous=str(path))
-    settings = plan.settings(own, "en-documents-plain", [])
-    assert settings["unambiguous"] == ["when was it", "who was it"]
+    own = block(**SAMPLE, unambiguous=str(path))
+    for name, settings in slice_settings(own).items():
+        if settings["task"] != "key_value":
+            wanted = ["when was it", "who was it"] if name.startswith("en-") else None
+            assert settings["unambiguous"] == wanted, name
     assert "figure15" in filled(NAME, "figures", own)
     assert "figure15" not in filled(NAME, "figures", own | {"languages": ["de"]})
     path.write_text("\n")
     assert "holds no question" in complaint(unambiguous=str(path))
     path.write_bytes(b"\xff\xfe\xff")
     assert "cannot be read as text (UnicodeDecodeError)" in complaint(unambiguous=str(path))
-
-
-def test_the_list_of_unambiguous_questions_is_english(tmp_path: Path) -> None:
-    path = tmp_path / "unambiguous.txt"
-    path.write_text("who was it\n", encoding="utf-8")
-    for name, settings in slice_settings(block(**SAMPLE, unambiguous=str(path))).items():
-        if settings["task"] != "key_value":
-            wanted = ["who was it"] if name.startswith("en-") else None
-            assert settings["unambiguous"] == wanted, name
 
 
 # The preset
