@@ -7,11 +7,12 @@ data where there is a mirror.
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -134,33 +135,33 @@ class Corpora:
                 key = (lang, row["example_id"], row["retrieval"])
                 self.ranked.setdefault(key, []).append(row)
 
-    def ranking(self, row: Mapping[str, Any], top: int) -> list[str]:
+    def ranking(self, row: Mapping[str, Any], langs: Iterable[str], top: int) -> list[str]:
         """The sources of a row's distractors in decreasing relevance, all that there are."""
-        hay = row["haystack_lang"]
-        langs = self.tables["passages"] if hay == "multilingual" else {hay} - {"none"}
+        mixed = row["haystack_lang"] == "multilingual"
         ranked = sorted(
             (-entry["score"], lang, entry["rank"], f"{self.haystack}/{lang}/{entry['passage_id']}")
-            for lang in langs
+            for lang in (langs if mixed else [row["haystack_lang"]])
             for entry in self.ranked.get((lang, row["example_id"], row["retrieval"]), ())
         )
-        return [source for *_, source in ranked[: top if hay == "multilingual" else None]]
+        return [source for *_, source in ranked[: top if mixed else None]]
 
     def check(
         self,
         rows: Iterable[Mapping[str, Any]],
         tokens: str = "words",
         *,
-        top: int = 500,
         answer_buffer: int = 64,
         truncate_last: bool = True,
-    ) -> int:
-        """Assert of every row that its text, needle and length are right; how many rows there were."""
-        rows = list(rows)
+        multilingual: Iterable[str] = LANGS,
+        multilingual_top: int = 500,
+        **others: Any,
+    ) -> None:
+        """Assert of every row that its text, its needle and its length are right."""
         for row in rows:
             prompt = self.check_text(row)
             assert tokenizer(tokens).count(prompt) == row["n_tokens"]
             check_needle(row, self.documents, self.answers[row["example_id"]], self.clean)
-            sources = self.ranking(row, top)
+            sources = self.ranking(row, multilingual, multilingual_top)
             shown = spans_of(row, "distractor")
             # The best of the ranking, best first, and only the last one cut.
             assert [span["source"] for span in shown] == sources[: len(shown)]
@@ -178,7 +179,6 @@ class Corpora:
                 following=self.documents[left[0]] if left else None,
                 truncate_last=truncate_last,
             )
-        return len(rows)
 
     def check_text(self, row: Mapping[str, Any]) -> str:
         """The prompt is its template, with its question and its numbered passages in order."""
@@ -200,48 +200,65 @@ def corpora(tables: Tables) -> Corpora:
 # On the sample, with real retrieval
 
 
+ENDS = ["start", "middle", "end"]
+
+
 @pytest.mark.parametrize(
-    ("name", "tokens"),
+    ("name", "tokens", "own"),
     [
-        ("en-en", "words"),
-        ("hi-de", "mistral-v1"),
-        ("zh-ar", "words"),
-        ("vi-multilingual", "words"),
-        ("es-zh", "mistral-v1"),
+        ("en-en", "words", {}),
+        ("hi-de", "mistral-v1", {}),
+        ("zh-ar", "words", {}),
+        ("es-zh", "mistral-v1", {}),
+        ("zh-es", "mistral-v1", {"truncate_last": False}),
+        ("zh-es", "words", {"truncate_last": False}),
+        ("ar-zh", "words", {"retrieval": ["semantic", "random"]}),
+        ("en-de", "words", {"question_lang": "hi"}),
+        ("de-vi", "words", {"positions": 9}),
+        ("vi-multilingual", "words", {}),
+        # The best of all languages, as many as there may be at most.
+        (
+            "de-multilingual",
+            "words",
+            {"multilingual": ["en", "hi", "zh"], "multilingual_top": 60, "lengths": (8192,)},
+        ),
+        ("vi-none", "words", {}),
     ],
 )
-def test_every_prompt_is_what_its_factors_say(tables, corpora, name: str, tokens: str) -> None:
-    lengths = (512, 1024) if tokens == "words" else (1024, 2048)
-    rows = instances(tables, name, lengths, tokens, questions=6)
-    assert corpora.check(rows, tokens) == 6 * len(lengths) * (3 + 4)
-    wanted = ["start", "middle", "end"]
-    assert {(row["task"], row["length"], row["position"]) for row in rows} == {
-        *itertools.product(["exact"], lengths, wanted),
-        *itertools.product(["existence"], lengths, [*wanted, "none"]),
-    }
+def test_every_prompt_is_what_its_factors_say(
+    tables, corpora, name: str, tokens: str, own: dict
+) -> None:
+    lengths = own.get("lengths", (512, 1024) if tokens == "words" else (1024,))
+    rows = instances(tables, name, tokens=tokens, **{"lengths": lengths, "questions": 4, **own})
+    corpora.check(rows, tokens, **own)
     needle, haystack = name.split("-")
+    kinds, positions = own.get("retrieval", ["semantic"]), ENDS
+    if own.get("positions") == 9:
+        positions = ["start", "1/8", "2/8", "3/8", "middle", "5/8", "6/8", "7/8", "end"]
+    asked = [*product(["exact"], positions), *product(["existence"], [*positions, "none"])]
+    if haystack == "none":
+        asked = [(task, "none") for task in ("exact", "existence", "closed_book")]
+        lengths, kinds = (0,), ["none"]
+    found = Counter(
+        ((row["task"], row["position"]), row["length"], row["retrieval"]) for row in rows
+    )
+    assert found == dict.fromkeys(product(asked, lengths, kinds), 4)
     said = {"benchmark": "mlneedle", "needle_lang": needle, "haystack_lang": haystack}
-    said |= {"question_lang": "en", "retrieval": "semantic", "max_new_tokens": 128}
-    assert all(row.items() >= (said | {"metric": row["task"]}).items() for row in rows)
+    said |= {"question_lang": own.get("question_lang", "en"), "max_new_tokens": 128}
+    for row in rows:
+        metric = "existence" if row["task"] == "existence" else "exact"
+        assert row.items() >= (said | {"metric": metric}).items()
     # Rows go question by question, so that neighbours share what an engine can share.
     assert [r["example_id"] for r in rows] == sorted(r["example_id"] for r in rows)
-    places = [(r["length"], r["position"]) for r in rows[: len(lengths) * 3]]
-    assert places == [*itertools.product(lengths, wanted)]
-    # One prompt a question and length asks for a needle that is absent; more distractors take its place.
-    sizes: dict[tuple, dict[bool, int]] = {}
-    for row in rows:
-        if row["task"] == "existence":
-            key = (row["example_id"], row["length"])
-            sizes.setdefault(key, {})[row["needle_present"]] = row["n_distractors"]
-    assert len(sizes) == 6 * len(lengths)
-    assert all(size[False] >= size[True] for size in sizes.values())
 
 
 def test_the_budget_decides_how_much_there_is(tables, corpora) -> None:
     """Long prompts hold more; the longest holds all that there is, and says so."""
     lengths = (8192, 256, 1024, 512)
     rows = instances(tables, "en-en", lengths, tasks=["exact"], questions=4)
-    assert corpora.check(rows) == 4 * 3 * 4
+    corpora.check(rows)
+    places = [(row["length"], row["position"]) for row in rows[: 4 * 3]]
+    assert places == [*product(sorted(lengths), ENDS)]
     for example in {row["example_id"] for row in rows}:
         sizes = {r["length"]: r["n_distractors"] for r in rows if r["example_id"] == example}
         assert 0 < sizes[256] < sizes[512] < sizes[1024] < sizes[8192] == 42
@@ -258,80 +275,23 @@ def test_the_budget_decides_how_much_there_is(tables, corpora) -> None:
     assert 472 in {row["n_tokens"] for row in rows} <= {471, 472}
 
 
-def test_nine_positions(tables, corpora) -> None:
-    rows = instances(tables, "de-vi", (1024,), positions=9, questions=3, tasks=["exact"])
-    assert corpora.check(rows) == 3 * 9
-    for example in {row["example_id"] for row in rows}:
-        own = sorted((r for r in rows if r["example_id"] == example), key=lambda r: r["depth"])
-        assert [row["depth"] for row in own] == [k / 8 for k in range(9)]
-
-
-@pytest.mark.parametrize("tokens", ["words", "mistral-v1"])
-def test_whole_passages_only(tables, corpora, tokens: str) -> None:
-    rows = instances(tables, "zh-es", (1024,), tokens, truncate_last=False, questions=5)
-    assert corpora.check(rows, tokens, truncate_last=False) == 5 * 7
-    assert any(row["n_tokens"] < 1024 - 64 for row in rows)
-
-
-def test_random_retrieval(tables, corpora) -> None:
-    rows = instances(tables, "ar-zh", retrieval=["semantic", "random"], tasks=["exact"])
-    assert corpora.check(rows) == 15 * 3 * 2
-    first: dict[str, set[str]] = {"semantic": set(), "random": set()}
-    for row in rows:
-        first[row["retrieval"]].add(spans_of(row, "distractor")[0]["source"])
-    # A draw for each question, not one for all.
-    assert first["semantic"] != first["random"] and len(first["random"]) > 5
-
-
-def test_questions_in_another_language(tables, corpora) -> None:
-    rows = instances(tables, "en-de", question_lang="hi", questions=4)
-    assert corpora.check(rows) == 4 * 7
-    assert {row["question_lang"] for row in rows} == {"hi"}
-
-
-def test_without_a_haystack(tables, corpora) -> None:
-    rows = instances(tables, "vi-none")
-    assert corpora.check(rows) == 15 * 3
-    said = {"length": 0, "position": "none", "depth": None, "retrieval": "none"}
-    said |= {"haystack_lang": "none", "n_distractors": 0, "exhausted": False}
-    for row in rows:
-        assert row.items() >= said.items()
-        assert row["needle_present"] == (row["task"] != "closed_book")
-
-
-def test_the_mixed_haystack_takes_the_best_of_all_languages(tables, corpora) -> None:
-    languages = ["en", "hi", "zh"]
-    own = {"multilingual": languages, "multilingual_top": 60, "tasks": ["exact"], "questions": 4}
-    rows = instances(tables, "de-multilingual", (8192,), **own)
-    seen = set()
-    for row in rows:
-        found = [span["source"].split("/") for span in spans_of(row, "distractor")]
-        ranked = {lang: corpora.ranked[lang, row["example_id"], "semantic"] for lang in languages}
-        score = {(lang, e["passage_id"]): e["score"] for lang in languages for e in ranked[lang]}
-        assert [score[lang, name] for _, lang, name in found] == sorted(score.values())[:-61:-1]
-        assert row["exhausted"]
-        seen |= {lang for _, lang, _ in found}
-    assert seen == {*languages}
-
-
 def test_a_prompt_is_stored_as_references_to_its_passages(tables, corpora) -> None:
     for row in instances(tables, "de-hi", questions=2):
+        corpora_of_spans = {"needle": "sample_questions/", "distractor": "sample_passages/"}
         for span in row["prompt"]:
             slice_ = [span[key] for key in ("source", "start", "end")]
-            if span["role"] in PASSAGE_ROLES:
+            if corpus := corpora_of_spans.get(span["role"]):
                 assert None not in slice_ and span["text"] is None
-                corpus = "questions" if span["role"] == "needle" else "passages"
-                assert span["source"].startswith(f"sample_{corpus}/")
+                assert span["source"].startswith(corpus)
             else:
                 assert slice_ == [None] * 3 and span["text"] and span["role"] in ROLES
-        roles = [span["role"] for span in row["prompt"]]
-        assert roles[0] == "instruction"
-        assert roles[-3:] == ["instruction", "question", "answer_format"]
+        first, *body, before, question, end = [span["role"] for span in row["prompt"]]
+        frame = ["instruction", "instruction", "question", "answer_format"]
+        assert [first, before, question, end] == frame
         # Every passage after its number.
-        body = roles[1:-3]
         assert set(body[::2]) == {"haystack"} and set(body[1::2]) <= {*PASSAGE_ROLES}
-        (question,) = spans_of(row, "question")
-        assert question["text"] == corpora.asked["en", row["example_id"]]
+        (asked,) = spans_of(row, "question")
+        assert asked["text"] == corpora.asked["en", row["example_id"]]
 
 
 # Names
@@ -638,7 +598,8 @@ def test_every_real_prompt_is_what_its_factors_say(mirror: Path, mlqa_dev) -> No
     own = REAL | {"questions": 2, "aligned": False, "multilingual": [*collections]}
     for name in ("hi-de", "zh-ar", "es-multilingual"):
         rows = instances(tables, name, (4096,), "mistral-v1", **own)
-        assert corpora.check(rows, "mistral-v1") == 2 * 7
+        corpora.check(rows, "mistral-v1", **own)
+        assert len(rows) == 2 * 7
 
 
 def test_no_two_real_prompts_have_the_same_id(mlqa_dev) -> None:
