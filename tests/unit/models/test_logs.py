@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import struct
 import warnings
 import zipfile
@@ -35,9 +36,9 @@ def read(path: Path) -> tuple[list[Logged], dict[str, object]]:
     return list(logged(path, run)), run.said
 
 
-def one(path: Path) -> Answer:
+def one(path: Path) -> Logged:
     (found,), _ = read(path)
-    return found.answer
+    return found
 
 
 def output(
@@ -115,18 +116,21 @@ def test_a_log_of_inspect_gives_answer_usage_and_stop_reason(tmp_path, ending) -
 
 def test_deflated_and_stored_members_are_read_too(tmp_path) -> None:
     for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED):
-        path = tmp_path / f"{method}.eval"
-        with zipfile.ZipFile(path, "w", method) as archive:
+        with zipfile.ZipFile(tmp_path / "a.eval", "w", method) as archive:
             archive.writestr("samples/a_epoch_2.json", json.dumps(sample(epoch=2)))
-        (found,), _ = read(path)
+        found = one(tmp_path / "a.eval")
         assert found.sample == 1 and found.answer.text == "in the north"
 
 
 def test_attached_texts_and_parts_are_put_in_place(tmp_path) -> None:
     parts = [{"type": "reasoning", "reasoning": "hm"}, {"type": "text", "text": "north"}]
     value = sample(input="attachment://f", attachments={"f": PROMPT}, output=output(parts))
-    (found,), _ = read(written(tmp_path / "a.eval", value))
+    found = one(log_of(tmp_path, "inspect", value))
     assert found.sent == text_digest(PROMPT) and found.answer.text == "north"
+
+
+GONE = sample(error={"message": "the server went away"}, output={"choices": []})
+SOUTH = sample(output=output("south"))
 
 
 @pytest.mark.parametrize(
@@ -137,19 +141,17 @@ def test_attached_texts_and_parts_are_put_in_place(tmp_path) -> None:
             "the log has no answer: Timeout",
         ),
         ({"output": {"choices": []}}, "the log has no answer: no choice"),
-        (
-            {"output": output(end="content_filter")},
-            "the answer was ended with content_filter",
-        ),
+        ({"output": output(end="content_filter")}, "the answer was ended with content_filter"),
     ],
 )
 def test_a_failed_sample_is_an_error_without_its_traceback(tmp_path, changed, error) -> None:
-    assert one(written(tmp_path / "a.eval", sample(**changed))).error == error
+    assert one(log_of(tmp_path, "inspect", sample(**changed))).answer.error == error
 
 
 def test_an_unknown_stop_reason_is_unknown(tmp_path) -> None:
     for end in (None, "unknown"):
-        assert one(written(tmp_path / "a.eval", sample(output=output(end=end)))).unknown_end
+        found = one(log_of(tmp_path, "inspect", sample(output=output(end=end))))
+        assert found.answer.unknown_end
 
 
 def lm_eval_row(**changed: Any) -> dict[str, Any]:
@@ -158,9 +160,25 @@ def lm_eval_row(**changed: Any) -> dict[str, Any]:
     return {"doc_id": 0, "doc": doc, "arguments": arguments, "resps": [["a", "b"]], **changed}
 
 
+def asked_by_lm_eval(sent: Any, answers: list[str]) -> dict[str, Any]:
+    return lm_eval_row(arguments={"gen_args_0": {"arg_0": sent}}, resps=[answers])
+
+
 def json_lines(path: Path, *rows: object) -> Path:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
+
+
+# The names by which files of each program are known.
+NAMES = {
+    **{"inspect": "a.eval", "lm_eval": "samples_a_b.jsonl", "batch": "out.jsonl"},
+    **{"instances": "u_samples.jsonl", "own": "own.jsonl"},
+}
+
+
+def log_of(tmp_path: Path, program: str, *rows: Any) -> Path:
+    make = written if program == "inspect" else json_lines
+    return make(tmp_path / NAMES[program], *rows)
 
 
 def test_samples_of_lm_eval_have_no_reason_and_no_usage(tmp_path) -> None:
@@ -180,7 +198,7 @@ def test_samples_of_lm_eval_have_no_reason_and_no_usage(tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    "request_, same",
+    ("sent", "same"),
     [
         (PROMPT, True),
         (json.dumps([{"role": "user", "content": PROMPT}]), True),
@@ -192,14 +210,12 @@ def test_samples_of_lm_eval_have_no_reason_and_no_usage(tmp_path) -> None:
         (f"<|start_header_id|>user<|end_header_id|>\n\n{PROMPT}<|eot_id|>", True),
         (f"<｜begin▁of▁sentence｜><｜User｜>{PROMPT}<｜Assistant｜><think>\n", True),
         (f"USER: {PROMPT} ASSISTANT:", False),
-        ("Another question", False),
         (json.dumps([{"role": "user", "content": "Another"}]), False),
     ],
 )
-def test_the_prompt_of_lm_eval_is_what_it_sent(tmp_path, request_, same) -> None:
-    row = lm_eval_row(arguments={"gen_args_0": {"arg_0": request_}})
-    found, _ = read(json_lines(tmp_path / "samples_a_b.jsonl", row))
-    assert (found[0].sent == text_digest(PROMPT)) is same
+def test_the_prompt_of_lm_eval_is_what_it_sent(tmp_path, sent, same) -> None:
+    found = one(log_of(tmp_path, "lm_eval", asked_by_lm_eval(sent, ["a"])))
+    assert (found.sent == text_digest(PROMPT)) is same
 
 
 def batch_row(
@@ -252,22 +268,13 @@ def replayed(tmp_path: Path, *paths: Path, prompt: str = PROMPT) -> pa.Table:
         return generate([asked], backend, journal)
 
 
-def refused(tmp_path: Path, *paths: Path) -> None:
-    """No answer is taken from the files."""
-    with pytest.raises(UserError, match="1 of 1 requests failed"):
-        replayed(tmp_path, *paths)
-
-
 def test_an_answer_of_unknown_end_is_not_a_stop(tmp_path) -> None:
-    path = json_lines(tmp_path / "samples_a_b.jsonl", lm_eval_row(resps=[["a"]]))
+    path = log_of(tmp_path, "lm_eval", lm_eval_row(resps=[["a"]]))
     (row,) = replayed(tmp_path, path).to_pylist()
     assert row["finish_reason"] == "unknown" and row["remarks"] == [UNKNOWN_END]
     # The journal gives the same.
     assert replayed(tmp_path, path).to_pylist() == [row]
-
-
-def test_an_answer_to_another_prompt_is_told_and_not_taken(tmp_path) -> None:
-    path = written(tmp_path / "a.eval", sample())
+    path = log_of(tmp_path, "inspect", sample())
     with pytest.raises(UserError, match=r"1 of 1 requests failed.*another prompt under this name"):
         replayed(tmp_path, path, prompt="Where was Quillmouth?")
 
@@ -325,48 +332,25 @@ def test_a_torn_archive_is_refused(tmp_path, end) -> None:
         read(path)
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        [],
-        {},
-        sample(id=3),
-        sample(epoch=0),
-        sample(epoch=True),
-        sample(input=[{"role": "user", "content": 3}]),
-        sample(output=output([{"type": "image"}, 3])),
-        sample(output={"choices": {"a": 1}}),
-        sample(output=3),
-    ],
-)
-def test_a_sample_of_another_shape_is_named(tmp_path, value) -> None:
-    with pytest.raises(UserError, match=r"member 'samples/0\.json': not a sample of inspect_ai"):
-        read(written(tmp_path / "a.eval", value))
+SHAPES: list[tuple[str, Any]] = [
+    *[("inspect", value) for value in ([], {}, sample(id=3), sample(epoch=0), sample(epoch=True))],
+    ("inspect", sample(input=[{"role": "user", "content": 3}])),
+    ("inspect", sample(output=output([{"type": "image"}, 3]))),
+    *[("inspect", sample(output=value)) for value in ({"choices": {"a": 1}}, 3)],
+    *[("lm_eval", lm_eval_row(**own)) for own in ({"doc": {}}, {"resps": []}, {"resps": [[3]]})],
+    ("lm_eval", lm_eval_row(arguments=[])),
+    ("batch", batch_row(name=3)),
+    *[("instances", eee_row(output={"raw": raw})) for raw in (["a", "b"], [3])],
+    *[("instances", eee_row(**own)) for own in ({"input": None}, {"metadata": {"sample": "x"}})],
+]
 
 
-@pytest.mark.parametrize(
-    "name, row",
-    [
-        ("samples_a_b.jsonl", lm_eval_row(doc={})),
-        ("samples_a_b.jsonl", lm_eval_row(resps=[])),
-        ("samples_a_b.jsonl", lm_eval_row(resps=[[3]])),
-        ("samples_a_b.jsonl", lm_eval_row(arguments=[])),
-        ("out.jsonl", batch_row(name=3)),
-        ("u_samples.jsonl", eee_row(output={"raw": ["a", "b"]})),
-        ("u_samples.jsonl", eee_row(output={"raw": [3]})),
-        ("u_samples.jsonl", eee_row(input=None)),
-        ("u_samples.jsonl", eee_row(metadata={"sample": "x"})),
-    ],
-)
-def test_a_line_of_another_shape_is_named(tmp_path, name, row) -> None:
-    with pytest.raises(UserError, match=rf"{name.replace('.', '[.]')}, line 1: "):
-        read(json_lines(tmp_path / name, row))
-
-
-def test_a_line_without_end_is_refused(tmp_path, monkeypatch) -> None:
-    path = json_lines(tmp_path / "samples_a_b.jsonl", lm_eval_row())
-    monkeypatch.setattr(files, "LARGEST", 100)
-    with pytest.raises(UserError, match=r"line 1: it has more than 100 bytes"):
+@pytest.mark.parametrize(("program", "row"), SHAPES)
+def test_a_row_of_another_shape_is_named(tmp_path, program, row) -> None:
+    path = log_of(tmp_path, program, row)
+    place = {"inspect": r"member 'samples/0\.json': not a sample of inspect_ai"}
+    wanted = rf"{re.escape(path.name)}, {place.get(program, 'line 1: ')}"
+    with pytest.raises(UserError, match=wanted):
         read(path)
 
 
@@ -397,8 +381,11 @@ def test_deep_json_ends_in_an_error(tmp_path) -> None:
             read(path)
 
 
-def test_a_json_value_without_end_is_refused(tmp_path, monkeypatch) -> None:
+def test_a_value_without_end_is_refused(tmp_path, monkeypatch) -> None:
+    path = log_of(tmp_path, "lm_eval", lm_eval_row())
     monkeypatch.setattr(files, "LARGEST", 100)
+    with pytest.raises(UserError, match=r"line 1: it has more than 100 bytes"):
+        read(path)
     monkeypatch.setattr(files, "_PART", 10)
     (tmp_path / "a.json").write_text('{"a": "' + "x" * 10_000)
     with pytest.raises(UserError, match="cannot be read as JSON"):
@@ -416,25 +403,71 @@ PICTURE = [{"type": "text", "text": PROMPT}, {"type": "image", "image": "data:"}
 LOST = "attachment://" + "0" * 32
 
 
+NORTH = "assistant: in the north"
+# What was asked besides the prompt, or in its place.
+INSPECT_MORE = [
+    {"input": chat(f"system: {OTHER}", PROMPT)},
+    {"input": chat(PROMPT, "assistant: It is in")},
+    {"input": chat("Where is Rome?", "assistant: Italy", PROMPT)},
+    {"input": [{"role": "user", "content": PICTURE}]},
+    {"input": PROMPT + OTHER},
+    {"input": LOST},
+    {"messages": chat(f"system: {OTHER}", PROMPT, NORTH)},
+    {"messages": chat(PROMPT + OTHER, NORTH)},
+    {"messages": chat(PROMPT, "assistant: hm", "tool: 3", NORTH)},
+    {"messages": chat(PROMPT, "assistant: south", "Sure?", NORTH)},
+    {"events": [{"event": "model", "input": chat(PROMPT + OTHER)}]},
+    {"output": output(LOST)},
+]
+LM_EVAL_MORE = [
+    chat(f"system: {OTHER}", PROMPT),
+    json.dumps(chat(f"system: {OTHER}", PROMPT)),
+    json.dumps(chat("Where is Rome?\nItaly\n\n" + PROMPT)),
+    f"Where is Rome?\nItaly\n\n{PROMPT}",
+    f"{PROMPT}\nThink.",
+    f"<|user|>Where is Rome?<|assistant|>Italy<|user|>{PROMPT}<|assistant|>",
+    f"<|im_start|>user\nWhere is Rome? Italy {PROMPT}<|im_end|>\n<|im_start|>assistant\n",
+    f"<|im_start|>user\n{PROMPT} Think.<|im_end|>\n<|im_start|>assistant\n",
+    f"<|im_start|>user\n{PROMPT}<|im_end|>\n<|im_start|>assistant\nIt is in",
+    f"USER: Where is Rome?\nASSISTANT: Italy\nUSER: {PROMPT}\nASSISTANT:",
+]
+INSTANCES_MORE = [
+    {"input": {"raw": f"{NAMED}{'6b' * 32}"}},
+    {"input": {"raw": "Where is Rome?"}},
+    {"input": {"raw": PROMPT, "formatted": f"{OTHER}\n{PROMPT}"}},
+    {"interaction_type": "multi_turn"},
+]
+OWN = {"instance_id": ID, "text": "north"}
+OWN_MORE = [
+    {"messages": chat("Where is Rome?")},
+    {"messages": chat(f"system: {OTHER}", PROMPT)},
+    {"prompt": "x"},
+]
+
+
 @pytest.mark.parametrize(
-    "changed",
+    ("program", "row"),
     [
-        {"input": chat(f"system: {OTHER}", PROMPT)},
-        {"input": chat(PROMPT, "assistant: It is in")},
-        {"input": chat("Where is Rome?", "assistant: Italy", PROMPT)},
-        {"input": [{"role": "user", "content": PICTURE}]},
-        {"input": PROMPT + OTHER},
-        {"input": LOST},
-        {"messages": chat(f"system: {OTHER}", PROMPT, "assistant: in the north")},
-        {"messages": chat(PROMPT + OTHER, "assistant: in the north")},
-        {"messages": chat(PROMPT, "assistant: hm", "tool: 3", "assistant: in the north")},
-        {"messages": chat(PROMPT, "assistant: south", "Sure?", "assistant: in the north")},
-        {"events": [{"event": "model", "input": chat(PROMPT + OTHER)}]},
-        {"output": output(LOST)},
+        *[("inspect", sample(**own)) for own in INSPECT_MORE],
+        *[("lm_eval", asked_by_lm_eval(sent, ["a"])) for sent in LM_EVAL_MORE],
+        *[("instances", eee_row(**own)) for own in INSTANCES_MORE],
+        *[("own", OWN | own) for own in OWN_MORE],
     ],
 )
-def test_a_model_of_inspect_asked_more_is_no_answer(tmp_path, changed) -> None:
-    refused(tmp_path, written(tmp_path / "a.eval", sample(**changed)))
+def test_a_model_that_was_asked_more_has_no_answer(tmp_path, program, row) -> None:
+    with pytest.raises(UserError, match="1 of 1 requests failed"):
+        replayed(tmp_path, log_of(tmp_path, program, row))
+
+
+@pytest.mark.parametrize(
+    ("program", "row"),
+    [
+        ("instances", eee_row(input={"raw": NAMED + ID})),
+        ("own", OWN | {"messages": chat(PROMPT), "prompt": PROMPT}),
+    ],
+)
+def test_an_answer_to_the_prompt_itself_is_taken(tmp_path, program, row) -> None:
+    assert replayed(tmp_path, log_of(tmp_path, program, row))["text"].to_pylist() == ["north"]
 
 
 def test_what_inspect_adds_of_itself_is_no_other_prompt(tmp_path) -> None:
@@ -456,64 +489,14 @@ def test_a_system_message_of_the_run_is_told(tmp_path, monkeypatch, ending, wher
         replayed(tmp_path, written(tmp_path / f"a.{ending}", sample()))
 
 
-@pytest.mark.parametrize(
-    "sent",
-    [
-        chat(f"system: {OTHER}", PROMPT),
-        json.dumps(chat(f"system: {OTHER}", PROMPT)),
-        json.dumps(chat("Where is Rome?\nItaly\n\n" + PROMPT)),
-        f"Where is Rome?\nItaly\n\n{PROMPT}",
-        f"{PROMPT}\nThink.",
-        f"<|user|>Where is Rome?<|assistant|>Italy<|user|>{PROMPT}<|assistant|>",
-        f"<|im_start|>user\nWhere is Rome? Italy {PROMPT}<|im_end|>\n<|im_start|>assistant\n",
-        f"<|im_start|>user\n{PROMPT} Think.<|im_end|>\n<|im_start|>assistant\n",
-        f"<|im_start|>user\n{PROMPT}<|im_end|>\n<|im_start|>assistant\nIt is in",
-        f"USER: Where is Rome?\nASSISTANT: Italy\nUSER: {PROMPT}\nASSISTANT:",
-    ],
-)
-def test_a_model_of_lm_eval_asked_more_is_no_answer(tmp_path, sent) -> None:
-    row = lm_eval_row(arguments={"gen_args_0": {"arg_0": sent}}, resps=[["a"]])
-    refused(tmp_path, json_lines(tmp_path / "samples_a_b.jsonl", row))
-
-
 def test_a_system_prompt_in_a_template_is_told(tmp_path, caplog) -> None:
     sent = f"<|im_start|>system\n{OTHER}<|im_end|>\n<|im_start|>user\n{PROMPT}<|im_end|>\n"
-    row = lm_eval_row(arguments={"gen_args_0": {"arg_0": sent}}, resps=[["a"]])
-    (found,) = replayed(tmp_path, json_lines(tmp_path / "samples_a_b.jsonl", row)).to_pylist()
+    path = log_of(tmp_path, "lm_eval", asked_by_lm_eval(sent, ["a"]))
+    (found,) = replayed(tmp_path, path).to_pylist()
     assert found["remarks"] == [UNKNOWN_END, f"{BESIDE_PROMPT}: {OTHER!r}"]
     assert "1 requests had other text in the chat template" in caplog.text
     (said,) = [s for s in account_of([found], "m", "b").sentences() if "other text" in s]
     assert said.startswith(f"1 of 1 requests had other text before the prompt ({OTHER!r})")
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"input": {"raw": f"{NAMED}{'6b' * 32}"}},
-        {"input": {"raw": "Where is Rome?"}},
-        {"input": {"raw": PROMPT, "formatted": f"{OTHER}\n{PROMPT}"}},
-        {"interaction_type": "multi_turn"},
-    ],
-)
-def test_an_instance_of_another_prompt_is_no_answer(tmp_path, changed) -> None:
-    refused(tmp_path, json_lines(tmp_path / "u_samples.jsonl", eee_row(**changed)))
-    own = eee_row(input={"raw": NAMED + ID})
-    assert replayed(tmp_path, json_lines(tmp_path / "v_samples.jsonl", own)).num_rows == 1
-
-
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"messages": chat("Where is Rome?")},
-        {"messages": chat(f"system: {OTHER}", PROMPT)},
-        {"prompt": "x"},
-    ],
-)
-def test_an_own_row_of_another_prompt_is_no_answer(tmp_path, more) -> None:
-    own = {"instance_id": ID, "text": "north"}
-    refused(tmp_path, json_lines(tmp_path / "a.jsonl", own | more))
-    same = own | {"messages": chat(PROMPT), "prompt": PROMPT}
-    assert replayed(tmp_path, json_lines(tmp_path / "b.jsonl", same)).num_rows == 1
 
 
 def batch_request(*turns: str) -> dict[str, Any]:
@@ -587,10 +570,6 @@ def test_two_temperatures_in_one_model_are_refused(tmp_path, monkeypatch) -> Non
     second = written(tmp_path / "b.eval", sample())
     with pytest.raises(UserError, match=r"two values of temperature: 0\.0 \(.*a\.eval\) and 1\.0"):
         replayed(tmp_path, first, second)
-
-
-GONE = sample(error={"message": "the server went away"}, output={"choices": []})
-SOUTH = sample(output=output("south"))
 
 
 def appended(path: Path, *samples: Mapping[str, Any]) -> Path:
@@ -714,10 +693,9 @@ def test_a_small_log_of_many_values_is_refused(tmp_path, monkeypatch, name) -> N
 
 def test_commas_in_a_text_are_no_values(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(files, "MOST_VALUES", 1000)
-    text = 'a, "b", [{' * 700
-    value = sample(input=text)
-    assert one(written(tmp_path / "a.eval", value)).text == "in the north"
-    assert one(written(tmp_path / "b.json", value)).text == "in the north"
+    value = sample(input='a, "b", [{' * 700)
+    for name in ("a.eval", "b.json"):
+        assert one(written(tmp_path / name, value)).answer.text == "in the north"
 
 
 def test_no_damage_of_an_archive_is_a_traceback(tmp_path) -> None:

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -175,69 +175,13 @@ def test_a_job_submits_one_batch_and_each_call_another(server, tmp_path) -> None
     assert sizes(server) == [4]
     model = backend(server.url, tmp_path)
     model.load()
-    assert [[a.text for a in model.generate(requests(letter))] for letter in "ef"] == [
-        ["<e>"],
-        ["<f>"],
-    ]
+    for letter in "ef":
+        assert [a.text for a in model.generate(requests(letter))] == [f"<{letter}>"]
     model.close()
     assert sizes(server) == [4, 1, 1]
 
 
 # What goes wrong
-
-
-def test_a_refused_line_is_retried_in_the_next_run(server, tmp_path) -> None:
-    server.answer = lambda body: (
-        refusal(400, "flagged") if prompt_of(body) == "b" else completion(body)
-    )
-    with pytest.raises(UserError, match=r"1 of 3 requests failed.*status 400: flagged"):
-        texts(server, tmp_path, "abc")
-    server.answer = completion
-    assert texts(server, tmp_path, "abc") == ["<a>", "<b>", "<c>"]
-    assert sizes(server) == [3, 1]
-
-
-def test_an_overlong_prompt_is_skipped_and_retried_next_run(server, tmp_path) -> None:
-    said = "This model's maximum context length is 8192 tokens."
-    server.answer = lambda body: refusal(400, said, "context_length_exceeded")
-    (row,) = rows(server, tmp_path, requests("a"))
-    assert (row["finish_reason"], row["error"]) == ("skipped", f"status 400: {said}")
-    assert sizes(server) == [1]
-    # Served with a larger context, for instance.
-    server.answer = completion
-    (row,) = rows(server, tmp_path, requests("a"))
-    assert (row["finish_reason"], row["text"]) == ("stop", "<a>")
-    assert sizes(server) == [1, 1]
-
-
-@pytest.mark.parametrize("status", ["expired", "cancelled"])
-def test_unanswered_requests_are_retried_in_the_next_run(server, tmp_path, status) -> None:
-    def finish(batch: dict) -> None:
-        if len(server.batches) == 1:
-            server.work(batch, 2)
-            if status == "expired":
-                # Its own words for each request that it had no time for.
-                late = {"code": "batch_expired", "message": "This request could not be executed."}
-                key = server.lines(batch)[2]["custom_id"]
-                wrong = {"custom_id": key, "response": None, "error": late}
-                batch |= server.results([], [wrong])
-            batch["status"] = status
-
-    server.finish = finish
-    said = "could not be executed|was ended as cancelled"
-    with pytest.raises(UserError, match=rf"2 of 4 requests failed.*({said})"):
-        texts(server, tmp_path, "abcd")
-    assert texts(server, tmp_path, "abcd") == ["<a>", "<b>", "<c>", "<d>"]
-    assert sizes(server) == [4, 2]
-
-
-def test_a_batch_that_fails_says_why(server, tmp_path) -> None:
-    failing(server, f"Enqueued token limit. {SECRET}")
-    with pytest.raises(UserError, match=r"2 of 2 .*the batch failed: Enqueued token limit. \*\*\*"):
-        texts(server, tmp_path, "ab")
-    server.finish = lambda batch: None
-    assert len(texts(server, tmp_path, "ab")) == 2
-    assert sizes(server) == [2, 2]
 
 
 def failing(server: BatchServer, said: str, *names: str) -> None:
@@ -326,33 +270,25 @@ def test_only_what_a_damaged_file_lacks_is_paid_for_again(
     assert sizes(server) == [2, 1] and set(server.asked.values()) == {1, 2}
 
 
-def test_an_unreadable_results_file_is_not_paid_for_twice(server, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(openai_batches, "ATTEMPTS", 3)
-    damaged_until(server, lambda lines: b"", 5)
-    with pytest.raises(UserError, match=r"hold 0 of 2 results, though it has ended"):
-        texts(server, tmp_path, "ab")
-    assert texts(server, tmp_path, "ab") == ["<a>", "<b>"]
-    assert sizes(server) == [2]
+def test_a_batch_without_results_is_not_paid_for_twice(server, tmp_path) -> None:
     server.finish = lambda batch: batch.pop("output_file_id")
-    with pytest.raises(UserError, match=r"the files of batch_1 hold 0 of 1 results"):
+    with pytest.raises(UserError, match=r"the files of batch_0 hold 0 of 1 results"):
         texts(server, tmp_path, "c")
-    assert sizes(server) == [2, 1]
+    assert sizes(server) == [1]
 
 
 @pytest.mark.parametrize("line", [b"not JSON", b"[]", b'{"custom_id": 5}'])
 def test_a_line_too_many_holds_nothing_up(server, tmp_path, line) -> None:
-    damaged_until(server, lambda lines: lines + line + b"\n", 1000)
-    assert texts(server, tmp_path, "ab") == ["<a>", "<b>"]
+    """And an answer counts before an error to its request."""
 
-
-def test_an_answer_counts_before_an_error_to_its_request(server, tmp_path) -> None:
     def finish(batch: dict) -> None:
-        key = json.loads(server.files[batch["output_file_id"]])["custom_id"]
-        failed = json.dumps({"custom_id": key, "response": None}).encode()
-        batch["error_file_id"] = server.upload(failed + b"\n")["id"]
+        file = batch["output_file_id"]
+        failed = json.loads(server.files[file].splitlines()[0]) | {"response": None}
+        batch["error_file_id"] = server.upload(json.dumps(failed).encode() + b"\n")["id"]
+        server.files[file] += line + b"\n"
 
     server.finish = finish
-    assert texts(server, tmp_path, "a") == ["<a>"]
+    assert texts(server, tmp_path, "ab") == ["<a>", "<b>"]
 
 
 def test_an_unknown_status_is_polled_for_a_limited_time(server, tmp_path, monkeypatch) -> None:
@@ -383,24 +319,10 @@ def test_a_file_named_late_is_collected_in_the_same_run(server, tmp_path, counts
 
     def late(name: str) -> dict[str, Any]:
         batch = dict(retrieve(name))
-        if server.count("GET", f"/batches/{name}") < 3:
-            batch["output_file_id"] = None
-        if not counts:
-            del batch["request_counts"]
-        return batch
+        hidden = {"output_file_id": None} if server.count("GET", f"/batches/{name}") < 3 else {}
+        return {k: v for k, v in (batch | hidden).items() if counts or k != "request_counts"}
 
     server.retrieve = late
-    assert texts(server, tmp_path, "ab") == ["<a>", "<b>"]
-    assert sizes(server) == [2]
-
-
-def test_a_completed_batch_that_shows_nothing_is_not_resubmitted(server, tmp_path) -> None:
-    retrieve = server.retrieve
-    shown = ("id", "object", "status", "created_at")
-    server.retrieve = lambda name: {field: retrieve(name)[field] for field in shown}
-    with pytest.raises(UserError, match=r"batch_0 is completed, without any result"):
-        texts(server, tmp_path, "ab")
-    server.retrieve = retrieve
     assert texts(server, tmp_path, "ab") == ["<a>", "<b>"]
     assert sizes(server) == [2]
 
@@ -416,9 +338,7 @@ def test_a_completed_batch_that_shows_nothing_is_not_resubmitted(server, tmp_pat
         ({"response": None, "error": {"message": "no"}}, "not answered: no"),
     ],
 )
-def test_a_malformed_result_is_an_error(server, tmp_path, result, error) -> None:
-    """Of its own request: the other one is answered."""
-
+def test_a_malformed_result_is_its_request_s_error(server, tmp_path, result, error) -> None:
     def finish(batch: dict) -> None:
         key = server.lines(batch)[0]["custom_id"]
         file = batch["output_file_id"]
@@ -471,14 +391,13 @@ def test_an_endpoint_without_batches_is_a_clear_error(server, tmp_path) -> None:
     assert server.count("POST", "/files") == 1
 
 
-def test_a_refused_batch_is_submitted_in_the_next_run(server, tmp_path) -> None:
-    refuse(server, refusal(402, "Pay first."), "POST", "/batches")
-    with pytest.raises(UserError, match=r"status 402: Pay first; check the key"):
+def test_a_batch_of_another_address_is_not_paid_for_twice(server, tmp_path) -> None:
+    server.works = False
+    refuse(server, refusal(401, "Who are you?"), "GET", "/batches/")
+    with pytest.raises(UserError, match=r"401.*batch_0 cannot be collected: use the key"):
         texts(server, tmp_path, "a")
-    server.fault = lambda *_: None
-    assert len(texts(server, tmp_path, "a")) == 1
-    # It was refused in so many words: nobody needs to look for it.
-    assert server.count("GET", "/batches") == server.count("GET", "/batches/")
+    with BatchServer() as other, pytest.raises(UserError, match="set `base_url` to that"):
+        answers(backend(other.url, tmp_path), requests("a"))
 
 
 def refuse(server: BatchServer, reply: Reply, method: str, path: str, after: int = 0) -> None:
@@ -490,17 +409,87 @@ def refuse(server: BatchServer, reply: Reply, method: str, path: str, after: int
     )
 
 
-def test_an_unknown_batch_is_not_paid_for_twice(server, tmp_path) -> None:
-    server.works = False
-    refuse(server, refusal(401, "Who are you?"), "GET", "/batches/")
-    with pytest.raises(UserError, match=r"401.*batch_0 cannot be collected: use the key"):
-        texts(server, tmp_path, "a")
-    server.fault = lambda number, method, path: None
-    server.works = True
-    assert len(texts(server, tmp_path, "a")) == 1
-    assert sizes(server) == [1]
-    with BatchServer() as other, pytest.raises(UserError, match="set `base_url` to that"):
-        answers(backend(other.url, tmp_path), requests("a"))
+def refuse_b(server: BatchServer) -> None:
+    bad = refusal(400, "flagged")
+    server.answer = lambda body: bad if prompt_of(body) == "b" else completion(body)
+
+
+def end_early(server: BatchServer, status: str) -> None:
+    """Have the first batch end after two answers."""
+
+    def finish(batch: dict) -> None:
+        if len(server.batches) > 1:
+            return
+        server.work(batch, 2)
+        if status == "expired":
+            # Its own words for each request that it had no time for.
+            late = {"code": "batch_expired", "message": "This request could not be executed."}
+            key = server.lines(batch)[2]["custom_id"]
+            batch |= server.results([], [{"custom_id": key, "response": None, "error": late}])
+        batch["status"] = status
+
+    server.finish = finish
+
+
+def show_no_results(server: BatchServer) -> None:
+    shown, retrieve = ("id", "object", "status", "created_at"), server.retrieve
+    server.retrieve = lambda name: {field: retrieve(name)[field] for field in shown}
+
+
+def lose_the_batch(server: BatchServer) -> None:
+    """One is made though its response is lost, and a list of batches is refused."""
+    replies = {"POST": Reply(stop_after=0), "GET": refusal(401, "No.")}
+    server.fault = lambda number, method, path: replies[method] if path == "/batches" else None
+    server.after = True
+
+
+# What goes wrong in a run of these prompts, what is said, and the batches once the next run has ended.
+RUNS: dict[str, tuple[Callable[[BatchServer], None], str, str, list[int]]] = {
+    "a refused line": (refuse_b, "abc", "1 of 3 requests failed.*status 400: flagged", [3, 1]),
+    "expired": (
+        lambda server: end_early(server, "expired"),
+        *("abcd", "2 of 4 requests failed.*could not be executed", [4, 2]),
+    ),
+    "cancelled": (
+        lambda server: end_early(server, "cancelled"),
+        *("abcd", "2 of 4 requests failed.*was ended as cancelled", [4, 2]),
+    ),
+    "a failed batch": (
+        lambda server: failing(server, f"Enqueued token limit. {SECRET}"),
+        *("ab", r"2 of 2 .*the batch failed: Enqueued token limit. \*\*\*", [2, 2]),
+    ),
+    "no money": (
+        lambda server: refuse(server, refusal(402, "Pay first."), "POST", "/batches"),
+        *("a", "status 402: Pay first; check the key", [1]),
+    ),
+    "another key": (
+        lambda server: refuse(server, refusal(401, "Who are you?"), "GET", "/batches/"),
+        *("a", "401.*batch_0 cannot be collected: use the key", [1]),
+    ),
+    "nothing is shown": (show_no_results, "ab", "batch_0 is completed, without any result", [2]),
+    "unreadable results": (
+        lambda server: damaged_until(server, lambda lines: b"", 5),
+        *("ab", "hold 0 of 2 results, though it has ended", [2]),
+    ),
+    "no list": (lose_the_batch, "a", "status 401", [1]),
+}
+
+
+@pytest.mark.parametrize("how", RUNS)
+def test_the_next_run_asks_only_what_has_no_answer(server, tmp_path, monkeypatch, how) -> None:
+    monkeypatch.setattr(openai_batches, "ATTEMPTS", 3)
+    go_wrong, prompts, said, expected = RUNS[how]
+    right = server.retrieve
+    go_wrong(server)
+    with pytest.raises(UserError, match=said):
+        texts(server, tmp_path, prompts)
+    server.answer, server.retrieve, server.after = completion, right, False
+    server.finish = server.fault = lambda *_: None
+    assert texts(server, tmp_path, prompts) == [f"<{letter}>" for letter in prompts]
+    assert sizes(server) == expected
+    if how == "no money":
+        # It was refused in so many words: nobody needs to look for it.
+        assert server.count("GET", "/batches") == server.count("GET", "/batches/")
 
 
 def test_answers_come_as_soon_as_their_batch_has_ended(server, tmp_path) -> None:
@@ -855,18 +844,6 @@ def test_an_attempt_recorded_before_the_end_is_waited_for(server, tmp_path, monk
         monkeypatch.setattr(Journal, "append", attempt_first)
         assert [row["text"] for row in rows(server, tmp_path, [asked])] == ["<a>"]
     assert len(server.batches) == 1
-
-
-def test_a_refusal_to_list_batches_releases_none(server, tmp_path) -> None:
-    """One may have been made, though its response was lost."""
-    replies = {"POST": Reply(stop_after=0), "GET": refusal(401, "No.")}
-    server.fault = lambda number, method, path: replies[method] if path == "/batches" else None
-    server.after = True
-    with pytest.raises(UserError, match="status 401"):
-        texts(server, tmp_path, "a")
-    server.fault = lambda *_: None
-    assert texts(server, tmp_path, "a") == ["<a>"]
-    assert sizes(server) == [1]
 
 
 # The key

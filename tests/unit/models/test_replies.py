@@ -17,7 +17,7 @@ from needlework.errors import UserError
 from needlework.models import remote_models
 from needlework.models.backends.base import Answer
 from needlework.models.openai_batch_endpoint import read_result
-from needlework.models.openai_protocol import Refusal, other_model, read_reply
+from needlework.models.openai_protocol import Refusal, is_too_long, other_model, read_reply
 
 REPORTED = [
     json.loads(line)
@@ -60,7 +60,7 @@ def test_a_reported_reply_is_read_by_its_body(server, caplog, case) -> None:
     assert len(server.received) <= case.get("most", 99)
 
 
-def body(text: str | None = "42", **changes: Any) -> dict[str, Any]:
+def body(text: str | None = "42", /, **changes: Any) -> dict[str, Any]:
     """A completion; `changes` are of its choice, or of the body where they begin with `_`."""
     own = {name: value for name, value in changes.items() if not name.startswith("_")}
     message = {"role": "assistant", "content": text}
@@ -68,6 +68,123 @@ def body(text: str | None = "42", **changes: Any) -> dict[str, Any]:
     usage = {"prompt_tokens": 3, "completion_tokens": 2}
     whole = {name[1:]: value for name, value in changes.items() if name.startswith("_")}
     return {"model": "some-model", "choices": [choice], "usage": usage} | whole
+
+
+def read(said: Any, status: int = 200, chat: bool = True) -> Answer | Refusal:
+    """A reply whose body is JSON, by the reader."""
+    return read_reply(status, json.dumps(said).encode(), chat, str, lambda value: value)
+
+
+def kind(status: int, said: Any) -> str:
+    found = read(said, status)
+    assert isinstance(found, Refusal)
+    return found.kind
+
+
+DETAILS = {
+    **{"prompt_tokens": 100, "completion_tokens": 30},
+    "prompt_tokens_details": {"cached_tokens": 64},
+    "completion_tokens_details": {"reasoning_tokens": 20},
+}
+COUNTS: list[Any] = [
+    *[None, {}, {"prompt_tokens": "3", "prompt_tokens_details": None}, {"prompt_tokens": 2**40}],
+    *[[], [{"prompt_tokens": 1}], "n/a", 5],
+]
+
+
+def test_tokens_are_counted_by_the_endpoint() -> None:
+    served = {"served": "some-model"}
+    assert read(body("x", _usage=DETAILS)) == Answer("x", "stop", 100, 64, 30, 20, **served)
+    for usage in COUNTS:
+        assert read(body("x", _usage=usage)) == Answer("x", "stop", **served)
+
+
+@pytest.mark.parametrize("chat", [True, False])
+def test_all_endpoints_words_for_an_end_are_known(chat) -> None:
+    def ended(word: str) -> Any:
+        return read(body("half", text="half", finish_reason=word), chat=chat)
+
+    for word in ("stop", "STOP", "eos", "end_turn", "eos_token", "stop_sequence"):
+        assert (ended(word).text, ended(word).finish_reason) == ("half", "stop")
+    for word in ("length", "Length", "model_length", "max_tokens", "MAX_TOKENS"):
+        assert (ended(word).text, ended(word).finish_reason) == ("half", "length")
+    for word in ("content_filter", "abort", "error"):
+        assert f"{word!r}: half" in ended(word).error
+
+
+THOUGHT = {"type": "thinking", "thinking": [{"type": "text", "text": "Rome?"}]}
+TEXT, SOURCE = {"type": "text", "text": "Paris"}, {"type": "reference", "reference_ids": [1]}
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        ({"content": [{"type": "text", "text": "Pa"}, {"type": "text", "text": "ris"}]}, "Paris"),
+        ({"content": [THOUGHT, {"type": "reasoning", "text": "No?"}, TEXT, SOURCE]}, "Paris"),
+        ({"content": [{"type": "thinking", "thinking": []}]}, ""),
+        ({"content": [{"type": "refusal", "refusal": "I cannot say."}]}, "I cannot say."),
+        ({"content": []}, ""),
+        ({"content": None, "refusal": "I cannot say."}, "I cannot say."),
+        ({"content": None, "refusal": None}, ""),
+    ],
+)
+def test_a_message_is_its_text_and_refusals_are_answers(message, text) -> None:
+    found = read(body(message=message))
+    assert (found.text, found.finish_reason, found.error) == (text, "stop", None)
+
+
+POEM = [{"type": "poem", "text": "x"}]
+UNKNOWN = {
+    "no message": body(message=None),
+    "no object": {"choices": ["x"]},
+    "a number": body(message={"content": 5}, text=5),
+    "unknown parts": body(message={"content": POEM}, text=[5]),
+    "a list": body(message={"content": "x"}, text="x", finish_reason=[]),
+    "another protocol": {"output": "x", "usage": {"completion_tokens": 5}},
+}
+
+
+@pytest.mark.parametrize("chat", [True, False])
+@pytest.mark.parametrize("shape", UNKNOWN)
+def test_a_paid_answer_of_unknown_shape_is_an_error(shape, chat) -> None:
+    found = read(UNKNOWN[shape], chat=chat)
+    assert isinstance(found, Answer) and found.text == ""
+    assert "the answer" in found.error and len(found.error) <= 200
+
+
+TOO_LONG = [
+    "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000.",
+    "This model's maximum context length is 2048 tokens. However, your prompt contains at "
+    "least 2049 input tokens, which exceeds this limit even without any output tokens.",
+    "The decoder prompt (length 9) is longer than the maximum model length of 8.",
+    "`inputs` tokens + `max_new_tokens` must be <= 4097. Given: 5000",
+    "Prompt contains 40000 tokens, too large for model with 32768 maximum context length",
+    "the request exceeds the available context size, try increasing it",
+    "prompt is too long: 210000 tokens > 200000 maximum",
+    "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+    "The input (9 tokens) is longer than the model's context length (8 tokens).",
+    "context_length_exceeded",
+]
+
+
+@pytest.mark.parametrize("said", TOO_LONG)
+def test_all_endpoints_words_for_too_long_are_known(said) -> None:
+    """Of OpenAI, vLLM, its engine, TGI, Mistral, llama.cpp, Anthropic, Gemini and SGLang."""
+    assert kind(400, {"error": {"message": said}}) == "too_long"
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "n_tokens", "skipped"),
+    [
+        (400, "Token budget: 8192 of 9,120 given", 9000, True),
+        (413, "payload exceeds 8000 of 9100", 9000, True),
+        (400, "token 17 is not allowed", 9000, False),
+        (400, "temperature must be below 9000", 9000, False),
+        (422, "length 9000", 9000, False),
+    ],
+)
+def test_unknown_words_for_too_long_have_a_number_like_it(status, words, n_tokens, skipped) -> None:
+    assert is_too_long(status, words, n_tokens) == skipped
 
 
 GOOD = json.dumps(body()).encode()
@@ -134,13 +251,15 @@ def test_any_reply_is_read_without_inventing_an_answer(status, content, text, ch
 
 
 CALL = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+UPSTREAM = {"code": 502, "message": "upstream died"}
 FAILURES = {
-    "an error beside an empty text": body("", _error={"code": 502, "message": "upstream died"}),
-    "an error beside a text": body("4", _error={"code": 502, "message": "upstream died"}),
-    "an error in the choice": body("", error={"code": 502, "message": "upstream died"}),
+    "an error beside an empty text": body("", _error=UPSTREAM),
+    "an error beside a text": body("4", _error=UPSTREAM),
+    "an error in the choice": body("", error=UPSTREAM),
     "a tool call": body(None, message={"role": "assistant", "content": None, "tool_calls": [CALL]}),
     "a function call": body(None, message={"content": "", "function_call": {"name": "f"}}),
     "neither text nor reason": body("", finish_reason=None),
+    "an unknown shape": UNKNOWN["no message"],
 }
 
 
@@ -185,28 +304,24 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_an_error_in_a_good_status_is_what_it_says(kind) -> None:
+@pytest.mark.parametrize("expected", KINDS)
+def test_an_error_in_a_good_status_is_what_it_says(expected) -> None:
     """In a batch, a line's body is read by the same reader."""
-    for said in KINDS[kind]:
-        found = read_reply(200, json.dumps(said).encode(), True, str, lambda value: value)
-        assert isinstance(found, Refusal) and found.kind == kind, said
+    for said in KINDS[expected]:
+        assert kind(200, said) == expected, said
         line = {"response": {"status_code": 200, "body": said}}
         answer = read_result(line, True, str)
-        assert answer.error and answer.refused == (kind == "too_long"), said
+        assert answer.error and answer.refused == (expected == "too_long"), said
 
 
 def test_the_status_says_who_is_at_fault() -> None:
-    def kind(status: int, content: bytes = b"") -> str:
-        found = read_reply(status, content, True, str, lambda value: value)
-        assert isinstance(found, Refusal)
-        return found.kind
-
-    assert {kind(status) for status in (429, 502, 503, 521, 522, 523)} == {"limited"}
-    assert {kind(status) for status in (401, 402, 404)} == {"fatal"}
-    assert {kind(status) for status in (400, 403, 422, 504, 524)} == {"failed"}
-    assert {kind(status) for status in (408, 425, 500, 505, 520)} == {"passing"}
-    assert kind(403, b"no access to this model") == kind(400, b"insufficient_quota") == "fatal"
+    assert {kind(status, "") for status in (429, 502, 503, 521, 522, 523)} == {"limited"}
+    assert {kind(status, "") for status in (401, 402, 404)} == {"fatal"}
+    assert {kind(status, "") for status in (400, 403, 422, 504, 524)} == {"failed"}
+    assert {kind(status, "") for status in (408, 425, 500, 505, 520)} == {"passing"}
+    assert kind(403, "no access to this model") == kind(400, "insufficient_quota") == "fatal"
+    for status in (504, 524):
+        assert "request: {stream: true}" in read("A timeout occurred", status).said
 
 
 def test_a_limit_beyond_the_server_s_names_the_key(server) -> None:
