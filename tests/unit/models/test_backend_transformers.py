@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import math
 import re
@@ -12,20 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from engines.tiny_model import make_model, make_tokenizer
-from factories.models import answers, requests
+from factories.models import answers, configured, requests
 from needlework.errors import UserError
 from needlework.journal import Journal
 from needlework.models.backends import transformers
 from needlework.models.backends.base import Answer, load_backend
 from needlework.models.generation import generate
-from needlework.planning.config import validated
-from needlework.planning.layout import Layout, job_gpus
-from runs import ROOT
+from needlework.planning.layout import job_gpus
 
-DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
 GREEDY = {"temperature": 0}
 ENDS = [1, *range(5, 512, 25)]
 PROMPTS = [f"House {n} of Orveld was built in {1500 + n}." * (1 + n % 4) for n in range(10)]
@@ -93,21 +88,11 @@ def mpt(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return saved(tmp_path_factory.mktemp("mpt"), MptForCausalLM, config, {"bos_token_id": 0})
 
 
-def configured(folder: Path, **changes: Any) -> dict[str, Any]:
-    """A whole configuration with the model of the folder."""
-    config = copy.deepcopy(DEFAULT)
-    config["run"]["models"] = ["tiny"]
-    config["models"]["tiny"] = {
-        **{"backend": "transformers", "tokenizer": "words", "context": 40000, "name": str(folder)},
-        **{"chat": False, "dtype": "float32", "device": "cpu", "batch_size": 4},
-        **{"sampling": GREEDY, **changes},
-    }
-    return validated(config)
-
-
 def backend(folder: Path, **changes: Any) -> transformers.Transformers:
-    model = configured(folder, **changes)["models"]["tiny"]
-    return load_backend("transformers", {**model, "model": "tiny"})
+    own = {"backend": "transformers", "name": str(folder), "chat": False, "dtype": "float32"}
+    how = {"device": "cpu", "batch_size": 4, "sampling": GREEDY}
+    entry = configured("tiny", **{**own, **how, **changes})["models"]["tiny"]
+    return load_backend("transformers", {**entry, "model": "tiny"})
 
 
 def loaded(folder: Path, **changes: Any) -> transformers.Transformers:
@@ -462,44 +447,11 @@ def test_each_batch_is_kept_as_soon_as_it_is_answered(llama, tmp_path) -> None:
     assert len(list(Journal(tmp_path).records())) == len(PROMPTS)
 
 
-@pytest.mark.parametrize(
-    ("change", "same"),
-    [
-        ({"batch_size": 1}, True),
-        ({"device": "auto"}, True),
-        ({"dtype": "bfloat16"}, False),
-        ({"chat": True}, False),
-        ({"sampling": {"temperature": 1}}, False),
-        ({"rope_scaling": {"rope_type": "yarn", "factor": 2}}, False),
-        ({"config": {"rms_norm_eps": 1e-5}}, False),
-    ],
-)
-def test_only_what_changes_answers_asks_again(llama, change, same) -> None:
-    identity = backend(llama, **change).identity()
-    assert (identity == backend(llama).identity()) == same
-    assert json.loads(json.dumps(identity)) == identity
-    ours, theirs = Layout(configured(llama, **change)), Layout(configured(llama))
-    assert (ours.model_settings("tiny") == theirs.model_settings("tiny")) == same
-
-
 def test_the_weights_are_of_the_type_that_is_set(llama) -> None:
     import torch
 
     for dtype, wanted in (("auto", torch.float32), ("bfloat16", torch.bfloat16)):
         assert loaded(llama, dtype=dtype)._model.dtype == wanted
-
-
-@pytest.mark.parametrize(
-    ("change", "wanted"),
-    [
-        ({"name": None}, r"models\.tiny\.name is missing"),
-        ({"request": {"x": 1}}, "request says nothing to the backend transformers"),
-        ({"dtype": "float8"}, "dtype is 'float8'"),
-    ],
-)
-def test_a_wrong_key_is_named(llama, change, wanted) -> None:
-    with pytest.raises(UserError, match=wanted):
-        configured(llama, **change)
 
 
 def test_a_model_that_is_not_there_is_named(tmp_path, monkeypatch) -> None:
@@ -510,8 +462,10 @@ def test_a_model_that_is_not_there_is_named(tmp_path, monkeypatch) -> None:
 
 
 def test_only_a_job_on_a_gpu_asks_for_one(llama) -> None:
-    assert job_gpus(Layout(configured(llama, device="cpu")).config["models"]["tiny"]) == 0
-    assert job_gpus(Layout(configured(llama, device="auto")).config["models"]["tiny"]) == 1
+    assert job_gpus(backend(llama, device="cpu").config) == 0
+    assert job_gpus(backend(llama, device="auto").config) == 1
+    # A repeatable model answers one prompt at a time.
+    assert backend(llama, repeatable=True)._batch_size == 1
 
 
 # Regimes
@@ -539,7 +493,3 @@ def test_a_stop_string_ends_an_answer(llama) -> None:
         if stop in before.text:
             assert after.finish_reason == "stop"
             assert after.completion_tokens <= before.completion_tokens
-
-
-def test_a_repeatable_model_answers_one_prompt_at_a_time(llama) -> None:
-    assert backend(llama, repeatable=True)._batch_size == 1

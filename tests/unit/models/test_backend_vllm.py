@@ -5,50 +5,28 @@ The engine is a stand-in of a few lines: tests/engines has the real one.
 
 from __future__ import annotations
 
-import copy
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-import yaml
 
-from factories.models import requests
+from factories.models import configured, requests
 from needlework.errors import UserError
 from needlework.journal import Journal
 from needlework.models.backends import vllm
 from needlework.models.backends.base import Request, load_backend
 from needlework.models.generation import generate
-from needlework.planning.config import validated
-from needlework.planning.layout import Layout, job_gpus
-from runs import ROOT
-
-DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
-
-
-def configured(**changes: Any) -> dict[str, Any]:
-    """The default configuration with one more model, `big`, that runs."""
-    config = copy.deepcopy(DEFAULT)
-    config["models"]["big"] = {
-        **{"backend": "vllm", "name": "org/big", "revision": "abc", "tokenizer": "words"},
-        **{"context": 4096, **changes},
-    }
-    config["run"]["models"].append("big")
-    return validated(config)
+from needlework.planning.layout import job_gpus
 
 
 def entry(**changes: Any) -> dict[str, Any]:
     """What the script hands to the backend."""
-    return configured(**changes)["models"]["big"] | {"model": "big"}
-
-
-def settings(**changes: Any) -> dict[str, Any]:
-    """What the rule depends on."""
-    return dict(Layout(configured(**changes)).model_settings("big"))
+    own = {"backend": "vllm", "name": "org/big", "revision": "abc", "context": 4096}
+    return configured("big", **own | changes)["models"]["big"] | {"model": "big"}
 
 
 def identity(**changes: Any) -> Any:
@@ -56,56 +34,6 @@ def identity(**changes: Any) -> Any:
 
 
 # What answers depend on
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"name": "org/other"},
-        {"revision": "abd"},
-        {"chat": False},
-        {"lora": "org/adapter"},
-        {"sampling": {"temperature": 0}},
-        {"sampling": {"seed": 1}},
-        {"engine": {"dtype": "float16"}},
-        {"engine": {"kv_cache_dtype": "fp8"}},
-        {"engine": {"seed": 1}},
-        {"engine": {"hf_overrides": {"rope_parameters": {"rope_type": "dynamic", "factor": 4.0}}}},
-        {"engine": {"speculative_config": {"method": "ngram"}}},
-    ],
-    ids=str,
-)
-def test_what_changes_answers_changes_the_identity_and_the_rule(change: dict[str, Any]) -> None:
-    assert identity(**change) != identity()
-    assert settings(**change) != settings()
-
-
-@pytest.mark.parametrize(
-    "engine",
-    [
-        {"tensor_parallel_size": 2},
-        {"pipeline_parallel_size": 2},
-        {"gpu_memory_utilization": 0.8},
-        {"max_num_seqs": 8, "max_num_batched_tokens": 4096},
-        {"enforce_eager": True},
-        {"enable_prefix_caching": False},
-        {"download_dir": "/scratch"},
-    ],
-    ids=str,
-)
-def test_what_changes_the_speed_alone_asks_nothing_again(engine: dict[str, Any]) -> None:
-    assert identity(engine=engine) == identity()
-    assert settings(engine=engine) == settings()
-    # But it reaches the engine: the script reads the entry itself.
-    assert engine.items() <= entry(engine=engine)["engine"].items()
-
-
-def test_the_engines_limit_is_in_the_table_not_the_identity() -> None:
-    limit = {"max_model_len": 4000}
-    assert identity(engine=limit) == identity()
-    assert settings(engine=limit)["engine"] == limit, "the table has other rows skipped"
-    # A journal has the answers of all that a model's name has stood for.
-    assert load_backend("vllm", entry(engine=limit)).holds({"text": "an answer"})
 
 
 # How prompts reach the engine
@@ -312,46 +240,10 @@ def test_a_chat_template_is_identified_by_its_content(tmp_path) -> None:
 # What the configuration may say
 
 
-@pytest.mark.parametrize(
-    ("argument", "instead"),
-    [
-        ("model", "`name`"),
-        ("revision", "`revision`"),
-        ("trust_remote_code", "`trust_remote_code`"),
-        ("enable_lora", "`lora`"),
-        ("hf_token", "HF_TOKEN"),
-        ("data_parallel_size", "`tensor_parallel_size`"),
-    ],
-)
-def test_keys_of_their_own_are_no_engine_arguments(argument: str, instead: str) -> None:
-    with pytest.raises(UserError, match=rf"models\.big\.engine\.{argument} .*{instead}") as refused:
-        configured(engine={argument: "secret"})
-    assert "secret" not in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"name": None}, r"models\.big\.name is missing"),
-        ({"engine": {"max_model_len": 2047}}, r"length 2048 is above engine\.max_model_len, 2047"),
-        ({"engine": {"tensor_parallel_size": 0}}, r"big\.engine\.tensor_parallel_size is 0"),
-    ],
-    ids=str,
-)
-def test_what_cannot_run_is_refused(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        configured(**change)
-    # Code of others runs only where the configuration says so.
-    assert entry()["trust_remote_code"] is False
-
-
 def test_an_engine_takes_its_gpus() -> None:
     assert job_gpus(entry()) == 1
     assert job_gpus(entry(engine={"tensor_parallel_size": 4, "pipeline_parallel_size": 2})) == 8
-    assert job_gpus(configured()["models"]["lexical"]) == 0
-
-
-@pytest.mark.skipif(find_spec("vllm") is not None, reason="vLLM is installed here")
-def test_without_vllm_the_error_says_where_it_is() -> None:
-    with pytest.raises(UserError, match=r"models\.big: the package 'vllm' is not installed.*conda"):
-        load_backend("vllm", entry()).load()
+    assert job_gpus(entry(backend="lexical", name=None, revision=None)) == 0
+    # A journal has the answers of all that a model's name has stood for.
+    limited = load_backend("vllm", entry(engine={"max_model_len": 4000}))
+    assert limited.holds({"text": "an answer"})

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 import yaml
 
+import factories.models
 from needlework.data import packaged
 from needlework.errors import UserError
 from needlework.models.selection import in_words, mask, only_of
@@ -28,10 +29,7 @@ ROWS = pa.table(
 
 
 def configured(only: Any) -> dict[str, Any]:
-    config = copy.deepcopy(DEFAULT)
-    config["run"]["models"] = ["lexical"]
-    config["models"]["lexical"]["only"] = only
-    return validated(config)
+    return factories.models.configured("lexical", backend="lexical", context=131072, only=only)
 
 
 @pytest.mark.parametrize(
