@@ -10,25 +10,8 @@ from typing import Any
 
 # Values that are wrong for most keys, or hard to show, compare, write or use as a part of a path.
 STRANGE: tuple[Any, ...] = (
-    *(
-        None,
-        True,
-        False,
-        0,
-        -1,
-        1,
-        2,
-        3.5,
-        1e-300,
-        1e300,
-        10**12,
-        10**18,
-        10**30,
-        -(10**30),
-        2**63,
-        2**64,
-    ),
-    *(float("nan"), float("inf"), float("-inf"), 10**4299, 16**5000),
+    *(None, True, False, 0, -1, 1, 2, 3.5, 1e-300, 1e300, 10**12, 10**18, 10**30, -(10**30)),
+    *(2**63, 2**64, float("nan"), float("inf"), float("-inf"), 10**4299, 16**5000),
     *(
         "",
         " ",
@@ -64,24 +47,9 @@ STRANGE: tuple[Any, ...] = (
         "`x`",
         "$(x)",
     ),
-    *(
-        "[1",
-        "(a",
-        "?P<",
-        "package:",
-        "package:x",
-        "package:/x",
-        "http://[",
-        "https://h:99999/v1",
-        "ftp://h",
-    ),
-    *(
-        "sk-" + "a1" * 20,
-        "Bearer abcdefgh12345",
-        "https://u:secret99@h/v1",
-        "PATH",
-        "LD_LIBRARY_PATH",
-    ),
+    *("[1", "(a", "?P<", "package:", "package:x", "package:/x", "http://[", "https://h:99999/v1"),
+    *("ftp://h", "sk-" + "a1" * 20, "Bearer abcdefgh12345", "https://u:secret99@h/v1", "PATH"),
+    *("LD_LIBRARY_PATH",),
     *("👩‍👩‍👧‍👦" * 30, "İ", "ß", "ᄀ", "e\u0301", "ａ", "نعم", "2024-01-01"),
     *([], [[]], [None], [1, 1], ["a", "a"], [[1, 2], [3]], [{}], [float("nan")], list(range(5000))),
     *({}, {"": 1}, {"a": {"b": {"c": []}}}, {"kind": []}, {"kind": {}}, {"kind": "words", "x": 1}),
@@ -90,16 +58,8 @@ STRANGE: tuple[Any, ...] = (
 # Fields of an endpoint's request, and of parts that are passed on.
 FIELDS = (
     *("messages", "model", "n", "stream", "prompt", "max_tokens", "stop", "temperature", "api_key"),
-    *(
-        "apiKey",
-        "Authorization",
-        "x-api-key",
-        "extra_headers",
-        "tools",
-        "logit_bias",
-        "hf_token",
-        "dtype",
-    ),
+    *("apiKey", "Authorization", "x-api-key", "extra_headers", "tools", "logit_bias"),
+    *("hf_token", "dtype"),
 )
 
 

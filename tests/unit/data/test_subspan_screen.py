@@ -18,53 +18,11 @@ from needlework.data.comparison.subspan_screen import (
 )
 
 PIECES = [
-    *(
-        "the",
-        "a",
-        "an",
-        "S",
-        "U.S.",
-        "café",
-        "cafe",
-        "cafe\u0301",
-        "e\u0301",
-        "ß",
-        "ss",
-        "ﬁn",
-        "½",
-        "İ",
-    ),
-    *(
-        "co-op",
-        "coop",
-        "O'Neill",
-        "3",
-        "٣",
-        "1,000",
-        "1.000",
-        "19-42",
-        "–",
-        "*",
-        "×",
-        "\u200d",
-        "\u064b",
-    ),
-    *(
-        "كتاب",
-        "東京",
-        "서울",
-        "K",
-        "Å",
-        "²",
-        "１２",
-        "and/or",
-        "$5",
-        "\u0301",
-        "\xa0",
-        "-",
-        "'",
-        ".",
-    ),
+    *("the", "a", "an", "S", "U.S.", "café", "cafe", "cafe\u0301", "e\u0301", "ß", "ss", "ﬁn"),
+    *("½", "İ"),
+    *("co-op", "coop", "O'Neill", "3", "٣", "1,000", "1.000", "19-42", "–", "*", "×", "\u200d"),
+    *("\u064b", "كتاب", "東京", "서울", "K", "Å", "²", "１２", "and/or", "$5", "\u0301", "\xa0"),
+    *("-", "'", "."),
 ]
 
 
@@ -98,18 +56,17 @@ def test_ascii_texts_are_normalised_as_all_others() -> None:
 
 
 def test_characters_called_silent_make_no_letters() -> None:
-    silent = 0
-    for character in map(chr, range(128, sys.maxunicode + 1)):
-        if unicodedata.category(character) in {"Cn", "Co", "Cs"} or not _silent(character):
-            continue
-        silent += 1
-        text = f"e{character}i 3{character} {character}e"
+    characters = map(chr, range(128, sys.maxunicode + 1))
+    assigned = (c for c in characters if unicodedata.category(c) not in {"Cn", "Co", "Cs"})
+    silent = [character for character in assigned if _silent(character)]
+    assert len(silent) > 100_000
+    for start in range(0, len(silent), 100):
+        text = " ".join(f"e{c}i 3{c} {c}e" for c in silent[start : start + 100])
         letters = _letters(text)
         for form in normalise(text):
             words = [_letters(word) for word in form.split()]
             assert b"".join(words) == letters.replace(b" ", b""), repr(text)
             assert all(word in letters for word in words), repr(text)
-    assert silent > 100_000
     for character in "\u0301٣１²ßﬁKİ½":
         assert not _silent(character), character
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -65,33 +66,24 @@ def test_a_corpus_is_read_from_its_source(files: Layout) -> None:
     assert german.startswith("results/sources/mmarco/") and "german" in german
     assert files.corpus_sources("mmarco", "hi") != [german]
     assert files.source_entry("mlqa/MLQA_V1.zip")["id"] == "mlqa/MLQA_V1.zip"
-
-
-def test_the_sample_is_read_from_the_resources(files: Layout) -> None:
     found = files.corpus_sources("sample_questions", "de")
     assert found == sorted(found) and len(found) == len(
-        list((ROOT / "resources/sample").glob("*.json"))
+        [*(ROOT / "resources/sample").glob("*.json")]
     )
     assert files.corpus_reader("sample_questions") == "data.corpora.sample"
 
 
-@pytest.mark.parametrize("corpus", CORPORA)
-def test_every_corpus_has_a_reader_and_its_languages(files: Layout, corpus: str) -> None:
-    from importlib import import_module
-
-    assert callable(import_module(f"needlework.{files.corpus_reader(corpus)}").table)
-    assert languages_of(corpus)
-    if corpus == "m4le_constructed":
-        return  # Its files are in a user's folder.
-    for lang in languages_of(corpus):
-        packaged = lang in CORPORA[corpus].packaged
-        assert bool(files.corpus_sources(corpus, lang)) != packaged
-
-
-def test_the_schemas_corpora_can_all_be_read() -> None:
+def test_every_corpus_has_a_reader_and_its_languages(files: Layout) -> None:
     own = schema()["properties"]["benchmarks"]["properties"]["mlneedle"]["properties"]
     assert own["needles"]["enum"] == ["mlqa", "xquad", "sample_questions"]
     assert own["haystack"]["enum"] == ["xquad_paragraphs", "mmarco", "sample_passages"]
+    for corpus in CORPORA:
+        assert callable(import_module(f"needlework.{files.corpus_reader(corpus)}").table)
+        assert languages_of(corpus)
+        # The files of `m4le_constructed` are in a user's folder.
+        for lang in languages_of(corpus) if corpus != "m4le_constructed" else ():
+            packaged = lang in CORPORA[corpus].packaged
+            assert bool(files.corpus_sources(corpus, lang)) != packaged
 
 
 def test_how_much_was_fetched_changes_no_corpus(config: dict[str, Any]) -> None:
@@ -118,22 +110,16 @@ def test_a_search_leaves_out_answers_in_all_accepted_languages(files: Layout) ->
     assert set(search.answer_languages) == {"en", "de", "es"}
 
 
-@pytest.mark.parametrize(("device", "semantic"), [("cpu", 0), ("gpu", 1)])
-def test_a_search_takes_a_gpu_where_it_is_told_to(
-    config: dict[str, Any], device: str, semantic: int
-) -> None:
-    config["retrieval"]["device"] = device
-    files = Layout(validated(config))
-    assert files.search_gpus("semantic") == semantic
-    assert files.search_gpus("random") == 0
-
-
-def test_only_neural_embedders_take_a_gpu_and_several_cores(config: dict[str, Any]) -> None:
+def test_only_what_runs_on_a_gpu_takes_one_and_cores(config: dict[str, Any]) -> None:
+    for device, semantic in (("cpu", 0), ("gpu", 1)):
+        config["retrieval"]["device"] = device
+        files = Layout(validated(config))
+        assert (files.search_gpus("semantic"), files.search_gpus("random")) == (semantic, 0)
     config["embedders"] |= {"slow": config["embedders"]["mpnet"] | {"device": "cpu"}}
     files = Layout(validated(config))
-    names = ("ngram", "mpnet", "slow")
-    assert [job_gpus(files.config["embedders"][name]) for name in names] == [0, 1, 0]
-    assert [job_threads(files.config["embedders"][name]) for name in names] == [1, 6, CPU_THREADS]
+    entries = [files.config["embedders"][name] for name in ("ngram", "mpnet", "slow")]
+    assert [*map(job_gpus, entries)] == [0, 1, 0]
+    assert [*map(job_threads, entries)] == [1, 6, CPU_THREADS]
 
 
 # Instances
@@ -202,17 +188,14 @@ def test_names_and_selections_do_not_invalidate_answers(config: dict[str, Any]) 
         ({"backend": "transformers", "name": "a/model"}, 1, 6),
         ({"backend": "transformers", "name": "a/model", "device": "cuda:1"}, 1, 6),
         ({"backend": "transformers", "name": "a/model", "device": "cpu"}, 0, CPU_THREADS),
-        ({"backend": "vllm", "name": "a/model"}, 1, 6),
         ({"backend": "vllm", "name": "a/model", "engine": {"tensor_parallel_size": 4}}, 4, 12),
     ],
 )
 def test_a_model_has_cores_for_its_gpus(config, entry, gpus, threads) -> None:
     config["models"]["mine"] = {"tokenizer": "words", "context": 40000} | entry
     files = Layout(validated(config))
-    assert (
-        job_gpus(files.config["models"]["mine"]),
-        job_threads(files.config["models"]["mine"]),
-    ) == (gpus, threads)
+    mine = files.config["models"]["mine"]
+    assert (job_gpus(mine), job_threads(mine)) == (gpus, threads)
     assert "device" not in files.model_settings("mine")
 
 
@@ -243,6 +226,7 @@ def test_only_a_translator_that_runs_here_takes_gpus_and_cores(
     config, entry, gpus, threads
 ) -> None:
     files = translated(config, entry)
+    assert files.translator["kind"] == entry["kind"]
     assert (job_gpus(files.translator), job_threads(files.translator)) == (gpus, threads)
 
 
@@ -266,12 +250,6 @@ def test_what_changes_no_translation_is_no_part_of_it(
 # Results
 
 
-def test_the_translator_is_the_one_that_is_chosen(config: dict[str, Any]) -> None:
-    assert Layout(validated(config)).translator == {"kind": "none"}
-    config["translation"] = {"translator": "nllb"}
-    assert Layout(validated(config)).translator["kind"] == "nllb"
-
-
 def test_the_results_are_the_tables_and_figures_of_the_paper(files: Layout) -> None:
     found = [result.name for result in files.results("mlneedle")]
     assert {f"table{n}" for n in (1, 2, 3, 4)} <= set(found)
@@ -285,7 +263,7 @@ def test_the_results_are_the_tables_and_figures_of_the_paper(files: Layout) -> N
 
 def both() -> dict[str, Any]:
     """Two tokenizers, two benchmarks, and a model that can sample."""
-    config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+    config = copy.deepcopy(DEFAULT)
     config["tokenizers"]["characters"] = {"kind": "characters"}
     config["run"] |= {"models": ["lexical"], "benchmarks": ["mlneedle", "oneruler"]}
     config["run"]["tokenizers"] = ["words", "characters"]
@@ -293,17 +271,13 @@ def both() -> dict[str, Any]:
     return config
 
 
-def jobs_of(config: dict[str, Any]) -> dict[tuple[str, str], tuple[Any, ...]]:
+def jobs_of(config: dict[str, Any]) -> dict[tuple[str, str], Any]:
     """What the jobs of a configuration's results depend on, by benchmark and rows."""
     layout = Layout(validated(config))
     return {
-        (name, needs): (
-            layout.run_settings(name, needs),
-            numbers_digest(name),
-            shown_digest(name),
-        )
+        (name, needs): (layout.run_settings(name, needs), numbers_digest(name), shown_digest(name))
         for name in config["run"]["benchmarks"]
-        for needs, results in layout.results_by_needs(name).items()
+        for needs in layout.results_by_needs(name)
     }
 
 
@@ -359,9 +333,7 @@ def test_data_of_both_sides_stand_once_and_in_no_caption() -> None:
     assert files.ran([], {})["models"]["smollm2"].endswith(asked_nothing)
 
 
-@pytest.mark.parametrize(
-    "benchmark", ["mlneedle", "lost_in_the_middle", "oneruler", "mlongrr", "m4le"]
-)
-def test_a_preset_has_the_papers_data(benchmark: str) -> None:
-    assert preset_runs.layout(benchmark).data(benchmark) == ""
-    assert "the embedded sample" in Layout(validated(DEFAULT)).data(benchmark)
+def test_a_preset_has_the_papers_data() -> None:
+    for benchmark in ("mlneedle", "lost_in_the_middle", "oneruler", "mlongrr", "m4le"):
+        assert preset_runs.layout(benchmark).data(benchmark) == ""
+        assert "the embedded sample" in Layout(validated(DEFAULT)).data(benchmark)

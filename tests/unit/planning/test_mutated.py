@@ -32,12 +32,8 @@ def start(benchmark: str) -> dict[str, Any]:
     config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
     config["run"] = {"models": ["lexical", "served"], "benchmarks": [benchmark], "tokenizers": []}
     config["models"]["served"] = {
-        **{
-            "backend": "openai",
-            "name": "m",
-            "base_url": "http://127.0.0.1:9/v1",
-            "key_env": "A_KEY",
-        },
+        **{"backend": "openai", "name": "m", "key_env": "A_KEY"},
+        "base_url": "http://127.0.0.1:9/v1",
         **{"tokenizer": "words", "context": 131072, "request": {"reasoning_effort": "low"}},
         **{"system": "Answer briefly.", "stop": ["\n\n"], "price": {"input": 1, "output": 2}},
         **{"sampling": {"temperature": 0.5, "seed": 1}, "only": {benchmark: {"task": []}}},

@@ -32,6 +32,7 @@ from needlework.services.endpoints import PROVIDER_KEYS
 from smollm2 import NAME, smollm2
 
 ROOT = Path(__file__).resolve().parents[3]
+INSPECT = {"backend": "inspect", "sampling": {"temperature": None}}
 
 
 @pytest.fixture(autouse=True)
@@ -45,13 +46,8 @@ def run(**changes: Any) -> list[str]:
     """Check a run whose model stands in the configuration with these changes."""
     config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
     config["run"]["models"] = ["mine"]
-    config["models"]["mine"] = {
-        "backend": "vllm",
-        "name": "some/model",
-        "tokenizer": "words",
-        "context": 4096,
-        **changes,
-    }
+    own = {"backend": "vllm", "name": "some/model", "tokenizer": "words", "context": 4096}
+    config["models"]["mine"] = own | changes
     return check(validated(config), Used(models={"mine"}))
 
 
@@ -69,21 +65,17 @@ def test_older_answers_are_not_kept_for_a_missing_file(tmp_path: Path) -> None:
     check_model_files(config, tmp_path)
 
 
-def test_a_gated_model_needs_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gated_model_needs_a_token_unless_it_is_local(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     with pytest.raises(UserError, match=r"models\.mine is gated.* page of some/model.*HF_TOKEN"):
         run(gated=True)
     run()
-    monkeypatch.setenv("HF_TOKEN", "hf_something")
-    run(gated=True)
-
-
-def test_gated_models_accept_token_files_offline_runs_and_folders(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
     run(gated=True, name=str(tmp_path))
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    run(gated=True)
-    monkeypatch.delenv("HF_HUB_OFFLINE")
+    for variable in ("HF_TOKEN", "HF_HUB_OFFLINE"):
+        monkeypatch.setenv(variable, "1")
+        run(gated=True)
+        monkeypatch.delenv(variable)
     monkeypatch.setattr("huggingface_hub.get_token", lambda: "hf_something")
     run(gated=True)
 
@@ -146,31 +138,21 @@ def test_a_provider_of_inspect_needs_one_of_its_keys(
 ) -> None:
     for variable in [*variables, *PROVIDER_KEYS.get(name.partition("/")[0], ())]:
         monkeypatch.delenv(variable, raising=False)
-    model = {"backend": "inspect", "name": name, "sampling": {"temperature": None}}
     expected = f"models.mine needs an API key: set the environment variable {variables[0]}"
     with pytest.raises(UserError, match=expected):
-        run(**model)
+        run(**INSPECT, name=name)
     for variable in variables:
         monkeypatch.setenv(variable, "a-key")
-        assert run(**model) == []
+        assert run(**INSPECT, name=name) == []
         monkeypatch.delenv(variable)
 
 
-@pytest.mark.parametrize(
-    ("name", "args"),
-    [
-        ("ollama/some-model", {}),
-        ("anthropic/bedrock/some-model", {}),
-        ("google/gemini-2.5-flash", {"use_adc": True}),
-    ],
-)
-def test_other_logins_of_providers_are_left_to_the_job(
-    name: str, args: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_logins_of_providers_are_left_to_the_job(monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("ANTHROPIC_API_KEY", "GOOGLE_API_KEY"):
         monkeypatch.delenv(variable, raising=False)
-    model = {"backend": "inspect", "name": name, "sampling": {"temperature": None}}
-    assert run(**model, args=args) == []
+    for name in ("ollama/some-model", "anthropic/bedrock/some-model"):
+        assert run(**INSPECT, name=name) == []
+    assert run(**INSPECT, name="google/gemini-2.5-flash", args={"use_adc": True}) == []
 
 
 def test_an_endpoint_that_nothing_listens_at_is_told(
@@ -201,12 +183,7 @@ def test_an_endpoint_that_nothing_listens_at_is_told(
 
 def test_the_locked_environments_hold_every_package_of_the_tables() -> None:
     """Each package is one of the names that requirements/ gives: another would be missing for ever."""
-    files = (
-        "requirements/all.txt",
-        "requirements/inspect.txt",
-        "requirements/torch.txt",
-        "envs/vllm.yaml",
-    )
+    files = ["envs/vllm.yaml", *(f"requirements/{n}.txt" for n in ("all", "inspect", "torch"))]
     locked = {
         found[1].replace("-", "_").lower()
         for file in files
@@ -287,8 +264,5 @@ def test_a_length_without_room_for_the_template_names_the_reserve() -> None:
         check(with_smollm2(0), Used(models={"full"}))
     with pytest.raises(UserError, match=r"Set `reserve: 30` for tokenizers\.own"):
         check(with_smollm2(29), Used(models={"full"}))
-    assert check(with_smollm2(30), Used(models={"full"})) == []
-
-
-def test_a_model_without_a_template_needs_no_reserve() -> None:
-    assert check(with_smollm2(0, chat=False), Used(models={"full"})) == []
+    for enough in (with_smollm2(30), with_smollm2(0, chat=False)):
+        assert check(enough, Used(models={"full"})) == []
