@@ -12,7 +12,6 @@ import pytest
 import factories.lost_in_the_middle
 import golden_runs
 from described import cell, is_mean_of, of, verdicts
-from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.lost_in_the_middle import answers, factors
 from needlework.benchmarks.lost_in_the_middle.tables import PROMPTS
 
@@ -196,38 +195,31 @@ def test_figure10_has_our_lowest_position_beside_the_papers(scores):
     assert (alone["source"], alone["value"]) == ("published", 0.456)
 
 
-def test_figure14_has_one_recall_whatever_the_models(scores):
-    figure = made("figure14", scores)
-    recall = of(figure, task="recall")
-    assert list(recall["n_documents"]) == [5, 10, 20, 30, 40, 50]
-    mine = of(scores, task="open_domain", n_documents=30, model="mpt")
-    found = cell(recall, n_documents=30)
-    assert found["n"] == 8 and found["value"] == pytest.approx(mine["answer_present"].mean())
-    reader = cell(figure, model="mpt", n_documents=30)
-    assert reader["value"] == pytest.approx(mine["value"].mean())
-    # Recall is of the prompts: who skipped them does not matter.
-    again = made("figure14", scores.assign(finish_reason="skipped"))
-    assert list(of(again, task="recall")["value"]) == list(recall["value"])
-
-
-def test_figure14_has_the_gain_above_20_documents(scores):
+def test_figure14_has_one_recall_and_gains_of_the_most_documents(scores):
     """By hand: of 8 questions, 5 are right with 20 documents, 6 with 50, 4 with both; 1 is lost."""
-    names = {"mpt": "GPT-3.5-Turbo"}
-    counts = ["value", "n_error", "n_both", "n_first_only", "n_second_only"]
-    rows = of(scores, task="open_domain", model="mpt").copy()
+    rows = of(scores, task="open_domain")
+    recall = of(made("figure14", rows), task="recall")
+    found = rows.groupby("n_documents")["answer_present"].mean()
+    assert recall.set_index("n_documents")["value"].to_dict() == pytest.approx(found.to_dict())
+    assert set(recall["n"]) == {8}
+    # Recall is of the prompts: who skipped them does not matter.
+    again = made("figure14", rows.assign(finish_reason="skipped"))
+    assert list(of(again, task="recall")["value"]) == list(recall["value"])
+    rows = of(rows, model="mpt").copy()
     for k, right in ((20, "11111000"), (50, "11110110")):
         rows.loc[rows["n_documents"] == k, "value"] = [float(one) for one in right]
-    figure = made("figure14", rows, published=names)
-    gain = cell(figure, task="gain", source="ours")
-    assert (gain["model"], gain["n_documents"], gain["p_mcnemar"]) == ("mpt", 50, 1.0)
-    assert gain[counts].tolist() == [pytest.approx(1 / 8), 0, 8, 1, 2]
-    assert gain["published"] == 0.015
-    assert gain["comparison"].startswith("cannot tell: the paper's number is rounded")
-    assert list(of(figure, task="gain", source="published")["model"]) == ["Claude-1.3"]
-    rows.loc[of(rows, n_documents=50).index[-2], "finish_reason"] = "error"
-    gain = cell(made("figure14", rows, published=names), task="gain", source="ours")
-    assert gain[counts].tolist() == [pytest.approx(0), 1, 7, 1, 1]
-    few = made("figure14", rows[rows["n_documents"] <= 20], published=names)
+    counts = ["n_documents", "n_error", "n_both", "n_first_only", "n_second_only"]
+    for lost, value, wanted, said in (
+        ([], 1 / 8, [50, 0, 8, 1, 2], "the paper's number is rounded"),
+        ([-2], 0, [50, 1, 7, 1, 1], "1 answers are missing"),
+    ):
+        rows.loc[of(rows, n_documents=50).index[lost], "finish_reason"] = "error"
+        figure = made("figure14", rows, published={"mpt": "GPT-3.5-Turbo"})
+        gain = cell(figure, task="gain", source="ours")
+        assert gain[counts].tolist() == wanted and gain["value"] == pytest.approx(value)
+        assert gain["published"] == 0.015 and gain["comparison"].startswith(f"cannot tell: {said}")
+        assert list(of(figure, task="gain", source="published")["model"]) == ["Claude-1.3"]
+    few = made("figure14", rows[rows["n_documents"] <= 20])
     assert of(few, task="gain").empty
 
 
@@ -300,19 +292,6 @@ def test_figure18_keeps_a_panel_where_nothing_is_shared(scores):
 
 
 # Tokens
-
-
-def test_counts_are_over_examples_and_the_maximum_over_prompts(prompts):
-    mine = of(prompts, task=QA, tokenizer="words", n_documents=20)
-    mine = of(mine, order="relevance", distractors="retrieved", query_aware=False)
-    each = mine.groupby("example_id")["n_tokens"].mean()
-    row = cell(made("table3", prompts), tokenizer="words", column=20)
-    assert (row["n"], row["n_prompts"], row["max"]) == (8, 40, mine["n_tokens"].max())
-    assert row["mean"] == pytest.approx(sum(each) / 8)
-    assert row["stdev"] == pytest.approx(np.sqrt(sum((each - each.mean()) ** 2) / 7))
-    assert row["comparison"] == "cannot tell: no published number"
-    needs = {r.name for r in load_benchmark("lost_in_the_middle").results if r.needs != "scores"}
-    assert needs == {"table2", "table3", "table4"}
 
 
 def test_counts_of_other_data_are_not_compared(prompts):
