@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 
 from factories import ROOT, templates
@@ -23,7 +22,7 @@ from factories.mlneedle import LANGS, settings
 from invariants import check_budget, check_needle, spans_of
 from needlework.benchmarks.mlneedle.factors import COLUMNS
 from needlework.benchmarks.mlneedle.prompts import build
-from needlework.data.corpora import extractive, mmarco, sample
+from needlework.data.corpora import extractive, sample
 from needlework.errors import UserError
 from needlework.prompts.spans import ROLES, Documents, render
 from needlework.prompts.tokenizers import Tokenizer, load_tokenizer
@@ -567,28 +566,6 @@ def mlqa_dev(mirror: Path) -> dict[str, pa.Table]:
 
 
 REAL = {"needles": "mlqa", "haystack": "mmarco"}
-
-
-def test_every_real_prompt_is_what_its_factors_say(mirror: Path, mlqa_dev) -> None:
-    """Some of MLQA's development questions, and XQuAD's paragraphs in the place of mMARCO."""
-    collections = {"en": "english", "de": "german", "ar": "arabic"}
-    passages = {
-        lang: mmarco.read(mirror / f"mmarco/collections/{name}_collection.tsv", range(240))
-        for lang, name in collections.items()
-    }
-    some = pa.array(mlqa_dev["en"]["example_id"].to_pylist()[::40])
-    questions = {
-        lang: table.filter(pc.is_in(table["example_id"], value_set=some))
-        for lang, table in mlqa_dev.items()
-    }
-    tables = {"questions": questions, "passages": passages}
-    tables["distractors"] = retrieved(questions, passages, top=240)
-    corpora = Corpora(tables, "mlqa", "mmarco")
-    own = REAL | {"questions": 2, "aligned": False, "multilingual": [*collections]}
-    for name in ("hi-de", "zh-ar", "es-multilingual"):
-        rows = instances(tables, name, (4096,), "mistral-v1", **own)
-        corpora.check(rows, "mistral-v1", **own)
-        assert len(rows) == 2 * 7
 
 
 def test_no_two_real_prompts_have_the_same_id(mlqa_dev) -> None:

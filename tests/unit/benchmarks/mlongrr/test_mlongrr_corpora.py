@@ -125,27 +125,24 @@ def test_english_has_a_colon_in_the_papers_wording_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "rows", "message"),
+    ("name", "text", "message"),
     [
-        ("needles.csv", [["lang", "wording"], ["en", ""]], "no column 'needle'"),
+        ("needles", "lang,wording\nen,\n", "no column 'needle'"),
+        ("needles", "lang,wording,needle\nen,,{city}\n", "contain {number} once"),
+        ("cities", "row,en,fr\n0,Oslo,\n", "a name in en or fr is empty"),
+        ("cities", 'row,fr\n0,""\n', "a name in fr is empty"),
+        ("cities", "row,fr\n0,Nice\n1,Nice Ville\n", "in 'fr'"),
+        ("cities", "row,en,fr\n0,Oslo,A|B\n", "the character / or |"),
         (
-            "needles.csv",
-            [["lang", "wording", "needle"], ["en", "", "{city}"]],
-            "contain {number} once",
-        ),
-        ("cities.csv", [["row", "en", "fr"], [0, "Oslo", ""]], "a name in en or fr is empty"),
-        ("cities.csv", [["row", "fr"], [0, ""]], "a name in fr is empty"),
-        ("cities.csv", [["row", "fr"], [0, "Nice"], [1, "Nice Ville"]], "in 'fr'"),
-        ("cities.csv", [["row", "en", "fr"], [0, "Oslo", "A|B"]], "the character / or |"),
-        (
-            "cities.csv",
-            [["row", "en", "fr"], [0, "York", "York"], [1, "New York", "New York"]],
+            "cities",
+            "row,en,fr\n0,York,York\n1,New York,New York\n",
             "'York' is part of the name 'New York' in 'en'",
         ),
     ],
 )
-def test_an_unsound_table_is_refused(tmp_path: Path, name: str, rows: list, message: str) -> None:
-    path = write(tmp_path / name, *rows)
+def test_an_unsound_table_is_refused(tmp_path: Path, name: str, text: str, message: str) -> None:
+    path = tmp_path / f"{name}.csv"
+    path.write_text(text, encoding="utf-8")
     with pytest.raises(UserError, match=message):
         mlongrr_csv.needles([path], "paper")
         mlongrr_csv.cities([path], "fr")
@@ -155,17 +152,18 @@ PROMPT = ["prompt", "n_needles", "question", "lang", "asks", "unanswerable", "te
 
 
 @pytest.mark.parametrize(
-    ("cells", "message"),
+    ("n", "text", "message"),
     [
-        (["p", "1", "number", "en", "Q?", "", "no place Q?"], "contain {text}"),
-        (["p", "1", "number", "en", "Q?", "", "{text} Q? Q?"], "contain its question once"),
-        (["p", "1", "number", "en", "Q?", "", "Q? {text}"], "contain its question once"),
-        (["p", "0", "number", "en", "Q?", "", "{text} Q?"], "write 1, 2 or 3"),
+        ("1", "no place Q?", "contain {text}"),
+        ("1", "{text} Q? Q?", "contain its question once"),
+        ("1", "Q? {text}", "contain its question once"),
+        ("0", "{text} Q?", "write 1, 2 or 3"),
     ],
 )
-def test_an_unsound_prompt_is_refused(tmp_path: Path, cells: list[str], message: str) -> None:
+def test_an_unsound_prompt_is_refused(tmp_path: Path, n: str, text: str, message: str) -> None:
+    path = write(tmp_path / "prompts.csv", PROMPT, ["p", n, "number", "en", "Q?", "", text])
     with pytest.raises(UserError, match=message):
-        mlongrr_csv.prompts([write(tmp_path / "prompts.csv", PROMPT, cells)])
+        mlongrr_csv.prompts([path])
 
 
 def test_no_city_of_ours_is_part_of_another() -> None:

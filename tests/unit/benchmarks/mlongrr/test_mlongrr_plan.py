@@ -66,13 +66,13 @@ def test_only_the_needed_languages_are_fetched() -> None:
 RELEASED = {"source": "released", "tasks": [ONE]}
 
 
+TRANSLATED = {"prompts": ["translated"]}
+
+
 @pytest.mark.parametrize(
     ("own", "message"),
     [
-        (
-            {"languages": ["fr"]},
-            r"languages has 'fr', but mlongrr_articles has az, en, id, so, sw, vi",
-        ),
+        ({"languages": ["fr"]}, "has 'fr', but mlongrr_articles has az, en, id, so, sw, vi"),
         ({"languages": ["de"], "haystacks": ["oneruler_books"]}, "'de', which has no needle"),
         ({"tasks": [ONE, ONE]}, "has 1 needles twice"),
         ({"tasks": [{**ONE, "questions": ["city"]}]}, "the city of one needle"),
@@ -80,15 +80,15 @@ RELEASED = {"source": "released", "tasks": [ONE]}
         ({"tasks": [ONE], "absent": [2]}, "absent has 2, which no task has"),
         ({"prompts": ["paper", "mine"]}, "no prompt 'mine'.*none of that name"),
         (
-            {"prompts": ["translated"], "languages": ["vi"]},
-            "prompts is .translated., none of which asks for the number of 2 needles in 'vi': add `p",
+            TRANSLATED | {"languages": ["vi"]},
+            "none of which asks for the number of 2 needles in 'vi': add `p",
         ),
         (
-            {"prompts": ["translated"], "tasks": [{**ONE, "n": 2}], "languages": ["vi"]},
+            TRANSLATED | {"tasks": [{**ONE, "n": 2}], "languages": ["vi"]},
             "no prompt 'translated' for 2 needles.*'vi'",
         ),
         ({"prompts": ["prompt2"], "tasks": [ONE], "absent": [1]}, "does not say what to answer"),
-        ({"prompts": ["translated"], "tasks": [ONE], "languages": ["en"]}, "are not translated"),
+        (TRANSLATED | {"tasks": [ONE], "languages": ["en"]}, "are not translated"),
         ({"lengths": [50]}, "lengths has 50, and .*max_new_tokens"),
         (
             {**RELEASED, "tasks": [{**ONE, "depths": [0, 10]}, {**ONE, "n": 2}]},
