@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from needlework.benchmarks.benchmark import load_benchmark
@@ -39,40 +41,41 @@ FACTORS = ["task", "tongue"]
 
 def scores(values: list[float], model: str = "m", tongues=("en", "hi"), **columns) -> pd.DataFrame:
     """Scores of questions, each asked in two languages."""
-    rows = [
-        {
-            "instance_id": f"{i}-{tongue}",
-            "sample": 0,
-            "model": model,
-            "metric": "exact",
-            "value": value,
-            "verdict": "",
-            "finish_reason": "stop",
-            "completion_tokens": 1,
-            "reasoning_tokens": None,
-            "example_id": f"q{i}",
-            "task": "find",
-            "tongue": tongue,
-            **columns,
-        }
+    told = {"sample": 0, "model": model, "metric": "exact", "verdict": "", "finish_reason": "stop"}
+    told |= {"completion_tokens": 1, "reasoning_tokens": None, "task": "find"}
+    return pd.DataFrame(
+        told | {"instance_id": f"{i}-{tongue}", "example_id": f"q{i}", "tongue": tongue}
+        | {"value": value, **columns}
         for i, value in enumerate(values)
         for tongue in tongues
-    ]
-    return pd.DataFrame(rows)
+    )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", names())
-def test_what_prompts_turned_out_to_be_is_not_asked(name) -> None:
-    asked = load_benchmark(name).asked
-    assert asked[0] == "task" and "length" in asked
-    assert not {"real_depth", "numbers", "units", "exhausted", "fertility"} & set(asked)
+def alike(names: str, seed: int) -> dict[str, pd.DataFrame]:
+    """Models whose answers to thirty questions are drawn alike."""
+    rng = np.random.default_rng(seed)
+    return {name: scores(rng.integers(2, size=30).tolist(), name) for name in names}
 
 
-def test_permutation_tries_all_signs_of_few_clusters() -> None:
-    # Of 8 signs of (1, 1, 1), two give a sum as large as 3.
-    assert permutation_test([1, 1, 1], ["a", "b", "c"]) == 2 / 8
-    # One cluster's values keep one sign.
-    assert permutation_test([1, 1, 1], ["a", "a", "b"]) == 2 / 4
+def test_what_prompts_turned_out_to_be_is_not_asked() -> None:
+    for name in names():
+        asked = load_benchmark(name).asked
+        assert asked[0] == "task" and "length" in asked
+        assert not {"real_depth", "numbers", "units", "exhausted", "fertility"} & set(asked)
+
+
+@given(st.lists(st.tuples(st.sampled_from([-1.0, 0.0, 0.5, 1.0]), st.integers(0, 5)), max_size=12))
+def test_permutation_tries_all_signs_of_few_clusters(pairs) -> None:
+    """All values of a cluster keep one sign."""
+    sums = {cluster: 0.0 for _, cluster in pairs}
+    for value, cluster in pairs:
+        sums[cluster] += value
+    found = permutation_test([value for value, _ in pairs], [cluster for _, cluster in pairs])
+    if not pairs:
+        assert math.isnan(found)
+        return
+    signed = [abs(np.dot(signs, [*sums.values()])) for signs in product((-1, 1), repeat=len(sums))]
+    assert found == pytest.approx(np.mean(np.array(signed) >= abs(sum(sums.values())) - 1e-9))
 
 
 def test_permutation_of_single_values_agrees_with_scipy() -> None:
@@ -101,31 +104,26 @@ def test_permutation_holds_its_level_where_prompts_share_questions() -> None:
     assert rejected <= 20
 
 
-def test_no_difference_is_no_evidence() -> None:
-    assert permutation_test([0, 0], ["a", "b"]) == 1.0
-    assert math.isnan(permutation_test([], []))
-
-
-def test_holm_corrects_as_in_his_paper() -> None:
-    assert holm([0.01, 0.04, 0.03]).tolist() == pytest.approx([0.03, 0.06, 0.06])
-    assert holm([0.9, 0.8]).tolist() == [1.0, 1.0]
-    corrected = holm([0.01, math.nan])
-    assert corrected[0] == 0.01 and math.isnan(corrected[1])
+@given(st.lists(st.floats(0, 1) | st.just(math.nan), max_size=8))
+def test_holm_corrects_as_in_his_paper(values) -> None:
+    """The k-th smallest of m is multiplied by m - k + 1, no result is below that of a smaller one."""
+    known = sorted(value for value in values if not math.isnan(value))
+    steps = [(len(known) - k) * value for k, value in enumerate(known)]
+    for value, corrected in zip(values, holm(values), strict=True):
+        if math.isnan(value):
+            assert math.isnan(corrected)
+        else:
+            least = max(step for step, own in zip(steps, known, strict=True) if own <= value)
+            assert corrected == pytest.approx(min(1.0, least))
 
 
 def test_a_planned_difference_is_found_four_times_in_five() -> None:
     """Twenty-five questions, half of which a difference of 30 points takes or more."""
     rng, n = np.random.default_rng(3), 25
     least = planned_difference(n)
-    lost, won = (DISAGREE - least) / 2, (DISAGREE + least) / 2
-    if lost < 0:
-        lost, won = 0.0, least
-    found = [
-        permutation_test(d, np.arange(n), seed=(i,)) < ALPHA
-        for i, d in enumerate(
-            rng.choice([-1.0, 0.0, 1.0], p=[lost, 1 - lost - won, won], size=(600, n))
-        )
-    ]
+    lost, won = max(0.0, (DISAGREE - least) / 2), max(least, (DISAGREE + least) / 2)
+    draws = rng.choice([-1.0, 0.0, 1.0], p=[lost, 1 - lost - won, won], size=(600, n))
+    found = [permutation_test(d, np.arange(n), seed=(i,)) < ALPHA for i, d in enumerate(draws)]
     assert np.mean(found) == pytest.approx(POWER, abs=0.04)
 
 
@@ -148,13 +146,14 @@ def test_sets_overlap_where_a_middle_model_is_like_both() -> None:
     assert indistinguishable(["a", "b", "c"], every[:2]) == [("a", "b"), ("b", "c")]
     assert indistinguishable(["a", "b", "c"], every) == [("a", "b", "c")]
     assert indistinguishable(["a", "b"], []) == []
-
-
-def test_models_that_were_not_compared_share_no_set() -> None:
-    rng = np.random.default_rng(6)
-    sides = {name: scores(rng.integers(2, size=30).tolist(), name) for name in "abc"}
-    table = compare(sides, [Pair("a", "b"), Pair("b", "c")], FACTORS)
-    assert sets_of(table, list("abc")) == {"exact": [("a", "b"), ("b", "c")]}
+    # Models that were not compared share no set.
+    for pairs, found in (
+        ([Pair("a", "b"), Pair("b", "c")], [("a", "b"), ("b", "c")]),
+        ([Pair(*two) for two in combinations("abc", 2)], [("a", "b", "c")]),
+    ):
+        table = compare(alike("abc", 5), pairs, FACTORS)
+        assert sets_of(table, list("abc")) == {"exact": found}
+    assert "not told apart: {a, b, c}" in as_text(table, sets_of(table, list("abc")))
 
 
 def test_compare_says_which_is_better_where() -> None:
@@ -179,27 +178,15 @@ def test_compare_says_which_is_better_where() -> None:
 
 def test_mcnemars_p_is_of_answers_that_are_right_or_wrong() -> None:
     one, two = scores([0.0] * 8, "one", ("en",)), scores([1.0] * 7 + [0.0], "two", ("en",))
-    asked = [Pair("one", "two")]
-    table = compare({"one": one, "two": two}, asked, FACTORS)
-    assert table["p_mcnemar"].iloc[0] == scipy_stats.binomtest(0, 7).pvalue
+    asked, both = [Pair("one", "two")], {"one": one, "two": two}
+    assert compare(both, asked, FACTORS)["p_mcnemar"].iloc[0] == scipy_stats.binomtest(0, 7).pvalue
     two["value"] /= 2
-    table = compare({"one": one, "two": two}, asked, FACTORS)
+    table = compare(both, asked, FACTORS)
     assert math.isnan(table["p_mcnemar"].iloc[0]) and table["p"].iloc[0] == 2 / 2**7
-
-
-def test_models_that_answer_alike_are_not_told_apart() -> None:
-    rng = np.random.default_rng(5)
-    sides = {name: scores(rng.integers(2, size=30).tolist(), name) for name in "abc"}
-    table = compare(sides, [Pair(*two) for two in combinations("abc", 2)], FACTORS)
-    assert sets_of(table, list("abc")) == {"exact": [("a", "b", "c")]}
-    assert "not told apart: {a, b, c}" in as_text(table, sets_of(table, list("abc")))
-
-
-def test_failed_requests_are_left_out_of_pairs() -> None:
-    one, two = scores([1.0, 1.0], "one"), scores([1.0, 0.0], "two")
-    two.loc[two["example_id"] == "q1", "finish_reason"] = "error"
-    table = compare({"one": one, "two": two}, [Pair("one", "two")], FACTORS)
-    assert table.iloc[0][["n", "difference"]].tolist() == [2, 0.0]
+    # Failed requests are left out of pairs.
+    two.loc[two["example_id"] == "q0", "finish_reason"] = "error"
+    found = compare(both, asked, FACTORS).iloc[0]
+    assert (found["n"], found["difference"]) == (7, pytest.approx(0.5 * 6 / 7))
 
 
 def test_prompts_in_another_tokenizer_pair_by_question_and_factors() -> None:
@@ -236,11 +223,8 @@ def several() -> tuple[pd.DataFrame, dict]:
 
 def test_a_table_shows_what_the_comparison_found(several) -> None:
     text = as_latex(*several, "made-up", "Made up")
-    row = (
-        several[0]
-        .query("by == 'all' and metric == 'lax' and second == 'c' and first == 'a'")
-        .iloc[0]
-    )
+    pair = "by == 'all' and metric == 'lax' and second == 'c' and first == 'a'"
+    row = several[0].query(pair).iloc[0]
     line = next(line for line in text.split("\n\\midrule")[1].split("\n") if r"c $-$ a" in line)
     assert f"${100 * row['difference']:.1f}$ & $<$0.001" in line
     assert " 80 & 40 & " in line
@@ -253,29 +237,21 @@ def test_three_questions_are_said_to_show_nothing() -> None:
     for n, said in ((3, True), (40, False)):
         sides = {name: scores([1.0] * n, name) for name in "ab"}
         table = compare(sides, [Pair("a", "b")], FACTORS)
-        texts = [
-            as_text(table, {}),
-            as_latex(table, {}, "x", "X"),
-            " ".join(small_print(table, {})),
-        ]
-        assert [f"{n} questions, which can show no difference" in text for text in texts] == [
-            said
-        ] * 3
+        texts = as_text(table, {}), as_latex(table, {}, "x", "X"), " ".join(small_print(table, {}))
+        for text in texts:
+            assert (f"{n} questions, which can show no difference" in text) is said
 
 
 def test_a_figure_marks_what_the_correction_leaves(several) -> None:
     table, sets = several
     drawn = figure(table, sets, "Made up")
-    panels = drawn.axes
-    assert [ax.get_title() for ax in panels] == ["exact match", "lax"]
-    own = table.query("by == 'all' and metric == 'exact_match'")
+    assert [ax.get_title() for ax in drawn.axes] == ["exact match", "lax"]
+    panel, own = drawn.axes[0], table.query("by == 'all' and metric == 'exact_match'")
     # From below, the largest difference last.
-    by_size = own.sort_values("difference")
-    names = [f"{row.second} − {row.first}" for row in by_size.itertuples()]
-    assert [text.get_text() for text in panels[0].get_yticklabels()] == names
-    marks = [line for line in panels[0].lines if line.get_marker() == "o"]
+    names = [f"{row.second} − {row.first}" for row in own.sort_values("difference").itertuples()]
+    assert [text.get_text() for text in panel.get_yticklabels()] == names
+    marks = [line for line in panel.lines if line.get_marker() == "o"]
     assert [mark.get_xdata()[0] for mark in marks] == pytest.approx(100 * own["difference"])
-    assert [mark.get_markerfacecolor() != "white" for mark in marks] == (
-        own["p_holm"] < 0.05
-    ).tolist()
+    filled = [mark.get_markerfacecolor() != "white" for mark in marks]
+    assert filled == (own["p_holm"] < 0.05).tolist()
     assert "{a, b}" in drawn.get_supxlabel()

@@ -1,12 +1,12 @@
 """Intervals and tests against numbers worked out by hand, and against simulation."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 import pytest
-from scipy.stats import beta
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import beta, binomtest
 
 from needlework import seeding
 from needlework.results import stats
@@ -18,23 +18,28 @@ def test_standard_error_is_the_papers_equation():
     assert math.isnan(stats.standard_error(0.5, 0))
 
 
-@pytest.mark.parametrize(
-    ("p", "n", "low", "high"),
-    [
-        # Newcombe (1998), Table I, method 3, and the closed form z^2 / (n + z^2) at the ends.
-        (81 / 263, 263, 0.2553, 0.3662),
-        (15 / 148, 148, 0.0624, 0.1605),
-        (0.0, 20, 0.0, 0.1611),
-        (1.0, 20, 0.8389, 1.0),
-    ],
-)
-def test_wilson(p, n, low, high):
-    assert stats.wilson(p, n) == (pytest.approx(low, abs=5e-5), pytest.approx(high, abs=5e-5))
+def test_wilson() -> None:
+    """Newcombe (1998), Table I, method 3, and the closed form z^2 / (n + z^2) at the ends."""
+    for right, n, low, high in (
+        (81, 263, 0.2553, 0.3662),
+        (15, 148, 0.0624, 0.1605),
+        (0, 20, 0.0, 0.1611),
+        (20, 20, 0.8389, 1.0),
+    ):
+        assert stats.wilson(right / n, n) == pytest.approx((low, high), abs=5e-5)
 
 
-def test_wilson_ends_exactly_at_0_and_1():
-    assert stats.wilson(0.0, 7)[0] == 0.0
-    assert stats.wilson(1.0, 7)[1] == 1.0
+@given(st.integers(1, 2000), st.floats(0, 1))
+def test_ends_of_wilsons_interval_are_just_not_rejected(n, share) -> None:
+    """At each end the score test's z is 1.96, but for the ends 0 and 1, which are exact."""
+    p = round(share * n) / n
+    for end, limit in zip(stats.wilson(p, n), (0.0, 1.0), strict=True):
+        if p == limit:
+            assert end == limit
+        else:
+            assert abs(p - end) == pytest.approx(
+                1.959964 * math.sqrt(end * (1 - end) / n), rel=1e-5
+            )
 
 
 def test_nothing_measured_is_nan_not_zero():
@@ -44,36 +49,46 @@ def test_nothing_measured_is_nan_not_zero():
     assert all(math.isnan(end) for end in stats.wilson(math.nan, 0))
 
 
-def test_estimate_of_a_proportion():
-    estimate = stats.estimate([1, 1, 1, 0], list("abcd"))
-    assert estimate.value == 0.75
-    assert estimate.se_independent == pytest.approx(math.sqrt(0.75 * 0.25 / 4))
-    assert (estimate.ci_low_independent, estimate.ci_high_independent) == stats.wilson(0.75, 4)
-    # One prompt a question: n - 1 degrees of freedom are left.
-    assert (estimate.ci_low, estimate.ci_high) == pytest.approx(stats.wilson(0.75, 3))
+@given(st.integers(2, 30), st.integers(1, 24), st.floats(0, 1))
+def test_questions_whose_prompts_all_agree_count_once(questions, prompts, share) -> None:
+    right = round(share * questions)
+    values = np.repeat(np.arange(questions) < right, prompts)
+    found = stats.estimate(values, np.repeat(np.arange(questions), prompts))
+    n, p = questions * prompts, right / questions
+    assert (found.n, found.n_questions) == (n, questions)
+    assert found.value == pytest.approx(p)
+    assert found.se_independent == pytest.approx(math.sqrt(p * (1 - p) / n))
+    independent = found.ci_low_independent, found.ci_high_independent
+    assert independent == pytest.approx(stats.wilson(found.value, n))
+    # The variance of so many questions' means has one degree of freedom less, unless all agree.
+    free = questions - 1 if 0 < right < questions else questions
+    assert (found.ci_low, found.ci_high) == pytest.approx(stats.wilson(p, free))
 
 
-def test_questions_whose_prompts_all_agree_count_once():
-    values = np.repeat([1, 1, 1, 1, 1, 1, 0, 0, 0, 0], 24)
-    questions = np.repeat(np.arange(10), 24)
-    estimate = stats.estimate(values, questions)
-    assert (estimate.n, estimate.n_questions) == (240, 10)
-    assert (estimate.ci_low_independent, estimate.ci_high_independent) == stats.wilson(0.6, 240)
-    # By hand: the variance of ten questions' means is 0.6 * 0.4 / 9.
-    assert (estimate.ci_low, estimate.ci_high) == pytest.approx(stats.wilson(0.6, 9))
+ANSWERS = st.lists(
+    st.tuples(st.sampled_from([0.0, 0.5, 1.0]), st.integers(0, 5), st.sampled_from("xy")),
+    min_size=1,
+    max_size=40,
+)
 
 
-def test_all_right_is_as_sure_as_the_questions_are_many():
-    estimate = stats.estimate(np.ones(60), np.repeat(np.arange(20), 3))
-    assert (estimate.ci_low, estimate.ci_high) == stats.wilson(1.0, 20)
-    assert stats.estimate(np.ones(60), np.zeros(60)).ci_low == stats.wilson(1.0, 1)[0]
-
-
-def test_the_clustered_interval_is_never_the_narrower_one():
-    # Within each question one right and one wrong: less spread than independent draws have.
-    estimate = stats.estimate([1, 0] * 10, np.repeat(np.arange(10), 2))
-    assert estimate.ci_low <= estimate.ci_low_independent
-    assert estimate.ci_high >= estimate.ci_high_independent
+@given(ANSWERS, st.randoms(use_true_random=False))
+def test_an_interval_holds_its_mean_in_any_order(rows, random) -> None:
+    """Strata weigh the same whatever their size. Of right and wrong answers, the interval over
+    questions is never the narrower one."""
+    values, questions, strata = zip(*rows, strict=True)
+    found = stats.estimate(values, questions, strata)
+    means = [
+        np.mean([v for v, s in zip(values, strata, strict=True) if s == own]) for own in {*strata}
+    ]
+    assert found.value == pytest.approx(np.mean(means))
+    if {*values} <= {0, 1}:
+        assert found.ci_low <= found.ci_low_independent + 1e-9
+        assert found.ci_high_independent - 1e-9 <= found.ci_high
+    assert 0 <= found.ci_low and found.ci_high <= 1
+    assert found.ci_low - 1e-9 <= found.value <= found.ci_high + 1e-9
+    mixed = random.sample(rows, len(rows))
+    assert stats.estimate(*zip(*mixed, strict=True)) == found
 
 
 def test_strata_weigh_the_same_whatever_their_size():
@@ -82,6 +97,8 @@ def test_strata_weigh_the_same_whatever_their_size():
     assert estimate.value == pytest.approx((1 + 0.5) / 2)
     # By hand: (0 / 4 + 0.25 / 2) / 2^2.
     assert estimate.se_independent == pytest.approx(math.sqrt(0.25 / 2 / 4))
+    difference = stats.paired_difference([0] * 5, [1, 1, 1, 1, 0], range(5), ["4K"] * 4 + ["8K"])
+    assert difference.value == 0.5
 
 
 def test_clustered_interval_covers_where_wilson_does_not():
@@ -97,14 +114,15 @@ def test_clustered_interval_covers_where_wilson_does_not():
     assert covered["wilson"] / 300 < 0.6
 
 
-def test_limits_of_shares_are_clopper_and_pearsons() -> None:
-    for n, right, alpha in ((5, 0, 0.05), (10, 5, 0.001), (47, 46, 0.05), (500, 500, 0.0005)):
-        low, high = stats.limits([1] * right + [0] * (n - right), 0, 1, alpha)
-        exact = [
-            beta.ppf(alpha / 2, right, n - right + 1) if right else 0,
-            beta.ppf(1 - alpha / 2, right + 1, n - right) if right < n else 1,
-        ]
-        assert (low, high) == pytest.approx(exact, abs=0.003)
+@given(st.integers(1, 500), st.floats(0, 1), st.sampled_from([0.05, 0.001]))
+def test_limits_of_shares_are_clopper_and_pearsons(n, share, alpha) -> None:
+    right = round(share * n)
+    exact = [
+        beta.ppf(alpha / 2, right, n - right + 1) if right else 0,
+        beta.ppf(1 - alpha / 2, right + 1, n - right) if right < n else 1,
+    ]
+    found = stats.limits([1] * right + [0] * (n - right), 0, 1, alpha)
+    assert found == pytest.approx(exact, abs=0.01)
 
 
 def test_limits_are_quantiles_of_randomly_weighted_means() -> None:
@@ -123,14 +141,6 @@ def test_limits_of_many_values_are_the_normal_interval() -> None:
     assert (found.ci_low, found.ci_high) == pytest.approx(
         (values.mean() - half, values.mean() + half), abs=0.002
     )
-
-
-def test_limits_need_no_certain_order() -> None:
-    values = np.random.default_rng(5).random(60).round(1)
-    questions = np.repeat(np.arange(20), 3)
-    order = np.random.default_rng(6).permutation(60)
-    one, two = (stats.estimate(values[o], questions[o]) for o in (np.arange(60), order))
-    assert (one.ci_low, one.ci_high) == (two.ci_low, two.ci_high)
 
 
 def test_a_pair_of_sides_has_the_limits_of_its_differences() -> None:
@@ -163,24 +173,9 @@ def test_sides_of_other_questions_are_less_sure() -> None:
     assert apart[2] >= 1 - 0.025 ** (1 / 20)
 
 
-def test_bootstrap_depends_on_the_seed_alone():
-    values, clusters = np.random.default_rng(4).random(50), np.arange(50)
-    first = stats.bootstrap_interval(values, clusters, seed=("x",))
-    assert first == stats.bootstrap_interval(values, clusters, seed=("x",))
-    assert first != stats.bootstrap_interval(values, clusters, seed=("y",))
-
-
-def test_bootstrap_of_clusters_is_wider_where_they_agree():
-    rng = np.random.default_rng(3)
-    values, clusters = np.repeat(rng.random(20), 10), np.repeat(np.arange(20), 10)
-    low, high = stats.bootstrap_interval(values, np.arange(200), seed=("x",))
-    low_clustered, high_clustered = stats.bootstrap_interval(values, clusters, seed=("x",))
-    assert high_clustered - low_clustered > 2 * (high - low)
-
-
 @pytest.mark.parametrize("questions", [1, 7, 3000])
 def test_bootstrap_draws_as_one_sample_after_the_other(questions):
-    """Many questions are drawn in several parts."""
+    """Many questions are drawn in several parts. The draw depends on the seed."""
     rng = np.random.default_rng(6)
     clusters = np.concatenate([np.arange(questions), rng.integers(questions, size=questions)])
     values = rng.random(2 * questions)
@@ -193,17 +188,15 @@ def test_bootstrap_draws_as_one_sample_after_the_other(questions):
     assert found == pytest.approx(np.quantile(means, (0.025, 0.975)), rel=1e-12)
 
 
-def test_mcnemar_by_hand():
-    first = [1] * 9 + [0] * 1 + [1] * 30
-    second = [0] * 9 + [1] * 1 + [1] * 30
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), max_size=40))
+def test_mcnemar_is_the_binomial_test_of_differing_pairs(pairs) -> None:
+    first, second = ([pair[side] for pair in pairs] for side in (0, 1))
     test = stats.mcnemar(first, second)
-    assert (test.n, test.first_only, test.second_only) == (40, 9, 1)
-    assert test.p == pytest.approx(2 * (1 + 10) / 2**10)
-
-
-def test_mcnemar_without_a_differing_pair():
-    assert stats.mcnemar([1, 0], [1, 0]).p == 1.0
-    assert stats.mcnemar([], []).n == 0
+    assert (test.n, test.first_only, test.second_only) == (
+        *(len(pairs), pairs.count((1, 0)), pairs.count((0, 1))),
+    )
+    differing = test.first_only + test.second_only
+    assert test.p == (binomtest(test.first_only, differing).pvalue if differing else 1.0)
 
 
 def test_paired_difference_by_hand():
@@ -222,13 +215,6 @@ def test_models_that_never_differ_may_still_differ():
     assert difference.ci_high_independent == pytest.approx(1 - 0.025 ** (1 / 40), abs=0.002)
     assert difference.ci_high == pytest.approx(1 - 0.025 ** (1 / 10), abs=0.002)
     assert difference.ci_low == -difference.ci_high
-
-
-def test_paired_difference_of_means_of_strata():
-    difference = stats.paired_difference(
-        [0, 0, 0, 0, 0], [1, 1, 1, 1, 0], range(5), ["4K"] * 4 + ["8K"]
-    )
-    assert difference.value == 0.5
 
 
 @pytest.mark.parametrize(
