@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from needlework.results.audits import (
     NOTHING,
@@ -35,27 +37,21 @@ def test_half_widths_in_points_are_those_of_a_betting_interval(n, points) -> Non
     assert 100 * half_width(n, 0.1 / 3, 0.05, 500) == pytest.approx(points, abs=0.06)
 
 
-def test_questions_that_are_all_alike_are_not_certain() -> None:
-    found = interval(np.zeros(50), 0.05, 50)
-    assert found.mean == 0 and found.low < -0.05 and found.high > 0.05
-
-
 def test_no_change_in_few_questions_is_bounded_like_counts() -> None:
     """Of 100 questions without a change, a Poisson count of 5 is ruled out at 1% (exp(-5) = 0.7%)."""
-    assert 0.045 < interval(np.zeros(100), 0.01, 100).high < 0.07
+    found = interval(np.zeros(100), 0.01, 100)
+    assert found.mean == 0 and 0.045 < found.high < 0.07 and found.low == -found.high
 
 
-def test_intervals_shrink_with_questions_and_grow_with_cells() -> None:
-    values = np.tile([0.0, 0.0, 0.0, 1.0, -1.0], 40)
-    few, many = (interval(values[:n], 0.05, 200) for n in (50, 200))
-    assert many.half < few.half
-    assert interval(values, 0.05 / 20, 200).half > many.half
-
-
-def test_the_plan_is_of_the_questions_that_exist() -> None:
-    values = np.tile([0.0, 1.0, -1.0, 0.0], 10)
-    assert interval(values, 0.05, 40).half < interval(values, 0.05, PLANNED).half
-    assert interval(values, 0.05, 10 * PLANNED) == interval(values, 0.05, PLANNED)
+@given(st.integers(20, 300), st.integers(1, 300), st.sampled_from([0.05, 0.05 / 20]))
+def test_intervals_shrink_with_questions_and_grow_with_cells(n, more, alpha) -> None:
+    """They are planned for the questions that exist, at most so many."""
+    values = np.tile([0.0, 1.0, -1.0, 0.0], n + more)
+    few, many = (interval(values[: 4 * k], alpha, 800) for k in (n, n + more))
+    assert many.half < few.half < interval(values[: 4 * n], alpha / 2, 800).half
+    assert few.low == few.mean - few.half and few.high == few.mean + few.half
+    assert interval(values, alpha, 10 * PLANNED) == interval(values, alpha, PLANNED)
+    assert interval(values[:40], alpha, 40).half < interval(values[:40], alpha, PLANNED).half
 
 
 def test_nothing_says_nothing() -> None:
@@ -82,15 +78,9 @@ def test_an_interval_is_a_sentence(low, high, said, is_settled) -> None:
 
 def test_looking_after_every_ten_questions_does_no_harm() -> None:
     """A fixed interval would exclude 0 in a third of such audits."""
-    rng = np.random.default_rng(5)
-    draws = rng.choice([-1.0, 0.0, 1.0], size=(400, 300), p=[0.1, 0.8, 0.1])
-    looks = range(20, 301, 10)
-    missed = [
-        any(
-            interval(d[:n], 0.05, 300).mean ** 2 > interval(d[:n], 0.05, 300).half ** 2
-            for n in looks
-        )
-        for d in draws
-    ]
+    rng, looks = np.random.default_rng(5), range(20, 301, 10)
+    draws = rng.choice([-1.0, 0.0, 1.0], size=(200, 300), p=[0.1, 0.8, 0.1])
+    found = [[interval(d[:n], 0.05, 300) for n in looks] for d in draws]
+    missed = [any(abs(one.mean) > one.half for one in own) for own in found]
     fixed = [any(abs(d[:n].mean()) > 1.96 * d[:n].std() / n**0.5 for n in looks) for d in draws]
     assert np.mean(missed) <= 0.05 < 0.2 < np.mean(fixed)

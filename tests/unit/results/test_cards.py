@@ -7,6 +7,8 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from matplotlib.text import Text
 
 from needlework.factor import Factor
@@ -48,17 +50,10 @@ def scores(model: str, right, langs=("en",), lengths=(1000,), depths=(0.0,), n: 
     """A row for each combination and question; `right` gives the value."""
     return pd.DataFrame(
         {
-            "instance_id": f"{lang}{length}{depth}{i}",
-            "example_id": f"q{i}",
-            "sample": 0,
-            "model": model,
-            "metric": "m",
-            "value": float(right(lang, length, depth, i)),
-            "finish_reason": "stop",
-            "verdict": "right",
-            "lang": lang,
-            "length": length,
-            "depth": depth,
+            **{"instance_id": f"{lang}{length}{depth}{i}", "example_id": f"q{i}", "sample": 0},
+            **{"model": model, "metric": "m", "value": float(right(lang, length, depth, i))},
+            **{"finish_reason": "stop", "verdict": "right"},
+            **{"lang": lang, "length": length, "depth": depth},
         }
         for lang in langs
         for length in lengths
@@ -74,21 +69,18 @@ def made(rows: pd.DataFrame, *models: str):
     return points, compared, answers
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_every_kept_level_has_the_same_prompts(seed) -> None:
-    rng = np.random.default_rng(seed)
-    levels, units = rng.integers(0, 5, 200), rng.integers(0, 12, 200)
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 11)), max_size=80))
+def test_every_kept_level_has_the_same_prompts(rows) -> None:
+    """Two levels or more, or none."""
+    levels, units = (np.array([row[side] for row in rows], dtype=int) for side in (0, 1))
     kept = crossed(levels, units)
     counts = np.zeros((5, 12), dtype=int)
     np.add.at(counts, (levels[kept], units[kept]), 1)
     there = counts[counts.any(axis=1)]
-    assert len(there) >= 2
-    assert (there == there[0]).all()
-
-
-def test_levels_that_share_nothing_have_no_curve() -> None:
-    assert not crossed(np.array([0, 0, 1, 1]), np.array([0, 1, 2, 3])).any()
-    assert crossed(np.array([], dtype=int), np.array([], dtype=int)).shape == (0,)
+    assert kept.shape == levels.shape and len(there) != 1
+    assert len(there) == 0 or (there == there[0]).all()
+    if any(a != b and u == v for a, u in rows for b, v in rows):
+        assert kept.any()
 
 
 def test_a_curve_over_lengths_is_none_over_languages() -> None:
@@ -102,17 +94,15 @@ def test_a_curve_over_lengths_is_none_over_languages() -> None:
     assert compared.loc[compared["axis"] == "length", "difference"].tolist() == [0.0]
 
 
-def test_a_failed_request_leaves_its_question_out_at_every_level() -> None:
+def test_models_stand_on_the_same_answered_prompts() -> None:
+    """A failed request leaves its question out at every level."""
     rows = scores("a", lambda lang, length, depth, i: i < 10, lengths=(1000, 2000))
     rows.loc[rows.index[3], "finish_reason"] = "error"
     points, _, answers = made(rows, "a")
     assert points["n"].tolist() == [19, 19]
     assert points["value"].tolist() == pytest.approx([9 / 19] * 2)
     assert (answers["n"].tolist(), answers["failed"].tolist()) == ([40], [1])
-
-
-def test_other_models_stand_on_the_same_prompts() -> None:
-    """The second failed where the first was not asked; the third was asked too little."""
+    # The second failed where the first was not asked; the third was asked too little.
     first = scores("a", lambda *_: True, lengths=(1000, 2000), n=10)
     second = scores("b", lambda lang, length, depth, i: i < 10, lengths=(1000, 2000), n=20)
     third = scores("c", lambda *_: True, lengths=(1000, 2000), n=5)
@@ -123,87 +113,67 @@ def test_other_models_stand_on_the_same_prompts() -> None:
 
 def test_questions_are_pairs_and_intervals_count_them() -> None:
     """Each question falls from one length to the other: far surer than of other questions."""
-    rng = np.random.default_rng(1)
-    easy = rng.random(40)
+    easy = np.random.default_rng(1).random(40)
     values = np.concatenate([easy, easy - 0.1])
-    level = np.repeat([0, 1], 40)
-    (both,) = sides("length", [1, 2], level)
+    (both,) = sides("length", [1, 2], np.repeat([0, 1], 40))
     paired = difference(values, np.tile(np.arange(40), 2), both, 0.05)
     apart = difference(values, np.arange(80), both, 0.05)
     assert paired.value == apart.value == pytest.approx(-0.1)
     assert paired.shows_drop and not apart.shows_drop
-    # One question asked forty times is one question.
+    # One question asked forty times is one question, and five show no drop.
     assert not difference(values, np.zeros(80, dtype=int), both, 0.05).shows_drop
-
-
-def test_five_questions_show_no_drop() -> None:
     for n in (LEAST_QUESTIONS - 1, LEAST_QUESTIONS, 12):
-        values = np.repeat([1.0, 0.0], n)
         (both,) = sides("length", [1, 2], np.repeat([0, 1], n))
-        found = difference(values, np.tile(np.arange(n), 2), both, 0.05)
+        found = difference(np.repeat([1.0, 0.0], n), np.tile(np.arange(n), 2), both, 0.05)
         assert found.shows_drop == (n >= LEAST_QUESTIONS)
-
-
-def test_the_middle_is_compared_with_both_ends() -> None:
-    level = np.array([0, 1, 2, 3, 4])
+    # The middle is compared with both ends.
+    level = np.arange(5)
     (both,) = sides("depth", [0.0, 0.3, 0.55, 0.9, 1.0], level)
-    assert (both.level, level[both.first].tolist(), level[both.second].tolist()) == (
-        0.55,
-        [0, 4],
-        [2],
-    )
+    assert (both.level, level[both.first].tolist()) == (0.55, [0, 4])
+    assert level[both.second].tolist() == [2]
 
 
 def test_chance_alone_seldom_makes_a_drop() -> None:
     """Over fifty cards of fifteen comparisons, as Bonferroni promises."""
     rng = np.random.default_rng(7)
     langs = tuple("abcdefghijklm")
+    rows = scores("a", lambda *_: False, langs, (1, 2), (0.0, 0.5, 1.0), n=8)
     claimed = 0
     for _ in range(50):
-        rows = scores("a", lambda *_: rng.random() < 0.5, langs, (1, 2), (0.0, 0.5, 1.0), n=8)
-        _, compared, _ = made(rows, "a")
+        points = list(
+            curves("b", CARD, rows.assign(value=rng.integers(2, size=len(rows)) * 1.0), RUN, ["a"])
+        )
+        _, compared = tables(points)
         assert len(compared) == 15
         claimed += bool(compared["drop"].any())
     assert claimed <= 6
 
 
-def random_comparisons(seed: int) -> pd.DataFrame:
-    rng = np.random.default_rng(seed)
+@st.composite
+def comparisons(draw) -> pd.DataFrame:
     rows = []
-    for i in range(int(rng.integers(1, 12))):
-        low, high = sorted(rng.uniform(-1, 1, 2))
-        n = int(rng.integers(2, 30))
-        axis = ["length", "depth", "needles", "language"][int(rng.integers(4))]
-        labels = ("m", "b", ["", "x", "y"][int(rng.integers(3))], axis, i, f"comparison {i} here")
-        drop = high < 0 and n >= LEAST_QUESTIONS
+    for i in range(draw(st.integers(1, 11))):
+        low, high = sorted(draw(st.tuples(*[st.integers(-100, 100)] * 2)))
+        n = draw(st.integers(2, 30))
+        axis = draw(st.sampled_from(["length", "depth", "needles", "language"]))
+        part = draw(st.sampled_from(["", "x", "y"]))
+        low, high, drop = low / 100, high / 100, high < 0 and n >= LEAST_QUESTIONS
+        labels = ("m", "b", part, axis, i, f"comparison {i} here")
         rows.append((*labels, (low + high) / 2, low, high, n, drop))
     return pd.DataFrame(rows, columns=list(COMPARED))
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_the_sentence_claims_only_drops_that_exclude_none(seed) -> None:
-    compared = random_comparisons(seed)
-    said = sentence("m", compared, TITLES)
-    named = {int(number) for number in re.findall(r"comparison (\d+) here", said)}
-    assert all(compared["ci_high"].iloc[i] < 0 for i in named)
-    assert all(compared["n_questions"].iloc[i] >= LEAST_QUESTIONS for i in named)
-    assert ("loses" in said) == bool(compared["drop"].any()) == bool(named)
-    assert said.count("\n") == 0 and said.endswith(".")
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_every_shown_drop_is_told_the_largest_first(seed) -> None:
-    compared = random_comparisons(seed)
+@given(comparisons())
+def test_a_sentence_claims_the_shown_drops_largest_first(compared) -> None:
+    """What could be missed is a table."""
     said = sentence("m", compared, TITLES)
     named = [int(number) for number in re.findall(r"comparison (\d+) here", said)]
-    shown = compared[compared["drop"].astype(bool)].sort_values("difference")
-    assert named == shown["level"].tolist()
+    shown = compared[compared["drop"].astype(bool)].sort_values("difference", kind="stable")
+    assert compared["difference"].iloc[named].tolist() == shown["difference"].tolist()
+    assert sorted(named) == sorted(shown["level"])
+    assert ("loses" in said) == bool(named)
+    assert said.count("\n") == 0 and said.endswith(".")
     assert all(len(one.split()) <= 25 for one in said.split(". "))
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_drops_that_could_be_missed_are_a_table(seed) -> None:
-    compared = random_comparisons(seed)
     quiet = {
         (str(part), str(axis)): -own["ci_low"].min()
         for (part, axis), own in compared.groupby(["part", "axis"])
@@ -287,35 +257,31 @@ def test_a_card_from_its_files_is_the_same(tmp_path, langs, depths) -> None:
     assert words[0] == words[1] and "2000" in words[0]
 
 
-@pytest.mark.parametrize("n, shown", [(9, False), (10, True)])
-def test_curves_of_few_answers_are_in_no_sentence(n: int, shown: bool) -> None:
-    rows = scores("mine", lambda *place: place[1] == 1000, lengths=(1000, 2000), n=n)
-    points, compared, _ = made(rows, "mine")
-    assert bool(len(reportable(points, compared))) is shown
-
-
-def test_a_run_without_comparisons_keeps_their_columns() -> None:
+def test_curves_of_few_answers_are_in_no_sentence() -> None:
+    for n, shown in ((9, False), (10, True)):
+        rows = scores("mine", lambda *place: place[1] == 1000, lengths=(1000, 2000), n=n)
+        points, compared, _ = made(rows, "mine")
+        assert bool(len(reportable(points, compared))) is shown
+    # A run without comparisons keeps their columns.
     points, compared = tables([])
     assert list(reportable(points, compared)) == list(compared) != []
 
 
 def test_lengths_have_the_unit_of_the_models_tokenizer() -> None:
-    rows = pd.concat(
-        scores(model, lambda *_: True, lengths=(1000, 2000)) for model in ("by_words", "by_tokens")
-    )
+    names = ["by_words", "by_tokens"]
+    rows = pd.concat(scores(model, lambda *_: True, lengths=(1000, 2000)) for model in names)
     run = Context(published.none(), {"in_words": ["by_words"]})
-    points, compared = tables(
-        list(curves("b", CARD, rows.reset_index(drop=True), run, ["by_words", "by_tokens"]))
-    )
+    points, compared = tables(list(curves("b", CARD, rows.reset_index(drop=True), run, names)))
     units = points.drop_duplicates("card").set_index("card")["unit"]
     assert units.to_dict() == {"by_words": "words", "by_tokens": "tokens"}
     assert "from 1000 to 2000 words" in compared["comparison"].tolist()
-    fact = {"benchmark": "b", "model": "by_words", "claimed": 131072.0, "effective": 2000.0}
-    said = ("128K words", "at least 2K words, the longest asked")
-    assert lengths_in_words(fact, points) == said
-    short = {**fact, "effective": 0.0}
-    assert lengths_in_words(short, points) == ("128K words", "below 1K words, the shortest asked")
-    assert lengths_in_words(short, points[:0]) == ("128K tokens", "below the shortest asked")
+    fact = {"benchmark": "b", "model": "by_words", "claimed": 131072.0}
+    for effective, own, said in (
+        (2000.0, points, ("128K words", "at least 2K words, the longest asked")),
+        (0.0, points, ("128K words", "below 1K words, the shortest asked")),
+        (0.0, points[:0], ("128K tokens", "below the shortest asked")),
+    ):
+        assert lengths_in_words({**fact, "effective": effective}, own) == said
 
 
 def test_languages_are_one_strip_with_the_best_first() -> None:
