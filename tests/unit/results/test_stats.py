@@ -85,7 +85,7 @@ def test_an_interval_holds_its_mean_in_any_order(rows, random) -> None:
     if {*values} <= {0, 1}:
         assert found.ci_low <= found.ci_low_independent + 1e-9
         assert found.ci_high_independent - 1e-9 <= found.ci_high
-    assert 0 <= found.ci_low and found.ci_high <= 1
+    assert found.ci_low >= 0 and found.ci_high <= 1
     assert found.ci_low - 1e-9 <= found.value <= found.ci_high + 1e-9
     mixed = random.sample(rows, len(rows))
     assert stats.estimate(*zip(*mixed, strict=True)) == found
