@@ -45,6 +45,11 @@ def laid_out(benchmark, name, table):
     return lay_out(table, layout, f"{benchmark}-{name}", "A_title")
 
 
+def changed(benchmark, name, rows, **run):
+    """The text of a table from other rows."""
+    return laid_out(benchmark, name, golden_runs.changed(benchmark, name, rows, **run))
+
+
 def check(text):
     """Balanced braces and environments, as many cells a row as columns, labels of its own each."""
     plain = re.sub(r"\\[\\%&#_{}$]", "", text)
@@ -75,7 +80,8 @@ def lines(text, start):
 
 
 @pytest.mark.parametrize(("benchmark", "name"), TABLES)
-def test_every_table_is_sound_also_from_its_csv(benchmark, name):
+def test_every_table_is_sound_and_has_every_number(benchmark, name):
+    """Also from its CSV. Of shares that are shown, each stands as the layout writes it, in HTML too."""
     table = golden_runs.table(benchmark, name)
     text = laid_out(benchmark, name, table)
     again = pd.read_csv(StringIO(table.to_csv(index=False)))
@@ -88,23 +94,15 @@ def test_every_table_is_sound_also_from_its_csv(benchmark, name):
     for one in texts:
         check(one)
         assert r"A\_title" in one
-
-
-@pytest.mark.parametrize(("benchmark", "name"), TABLES)
-def test_every_number_of_ours_stands_in_latex(benchmark, name):
-    """Of rows that are shown; of shares, as the layout writes them."""
-    table = golden_runs.table(benchmark, name)
     layout = load_benchmark(benchmark).by_name[name].shown
-    texts = (laid_out(benchmark, name, table), html_table(table, layout, "A_title"))
-    text, page = (one.replace("{,}", "").replace(",", "") for one in texts)
+    page = html_table(table, layout, "A_title").replace(",", "")
     for grid in layout:
         rows = table.query(grid.kept.where) if grid.kept.where else table
-        if grid.number.column != "value" or "value" not in table:
-            continue
-        for value in rows["value"].dropna():
-            number = f"{grid.number.scale * value:.{grid.number.digits}f}"
-            assert number.removeprefix("-") in text
-            assert number in page
+        if grid.number.column == "value" and "value" in table:
+            for value in rows["value"].dropna():
+                number = f"{grid.number.scale * value:.{grid.number.digits}f}"
+                assert number.removeprefix("-") in text.replace("{,}", "").replace(",", "")
+                assert number in page
 
 
 def test_latex_compiles_every_table_onto_its_page(tmp_path):
@@ -132,83 +130,64 @@ def test_latex_compiles_every_table_onto_its_page(tmp_path):
 
 def test_table1_is_laid_out_like_the_papers():
     rows = mlneedle()
-    rows = rows.assign(value=rows["length"].isin([0, 4096]).astype(float))
-    text = laid_out("mlneedle", "table1", golden_runs.changed("mlneedle", "table1", rows))
+    text = changed(
+        "mlneedle", "table1", rows.assign(value=rows["length"].isin([0, 4096]).astype(float))
+    )
     assert "Model & Claimed & Effective & Baseline & 4K & 8K & 16K & 32K & Avg." in text
     ours, interval, paper = lines(text, "llama3")
     one = r"\underline{1.000}"
     assert ours == ["llama3", "8K", "4K", one, one, "0.000", "--", "--", "0.667"]
     assert interval[3].startswith(r"{\scriptsize[.") and interval[1] == ""
-    assert paper[:4] == [
-        r"\quad \textit{paper}",
-        r"\textit{8K}",
-        r"\textit{4K}",
-        r"\textit{0.622}\textsuperscript{$>$}",
-    ]
+    number = r"\textit{0.622}\textsuperscript{$>$}"
+    assert paper[:4] == [r"\quad \textit{paper}", r"\textit{8K}", r"\textit{4K}", number]
     assert lines(text, r"\textit{Cohere-Aya-23-8B} (paper)")[0][-1] == r"\textit{0.536}"
     assert "Underlined: at least 75\\% of the baseline." in text
 
 
-def test_the_papers_effective_length_is_below_its_own_shortest():
+def test_variants_short_lengths_and_missing_answers_are_told():
     rows = mlneedle()
     rows = rows[rows["model"] == "mistral"]
+    # The paper's effective length is below its own shortest.
     short = rows.assign(length=rows["length"].replace({4096: 512}))
-    short["value"] = (short["length"] == 0).astype(float)
-    table = golden_runs.changed("mlneedle", "table1", short)
-    text = laid_out("mlneedle", "table1", table)
+    text = changed("mlneedle", "table1", short.assign(value=(short["length"] == 0).astype(float)))
     assert lines(text, "mistral")[0][2] == "$<$512"
-    assert lines(text, r"\textit{Llama2-7B-Chat} (paper)")[0][1:3] == [
-        r"\textit{4K}",
-        r"\textit{$<$4K}",
-    ]
+    llama = lines(text, r"\textit{Llama2-7B-Chat} (paper)")[0]
+    assert llama[1:3] == [r"\textit{4K}", r"\textit{$<$4K}"]
+    # Variants have rows and names of their own.
+    random = rows[rows["length"] > 0].assign(retrieval="random", value=1.0)
+    here = rows[(rows["task"] == "exact") & (rows["length"] == 4096)].index
+    rows = rows.copy()
+    rows.loc[here[:5], ["finish_reason", "value"]] = ["skipped", 0.0]
+    rows.loc[here[5:8], ["finish_reason", "value"]] = ["error", 0.0]
+    rows.loc[here[8:10], "finish_reason"] = "length"
+    text = changed("mlneedle", "table1", pd.concat([rows, random], ignore_index=True))
+    assert lines(text, "mistral (random)")[0][4] == r"\underline{1.000}"
+    assert "mistral (semantic) &" in text and "(random) (paper)" not in text
+    assert "5 answers were skipped (longer than the model's context)." in text
+    assert "3 requests failed." in text and "2 answers were cut" in text
 
 
 def test_pairs_show_difference_and_mcnemar():
-    table = golden_runs.changed("mlneedle", "table3", mlneedle())
+    table = golden_runs.table("mlneedle", "table3")
+    delta = table[(table["role"] == "delta") & (table["column"] == "8192")].iloc[0]
     text = laid_out("mlneedle", "table3", table)
-    delta = table[(table["role"] == "delta") & (table["column"] == "4096")].iloc[0]
     ours, interval, paper, test = lines(text, r"$\Delta$ second $-$ first")
-    assert ours[2] == f"${delta['value']:+.3f}$"
-    assert interval[2].startswith(r"{\scriptsize[")
-    assert "$?$" in paper[2]
+    at = ours.index(f"${delta['value']:+.3f}$")
+    assert interval[at].startswith(r"{\scriptsize[") and "$?$" in paper[at]
     p = delta["p_mcnemar"]
-    assert test[0] == r"\quad McNemar's p" and test[2] == ("$<$0.001" if p < 0.001 else f"{p:.3f}")
-
-
-def test_variants_have_rows_and_names_of_their_own():
-    rows = mlneedle()
-    rows = rows[rows["model"] == "mistral"]
-    random = rows[rows["length"] > 0].assign(retrieval="random", value=1.0)
-    text = laid_out(
-        "mlneedle", "table1", golden_runs.changed("mlneedle", "table1", pd.concat([rows, random]))
-    )
-    assert lines(text, "mistral (random)")[0][4] == r"\underline{1.000}"
-    assert "mistral (semantic) &" in text and "(random) (paper)" not in text
-
-
-def test_missing_answers_are_counted_below():
-    rows = mlneedle().copy()
-    here = rows[(rows["task"] == "exact") & (rows["model"] == "mistral") & (rows["length"] == 4096)]
-    rows.loc[here.index[:5], ["finish_reason", "value"]] = ["skipped", 0.0]
-    rows.loc[here.index[5:8], ["finish_reason", "value"]] = ["error", 0.0]
-    rows.loc[here.index[8:10], "finish_reason"] = "length"
-    text = laid_out("mlneedle", "table1", golden_runs.changed("mlneedle", "table1", rows))
-    assert "5 answers were skipped (longer than the model's context)." in text
-    assert "3 requests failed." in text and "2 answers were cut" in text
+    assert test[0] == r"\quad McNemar's p"
+    assert test[at] == ("$<$0.001" if p < 0.001 else f"{p:.3f}")
 
 
 def test_lost_answers_stand_in_their_cell():
     rows = factories.lost_in_the_middle.make(("gpt-16k",), questions=12)
     found = rows.query(
-        "task == 'multi_document_qa' and model == 'gpt-16k' and lang == 'en' and n_documents == 20 "
-        "and gold_index == 4 and order == 'relevance' and distractors == 'retrieved' "
-        "and query_aware == False"
+        "task == 'multi_document_qa' and lang == 'en' and n_documents == 20 and gold_index == 4 "
+        "and order == 'relevance' and distractors == 'retrieved' and query_aware == False"
     )
     rows.loc[found.index[:5], ["value", "finish_reason"]] = [0.0, "skipped"]
     rows.loc[found.index[5], "finish_reason"] = "error"
-    text = laid_out(
-        "lost_in_the_middle", "table6", golden_runs.changed("lost_in_the_middle", "table6", rows)
-    )
+    text = changed("lost_in_the_middle", "table6", rows)
     block = {line[0]: line[1:] for line in lines(text, "gpt-16k")}
     assert block[r"\quad skipped, failed"] == ["", "5, 1", "", "", ""]
     assert text.count("skipped, failed") == 1
@@ -228,31 +207,21 @@ def test_percentages_have_intervals_and_the_papers_number_below():
 def test_numbers_of_the_released_code_are_marked():
     scores = golden_runs.scores("lost_in_the_middle")
     theirs = {"mpt": "Llama-2-70B-chat", "mpt-instruct": "MPT-30B-Instruct"}
-    text = laid_out(
-        "lost_in_the_middle",
-        "table1",
-        golden_runs.changed("lost_in_the_middle", "table1", scores, published=theirs),
-    )
+    text = changed("lost_in_the_middle", "table1", scores, published=theirs)
     assert r"\textit{84.7}\textsuperscript{\dag}" in text
     assert r"\textit{81.9}\textsuperscript{\dag}" not in text
     assert r"\textsuperscript{\dag}: from the released code's EXPERIMENTS.md." in text
-    text = laid_out(
-        "lost_in_the_middle", "table1", golden_runs.table("lost_in_the_middle", "table1")
-    )
-    assert "EXPERIMENTS.md" not in text
+    table = golden_runs.table("lost_in_the_middle", "table1")
+    assert "EXPERIMENTS.md" not in laid_out("lost_in_the_middle", "table1", table)
 
 
 def test_the_overall_table_has_one_float_a_size():
-    text = laid_out(
-        "lost_in_the_middle", "accuracy", golden_runs.table("lost_in_the_middle", "accuracy")
-    )
+    table = golden_runs.table("lost_in_the_middle", "accuracy")
+    text = laid_out("lost_in_the_middle", "accuracy", table)
     captions = [c.split(" (part")[0].rstrip(".") for c in re.findall(r"\\caption\{(.*)\}", text)]
-    assert list(dict.fromkeys(captions)) == [
-        r"A\_title",
-        *(rf"A\_title: {n} documents" for n in (10, 20, 30)),
-        *(rf"A\_title: {n} pairs" for n in (140, 300)),
-        r"A\_title: retrieved documents",
-    ]
+    sizes = ["10 documents", "20 documents", "30 documents", "140 pairs", "300 pairs"]
+    sizes.append("retrieved documents")
+    assert list(dict.fromkeys(captions)) == [r"A\_title", *(rf"A\_title: {n}" for n in sizes)]
     assert "gpt-16k (en, query aware) &" in text and "gpt-16k (words, de) &" in text
 
 
@@ -354,9 +323,7 @@ def test_tall_tables_are_parted_between_blocks():
         assert one.count(r"\\") + one.count(r"\addlinespace") / 2 < written_tables.DOWN
         assert "In brackets" in one and "Model & green" in one
     assert re.findall(r"^m\d\d", text, re.MULTILINE) == [f"m{i:02}" for i in range(40)]
-
-
-def test_blocks_of_one_unit_share_a_page():
+    # Blocks of one unit share a page.
     parts = written_tables._packed(["a", "a", "b", "b", "b", "c"], [2, 2, 2, 2, 2, 1], 7)
     assert parts == [[0, 1], [2, 3, 4, 5]]
     assert written_tables._packed(["a"] * 4, [3, 3, 3, 3], 7) == [[0, 1], [2, 3]]
@@ -372,20 +339,15 @@ def test_wide_tables_are_parted_between_outer_columns():
     assert widths == [10, 8] and text.count(r"\multicolumn{2}{c}{m0") == 9
 
 
-def test_two_rows_of_one_cell_are_refused():
-    with pytest.raises(ValueError, match="no column of the layout"):
-        lay_out(pd.concat([tidy(), tidy()]), (BY_COLOUR,), "x", "X")
-
-
-def test_escape():
+def test_names_are_text_and_a_cell_has_one_row():
     assert escape("a_b 5% {x} & $y$ #1 ~^\\") == (
         r"a\_b 5\% \{x\} \& \$y\$ \#1 \textasciitilde{}\textasciicircum{}\textbackslash{}"
     )
     assert escape("<b>\n\n x") == r"\textless{}b\textgreater{} x"
-
-
-def test_a_row_that_begins_with_a_bracket_is_no_argument():
+    # A row that begins with a bracket is no argument.
     assert "{}[x] & " in lay_out(tidy(1, model="[x]"), (BY_COLOUR,), "x", "X")
+    with pytest.raises(ValueError, match="no column of the layout"):
+        lay_out(pd.concat([tidy(), tidy()]), (BY_COLOUR,), "x", "X")
 
 
 # Tables of prompts
