@@ -12,10 +12,8 @@ from needlework.results.page.finding import finding
 
 BENCHMARKS = {
     "b": {
-        "title": "Bench",
-        "closed_book": ("task", "closed_book"),
-        "designed": (),
-        "asked": ("place",),
+        **{"title": "Bench", "closed_book": ("task", "closed_book")},
+        **{"designed": (), "asked": ("place",)},
     }
 }
 
@@ -40,17 +38,11 @@ def found(scores: pd.DataFrame, cards: dict[str, pd.DataFrame] | None = None) ->
 
 
 def test_models_share_a_rank_unless_paired_tests_separate_them() -> None:
-    rows = found(answers({"poor": 0.2, "good": 0.9, "also": 0.88}))["rows"]
-    assert [(row.model, row.rank) for row in rows] == [
-        ("good", "1–2"),
-        ("also", "1–2"),
-        ("poor", "3"),
-    ]
-    assert rows[0].mean == pytest.approx(90)
-
-
-def test_pairs_of_models_are_better_worse_or_not_told_apart() -> None:
-    (matrix,) = found(answers({"poor": 0.2, "good": 0.9, "also": 0.88}))["matrices"]
+    said = found(answers({"poor": 0.2, "good": 0.9, "also": 0.88}))
+    ranks = {row.model: row.rank for row in said["rows"]}
+    assert list(ranks.items()) == [("good", "1–2"), ("also", "1–2"), ("poor", "3")]
+    assert said["rows"][0].mean == pytest.approx(90)
+    (matrix,) = said["matrices"]
     assert matrix.title == "Bench"
     cells = {(one, two): c.apart for one, own in matrix.cells.items() for two, c in own.items()}
     assert cells["good", "poor"] and cells["poor", "also"] and not cells["good", "also"]
@@ -58,37 +50,31 @@ def test_pairs_of_models_are_better_worse_or_not_told_apart() -> None:
     assert matrix.cells["poor"]["good"].difference == pytest.approx(-70)
 
 
-def test_means_of_few_answers_are_not_shown() -> None:
+def test_what_was_not_asked_or_compared_is_not_claimed() -> None:
     (row,) = found(answers({"m": 0.5}, n=9))["rows"]
     assert row.asked["b"].mean is None and row.asked["b"].n == 9
-
-
-def test_a_benchmark_that_was_not_asked_is_a_line() -> None:
     scores = answers({"m": 0.5})
-    both = {
-        **BENCHMARKS,
-        "c": {
-            "title": "Other",
-            "closed_book": ("task", "closed_book"),
-            "designed": (),
-            "asked": ("place",),
-        },
-    }
+    both = {**BENCHMARKS, "c": {**BENCHMARKS["b"], "title": "Other"}}
     grids = {"b": overview.grids("b", scores, ("task", "closed_book")), "c": []}
     said = finding({"b": scores, "c": scores[:0]}, both, grids, ["m"], {})
     assert said["not_asked"] == ["Other"] and list(said["titles"]) == ["b"]
+    # A run that compares nothing shows no drop and says of none that it is missing.
+    none = {"points": pd.DataFrame(columns=list(POINTS))}
+    none["comparisons"] = pd.DataFrame(columns=list(COMPARED))
+    said = found(scores, none)
+    (row,) = said["rows"]
+    assert said["title"] == ["m"] and row.breaks == ""
 
 
 @pytest.mark.parametrize("drop", [True, False])
 def test_the_title_is_the_largest_drop_with_its_interval(drop: bool) -> None:
-    means, n = (0.56, 0.32, 0.54), 47
     labels = {"card": "m", "benchmark": "b", "part": "", "axis": "depth", "unit": ""}
     points = [
-        {**labels, "level": level, "called": str(level), "model": "m", "value": value, "n": n}
-        for level, value in zip(("0.0", "0.5", "1.0"), means, strict=True)
+        {**labels, "level": level, "called": level, "model": "m", "value": value, "n": 47}
+        for level, value in {"0.0": 0.56, "0.5": 0.32, "1.0": 0.54}.items()
     ]
     pair = {**labels, "level": "0.5", "comparison": "in the middle against the ends", "drop": drop}
-    pair |= {"difference": -0.23, "ci_low": -0.4, "ci_high": -0.06, "n_questions": n}
+    pair |= {"difference": -0.23, "ci_low": -0.4, "ci_high": -0.06, "n_questions": 47}
     facts = {"model": "m", "benchmark": "b", "claimed": np.nan, "effective": np.nan}
     cards = {
         "points": pd.DataFrame(points, columns=list(POINTS)),
@@ -96,23 +82,9 @@ def test_the_title_is_the_largest_drop_with_its_interval(drop: bool) -> None:
         "answers": pd.DataFrame([facts]),
     }
     said = found(answers({"m": 0.5}), cards)
-    assert said["title"] == (
-        [
-            "m loses 23 points [6, 40] in the middle: 32% there, 55% at the ends (Bench, 47 questions)"
-        ]
-        if drop
-        else ["m shows no drop"]
-    )
+    place = "32% there, 55% at the ends (Bench, 47 questions)"
+    shown = f"m loses 23 points [6, 40] in the middle: {place}" if drop else "m shows no drop"
+    assert said["title"] == [shown]
     (row,) = said["rows"]
     assert row.breaks == ("middle: 23 points [6, 40] (Bench)" if drop else "no drop shown")
     assert [curve.axis for curve in row.asked["b"].curves] == ["depth"]
-
-
-def test_a_run_that_compares_nothing_claims_no_missing_drop() -> None:
-    none = {
-        "points": pd.DataFrame(columns=list(POINTS)),
-        "comparisons": pd.DataFrame(columns=list(COMPARED)),
-    }
-    said = found(answers({"m": 0.5}), none)
-    (row,) = said["rows"]
-    assert said["title"] == ["m"] and row.breaks == ""

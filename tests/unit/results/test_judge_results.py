@@ -32,18 +32,15 @@ def test_agreement_is_of_decided_answers_with_wilsons_interval() -> None:
     said = ["right", "wrong"] * 4 + ["wrong", "right", "undecided", "no_reply", "right"]
     found = verdicts(*(("m4le", "", str(i), each) for i, each in enumerate(said)))
     table = judge.agreement(cases, found).set_index(["by", "level"])
-    all_of = table.loc[("all", "")]
-    assert (all_of["n"], all_of["replies"], all_of["decided"], all_of["agreed"]) == (13, 12, 11, 9)
-    assert all_of["agreement"] == pytest.approx(9 / 11)
-    assert (all_of["ci_low"], all_of["ci_high"]) == pytest.approx(wilson(9 / 11, 11))
-    english = table.loc[("lang", "en")]
-    assert (english["n"], english["decided"], english["agreed"]) == (12, 10, 8)
+    counts = ["n", "replies", "decided", "agreed"]
+    assert table.loc[("all", ""), counts].tolist() == [13, 12, 11, 9]
+    ends = table.loc[("all", ""), ["ci_low", "ci_high"]].tolist()
+    assert table.loc[("all", ""), "agreement"] == pytest.approx(9 / 11)
+    assert ends == pytest.approx(wilson(9 / 11, 11))
+    assert table.loc[("lang", "en"), counts].tolist() == [12, 11, 10, 8]
     # One answer is too few for a share of its own.
     assert ("lang", "fi") not in table.index
     assert table.loc[("benchmark", "m4le"), "n"] == 13
-
-
-def test_without_replies_no_agreement_is_told() -> None:
     row = judge.agreement([known("en", True, 0)], verdicts()).iloc[0]
     assert (row["replies"], row["decided"]) == (0, 0)
     assert math.isnan(row["agreement"]) and math.isnan(row["ci_low"])
@@ -51,15 +48,16 @@ def test_without_replies_no_agreement_is_told() -> None:
 
 def scores(path, verdict: list[str], paper: list[float], careful: list[float]) -> str:
     n = len(verdict)
+    names = [f"i{k}" for k in range(n)] * 2
     rows = {
-        "instance_id": [f"i{k}" for k in range(n)] * 2,
+        "instance_id": names,
         "sample": pa.array([0] * 2 * n, pa.int32()),
         "model": ["gpt"] * 2 * n,
         "metric": ["strict"] * n + ["careful"] * n,
         "value": paper + careful,
         "verdict": ["x"] * n + verdict,
         "finish_reason": ["stop"] * 2 * n,
-        "example_id": [f"e{k}" for k in range(n)] * 2,
+        "example_id": names,
         "task": ["t"] * 2 * n,
     }
     write_table(pa.table(rows), path)
@@ -67,32 +65,20 @@ def scores(path, verdict: list[str], paper: list[float], careful: list[float]) -
 
 
 def test_the_judges_verdicts_replace_undecided_values_alone(tmp_path) -> None:
-    file = scores(
-        tmp_path / "scores",
-        ["right", "undecided:x", "undecided:x", "undecided:x", "other"],
-        [0.0, 0.0, 1.0, 1.0, 1.0],
-        [1.0, 0.0, 1.0, 1.0, 0.0],
-    )
-    found = verdicts(
-        *(("m4le", "gpt", f"i{k}", each) for k, each in ((1, "right"), (2, "wrong"))),
-        ("m4le", "gpt", "i3", "undecided"),
-        ("m4le", "other", "i3", "wrong"),
-    )
-    (row,) = judge.judged({"m4le": [file]}, found).to_dict("records")
+    said = ["right", "undecided:x", "undecided:x", "undecided:x", "other"]
+    paper, careful = [0.0, 0.0, 1.0, 1.0, 1.0], [1.0, 0.0, 1.0, 1.0, 0.0]
+    file = scores(tmp_path / "scores", said, paper, careful)
+    rows = [("m4le", "gpt", f"i{k}", one) for k, one in ((1, "right"), (2, "wrong"))]
+    more = ("m4le", "gpt", "i3", "undecided"), ("m4le", "other", "i3", "wrong")
+    (row,) = judge.judged({"m4le": [file]}, verdicts(*rows, *more)).to_dict("records")
     counts = ("n", "undecided", "right", "wrong", "left", "no_reply")
     assert [row[name] for name in counts] == [5, 3, 1, 1, 1, 0]
     assert (row["paper"], row["careful"]) == pytest.approx((3 / 5, 3 / 5))
     expected = estimate([1.0, 1.0, 0.0, 1.0, 0.0], [f"e{k}" for k in range(5)])
-    assert (row["judged"], row["ci_low"], row["ci_high"]) == pytest.approx(
-        (3 / 5, expected.ci_low, expected.ci_high)
-    )
-
-
-def test_a_mean_with_missing_replies_is_not_told(tmp_path) -> None:
-    file = scores(tmp_path / "scores", ["undecided:x"] * 2, [1.0, 0.0], [1.0, 0.0])
-    (row,) = judge.judged({"m4le": [file]}, verdicts(("m4le", "gpt", "i0", "right"))).to_dict(
-        "records"
-    )
+    found = row["judged"], row["ci_low"], row["ci_high"]
+    assert found == pytest.approx((3 / 5, expected.ci_low, expected.ci_high))
+    # A mean with missing replies is not told.
+    (row,) = judge.judged({"m4le": [file]}, verdicts(*rows)).to_dict("records")
     assert (row["right"], row["no_reply"]) == (1, 1)
     assert math.isnan(row["judged"]) and math.isnan(row["ci_low"])
 

@@ -45,21 +45,17 @@ def prompts(tmp_path) -> Callable[[int], PromptSet]:
     def made(n: int) -> PromptSet:
         rows = [
             {
-                "instance_id": f"q{i}-{lang}",
-                "example_id": f"q{i}",
-                "task": "ab"[i % 2],
-                "lang": lang,
-                "references": ["x"],
-                "prompt": [{"role": "question", "text": f"Question {i}?"}],
-                "max_new_tokens": 0,
+                **{"instance_id": f"q{i}-{lang}", "example_id": f"q{i}", "task": "ab"[i % 2]},
+                **{"lang": lang, "references": ["x"], "max_new_tokens": 0},
                 "n_tokens": 100 + (2 * i + (lang == "hi")) % 100,
+                "prompt": [{"role": "question", "text": f"Question {i}?"}],
                 "length": 0,
             }
             for i in range(n)
             for lang in ("en", "hi")
         ]
-        names = [name for name in rows[0] if name not in ("prompt", "length")]
-        schema = pa.Table.from_pylist([{name: rows[0][name] for name in names}]).schema
+        plain = {key: value for key, value in rows[0].items() if key not in ("prompt", "length")}
+        schema = pa.Table.from_pylist([plain]).schema
         schema = schema.append(pa.field("prompt", pa.list_(SPAN)))
         schema = schema.append(pa.field("length", pa.int32()))
         file = tmp_path / f"{n}.parquet"
@@ -121,25 +117,15 @@ def test_the_part_is_the_largest_that_fits(prompts, limit) -> None:
 
 
 def test_the_written_configuration_selects_the_part(tmp_path, prompts) -> None:
-    every = works(("b", prompts(60)), ("c", prompts(40)))
-    part = part_within(every, {"tokens": 3000}, FACTORS)
-    write_subset(part, {"m0": {}, "m1": {}}, tmp_path / "new/subset.yaml")
-    config = yaml.safe_load((tmp_path / "new/subset.yaml").read_text("utf-8"))
-    for model in ("m0", "m1"):
-        for name, questions in part.questions.items():
-            assert only_of(config, model, name) == {"example_id": questions}
-
-
-def test_a_part_keeps_the_questions_of_a_models_own_only(tmp_path, prompts) -> None:
+    """Of a model that has questions of its own, those that are in both."""
     part = part_within(works(("b", prompts(60)), ("c", prompts(40))), {"tokens": 3000}, FACTORS)
     own = [part.questions["b"][0], "another"]
     only = {"m0": {"b": {"example_id": own}}, "m1": {}, "m2": {"b": {"lang": ["en"]}}}
-    write_subset(part, only, tmp_path / "subset.yaml")
-    config = yaml.safe_load((tmp_path / "subset.yaml").read_text("utf-8"))
+    write_subset(part, only, tmp_path / "new/subset.yaml")
+    config = yaml.safe_load((tmp_path / "new/subset.yaml").read_text("utf-8"))
     assert only_of(config, "m0", "b") == {"example_id": own[:1]}
-    assert only_of(config, "m0", "c") == {"example_id": part.questions["c"]}
-    for model in ("m1", "m2"):
-        assert only_of(config, model, "b") == {"example_id": part.questions["b"]}
+    for model, name in (("m0", "c"), ("m1", "b"), ("m1", "c"), ("m2", "b")):
+        assert only_of(config, model, name) == {"example_id": part.questions[name]}
 
 
 def test_a_benchmark_of_few_questions_asks_little_of_others(prompts) -> None:
@@ -162,25 +148,17 @@ def test_a_proposal_says_what_it_could_show(prompts) -> None:
     assert "add results/subset.yaml as the last file" in text
 
 
-def test_what_fits_is_left_as_it_is(prompts) -> None:
-    rows = [work.estimate() for work in works(("b", prompts(6)))]
+def test_what_fits_and_what_never_fits_is_said(prompts) -> None:
+    sets = prompts(6)
+    rows = [work.estimate() for work in works(("b", sets))]
     assert as_text(None, rows, {"money": 10}, "f") == "All of it is within run.limit."
-
-
-def test_a_limit_that_counts_a_model_for_nothing_is_said(prompts) -> None:
-    rows = [work.estimate() for work in works(("b", prompts(6)), price=None)]
+    rows = [work.estimate() for work in works(("b", sets), price=None)]
     text = as_text(None, rows, {"money": 1}, "f")
     assert text.startswith("run.limit.money does not count m0, which have no `price`.")
-
-
-def test_a_limit_below_one_question_is_said(prompts) -> None:
-    every = works(("b", prompts(6)), ("c", prompts(6)))
+    every = works(("b", sets), ("c", sets))
     part = part_within(every, {"tokens": 300}, FACTORS)
     assert part is not None and not part.questions
     text = as_text(part, [work.estimate() for work in every], {"tokens": 300}, "f")
-    least = f"{used(part.rows, 'tokens'):,.0f}"
-    assert text.startswith(
-        "Not one question of each benchmark fits into 300 tokens: the smallest part takes"
-    )
-    assert least in text
+    said = "Not one question of each benchmark fits into 300 tokens: the smallest part takes"
+    assert text.startswith(said) and f"{used(part.rows, 'tokens'):,.0f}" in text
     assert part_within(every, {"tokens": used(part.rows, "tokens")}, FACTORS).questions

@@ -16,12 +16,6 @@ from needlework.results.tabulate import MODEL, Measure, mean, tabulate
 NOTHING = Context(published.none(), {})
 
 
-def micro_f1(sums):
-    """F1 of summed counts of found, answered and wanted."""
-    found, answered, wanted = sums.T
-    return 2 * found / (answered + wanted)
-
-
 def scores(counts: list[tuple[int, int, int]], questions: list[str]) -> pd.DataFrame:
     found = np.array([c[0] / max(1, c[2]) for c in counts])
     return pd.DataFrame(
@@ -30,51 +24,43 @@ def scores(counts: list[tuple[int, int, int]], questions: list[str]) -> pd.DataF
     )
 
 
-def cell(rows: pd.DataFrame, measure: Measure) -> pd.Series:
-    return tabulate(rows, (MODEL,), NOTHING, measure=measure).iloc[0]
-
-
 F1 = Measure(MEASURES, lambda cell: measure_of_sums(cell.part, "counts", micro_f1))
 
 
+def micro_f1(sums):
+    """F1 of summed counts of found, answered and wanted."""
+    found, answered, wanted = sums.T
+    return 2 * found / (answered + wanted)
+
+
+def cell(rows: pd.DataFrame, measure: Measure = F1) -> pd.Series:
+    return tabulate(rows, (MODEL,), NOTHING, measure=measure).iloc[0]
+
+
 def test_a_corpus_metric_is_of_sums_not_a_mean() -> None:
-    rows = scores([(1, 1, 1), (0, 10, 1), (3, 4, 4)], ["a", "b", "c"])
-    made = cell(rows, F1)
+    made = cell(scores([(1, 1, 1), (0, 10, 1), (3, 4, 4)], ["a", "b", "c"]))
     assert made["value"] == pytest.approx(2 * 4 / (15 + 6))
-    assert made["value"] != pytest.approx(np.mean([1.0, 0.0, 0.75]))
     assert (made["n"], made["n_questions"]) == (3, 3)
     assert made["ci_low_independent"] < made["value"] < made["ci_high_independent"]
 
 
 def test_its_interval_over_questions_is_wider() -> None:
     counts = [(1, 1, 1)] * 20 + [(0, 1, 1)] * 20
-    one_each = cell(scores(counts, [str(i) for i in range(40)]), F1)
-    asked_often = cell(scores(counts, [str(i // 10) for i in range(40)]), F1)
-    assert one_each["value"] == asked_often["value"] == 0.5
-    wide = asked_often["ci_high"] - asked_often["ci_low"]
-    narrow = one_each["ci_high"] - one_each["ci_low"]
+    one_each, often = (cell(scores(counts, [str(i // k) for i in range(40)])) for k in (1, 10))
+    assert one_each["value"] == often["value"] == 0.5
+    narrow, wide = (one["ci_high"] - one["ci_low"] for one in (one_each, often))
     assert wide > 1.5 * narrow
 
 
-def test_sums_that_lack_answers_have_no_bounds() -> None:
-    rows = scores([(1, 1, 1), (0, 1, 1)], ["a", "b"])
-    assert cell(rows, F1)["lowest"] == cell(rows, F1)["highest"] == 0.5
-    rows["finish_reason"] = ["stop", "error"]
-    assert np.isnan([cell(rows, F1)["lowest"], cell(rows, F1)["highest"]]).all()
-
-
 def test_failed_answers_are_in_no_sum() -> None:
-    rows = scores([(1, 1, 1), (0, 5, 5)], ["a", "b"])
-    rows.loc[1, "finish_reason"] = "error"
-    made = cell(rows, F1)
+    """Sums that lack answers have no bounds, and a cell without answers no value."""
+    rows = scores([(1, 1, 1), (0, 1, 1)], ["a", "b"])
+    assert cell(rows)["lowest"] == cell(rows)["highest"] == 0.5
+    made = cell(rows.assign(finish_reason=["stop", "error"]))
+    assert np.isnan([made["lowest"], made["highest"]]).all()
     assert (made["value"], made["n"], made["n_error"]) == (1.0, 1, 1)
-
-
-def test_a_cell_without_answers_has_no_value() -> None:
-    rows = scores([(1, 1, 1)], ["a"]).assign(finish_reason="skipped")
-    made = cell(rows, F1)
-    assert np.isnan(made["value"])
-    assert (made["n"], made["n_skipped"]) == (0, 1)
+    made = cell(rows.assign(finish_reason="skipped"))
+    assert np.isnan(made["value"]) and (made["n"], made["n_skipped"]) == (0, 2)
 
 
 def test_values_between_0_and_1_have_gaffkes_limits() -> None:
