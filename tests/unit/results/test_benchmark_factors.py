@@ -17,37 +17,22 @@ ROOT = Path(__file__).resolve().parents[3]
 
 def prompts(path: Path, tokens: list[int], needle: str = "The red key is 7.") -> str:
     """A file of prompts of one nominal length that ask for a needle's number."""
-    spans = [
-        Span("haystack", text="x"),
-        Span("needle", text=needle),
-        Span("question", text="Red key?"),
-    ]
-    rows = [
-        {
-            **{"task": "niah", "length": 100, "n_tokens": n},
-            "prompt": [span._asdict() for span in spans],
-        }
-        for n in tokens
-    ]
+    texts = {"haystack": "x", "needle": needle, "question": "Red key?"}
+    prompt = [Span(role, text=text)._asdict() for role, text in texts.items()]
+    rows = [{"task": "niah", "length": 100, "n_tokens": n, "prompt": prompt} for n in tokens]
     pq.write_table(pa.Table.from_pylist(rows), path)
     return str(path)
 
 
 def test_variation_and_overlap_are_of_the_prompts(tmp_path) -> None:
-    made = factors("x", [prompts(tmp_path / "a.parquet", [90, 110])], [], [])
+    """Files of prompts are measured together."""
+    files = [prompts(tmp_path / "a.parquet", [90]), prompts(tmp_path / "b.parquet", [110])]
+    made = factors("x", files, [], [])
     assert made["tokens_vary"] == pytest.approx(0.1)
     assert (made["prompts"], made["needle_characters"], made["overlap"]) == (2, 17, 1.0)
     assert made["needles_vary"] == 0
-
-
-def test_a_needle_with_none_of_the_words_has_no_overlap(tmp_path) -> None:
     made = factors("x", [prompts(tmp_path / "a.parquet", [5, 5], "Sieben")], [], [])
     assert (made["overlap"], made["tokens_vary"]) == (0, 0)
-
-
-def test_files_of_prompts_are_measured_together(tmp_path) -> None:
-    files = [prompts(tmp_path / "a.parquet", [90]), prompts(tmp_path / "b.parquet", [110])]
-    assert factors("x", files, [], [])["tokens_vary"] == pytest.approx(0.1)
 
 
 def test_the_committed_table_is_in_the_results() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from pathlib import Path
 
 import pytest
@@ -41,18 +42,16 @@ def test_every_number_of_the_paper_is_there(numbers):
     assert set(numbers["paper"]) == {"mlneedle"}
 
 
-def test_averages_are_means_of_baseline_and_lengths(numbers):
+def test_averages_and_differences_follow_from_the_numbers(numbers):
     for table in ("table1", "table3", "table4"):
         for row, cells in rows_of(numbers, table).items():
             if row != "delta":
                 values = [cells[column] for column in ("baseline", *LENGTHS) if column in cells]
                 assert cells["average"] == pytest.approx(sum(values) / len(values), abs=6e-4), row
-
-
-def test_differences_are_differences(numbers):
+    greedy, sampled = "Mistral-7B-Instruct-v0.2 (greedy)", "Mistral-7B-Instruct-v0.2"
     for table, first, second in (
-        ("table3", "Mistral-7B-v0.1", "Mistral-7B-Instruct-v0.2 (greedy)"),
-        ("table4", "Mistral-7B-Instruct-v0.2 (greedy)", "Mistral-7B-Instruct-v0.2"),
+        ("table3", "Mistral-7B-v0.1", greedy),
+        ("table4", greedy, sampled),
     ):
         rows = rows_of(numbers, table)
         for column, delta in rows["delta"].items():
@@ -67,29 +66,23 @@ def test_effective_lengths_follow_from_the_numbers_but_for_one(numbers):
         if ours != cells["effective_length"]:
             differ[row] = (ours, cells["effective_length"])
     assert differ == {"Cohere-Aya-23-8B": (0, 4096)}
-    aya = numbers[
-        (numbers["row"] == "Cohere-Aya-23-8B") & (numbers["column"] == "effective_length")
-    ]
+    aya = numbers.query("row == 'Cohere-Aya-23-8B' and column == 'effective_length'")
     assert "gives <4K" in aya["note"].item()
 
 
 def test_table_2_is_the_longest_length_and_not_the_average(numbers):
-    table1 = rows_of(numbers, "table1")
-    table2 = rows_of(numbers, "table2")
+    table1, table2 = (rows_of(numbers, table) for table in ("table1", "table2"))
     for model in ("Mistral-7B-Instruct-v0.2", "Llama3-8B-Instruct", "Cohere-Aya-23-8B"):
-        block = [
-            v for row, cells in table2.items() if row.startswith(model) for v in cells.values()
-        ]
-        present = [column for column in LENGTHS if column in table1[model]]
-        longest = table1[model][present[-1]]
-        average = sum(table1[model][column] for column in present) / len(present)
-        mean = sum(block) / len(block)
-        assert abs(mean - longest) < 0.003
+        rows = [cells.values() for row, cells in table2.items() if row.startswith(model)]
+        mean = statistics.mean(value for cells in rows for value in cells)
+        present = [table1[model][column] for column in LENGTHS if column in table1[model]]
+        assert abs(mean - present[-1]) < 0.003
         # Aya's two lengths are too alike to tell.
-        assert abs(mean - average) > 0.04 or model == "Cohere-Aya-23-8B"
+        assert abs(mean - statistics.mean(present)) > 0.04 or model == "Cohere-Aya-23-8B"
 
 
-def test_the_repositorys_shares_are_whole_counts(numbers):
+def test_the_repositorys_shares_are_whole_counts_that_the_paper_prints(numbers):
+    """But for those noted."""
     found = numbers[numbers["source"] == "repository"]
     counts = found["value"] * found["n"].astype(float)
     assert (abs(counts - counts.round()) < 1e-6).all()
@@ -97,13 +90,9 @@ def test_the_repositorys_shares_are_whole_counts(numbers):
     aya = found[(found["row"] == "Cohere-Aya-23-8B") & (found["column"] != "baseline")]
     assert set(aya["n"]) == {117600}
     assert (abs(aya["value"] * 16800 - (aya["value"] * 16800).round()) > 0.1).all()
-
-
-def test_the_paper_prints_the_repositorys_numbers_but_for_those_noted(numbers):
-    paper = numbers[numbers["table"].isin(["table1", "table4"])]
-    repository = numbers[numbers["source"] == "repository"].set_index(["row", "column"])["value"]
-    for row in paper.itertuples():
-        value = repository.get((row.row, row.column))
+    theirs = found.set_index(["row", "column"])["value"]
+    for row in numbers[numbers["table"].isin(["table1", "table4"])].itertuples():
+        value = theirs.get((row.row, row.column))
         if value is not None and round(value, 3) != row.value:
             assert row.note, f"{row.row} {row.column} is {row.value}, not {value}"
 
@@ -119,35 +108,27 @@ def test_lookup(numbers):
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "said"),
     [
-        ("", ["line 1", "missing"]),
-        ("paper,table\n", ["line 1", "paper, table"]),
-        (f"{HEADER}\nx,t,r,c,0.5,,paper\n", ["line 2", "7 columns instead of 8"]),
-        (f"{HEADER}\nx,t,r,c,half,,paper,\n", ["line 2", "column value", "'half'"]),
-        (f"{HEADER}\nx,t,r,c,nan,,paper,\n", ["line 2", "column value"]),
-        (f"{HEADER}\nx,t,r,c,0.5,many,paper,\n", ["line 2", "column n", "'many'"]),
-        (f"{HEADER}\nx,t,r,c,0.5,0,paper,\n", ["line 2", "column n"]),
-        (f"{HEADER}\nx,t,,c,0.5,,paper,\n", ["line 2", "column row"]),
-        (f"{HEADER}\nx,t,r,c,0.5,,blog,\n", ["line 2", "column source", "paper, repository"]),
-        (f"{HEADER}\nx,t,r,c,1,,paper,\nx,t,r,c,2,,paper,\n", ["line 3", "repeat line 2"]),
+        ("", "line 1.*missing"),
+        ("paper,table\n", "line 1.*paper, table"),
+        (f"{HEADER}\nx,t,r,c,0.5,,paper\n", "line 2.*7 columns instead of 8"),
+        (f"{HEADER}\nx,t,r,c,half,,paper,\n", "line 2.*column value.*'half'"),
+        (f"{HEADER}\nx,t,r,c,nan,,paper,\n", "line 2.*column value"),
+        (f"{HEADER}\nx,t,r,c,0.5,many,paper,\n", "line 2.*column n.*'many'"),
+        (f"{HEADER}\nx,t,r,c,0.5,0,paper,\n", "line 2.*column n"),
+        (f"{HEADER}\nx,t,,c,0.5,,paper,\n", "line 2.*column row"),
+        (f"{HEADER}\nx,t,r,c,0.5,,blog,\n", "line 2.*column source.*paper, repository"),
+        (f"{HEADER}\nx,t,r,c,1,,paper,\nx,t,r,c,2,,paper,\n", "line 3.*repeat line 2"),
+        ("\xff\xfe", "UTF-8"),
+        (None, "does not exist"),
     ],
 )
-def test_a_wrong_file_is_refused_by_line_and_column(tmp_path, text, words):
+def test_a_wrong_file_is_refused_by_line_and_column(tmp_path, text, said):
     path = tmp_path / "numbers.csv"
-    path.write_text(text)
-    with pytest.raises(UserError) as raised:
-        published.load(path)
-    for word in ["numbers.csv", *words]:
-        assert word in str(raised.value)
-
-
-def test_a_missing_or_binary_file_is_refused(tmp_path):
-    with pytest.raises(UserError, match="does not exist"):
-        published.load(tmp_path / "none.csv")
-    path = tmp_path / "numbers.csv"
-    path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(UserError, match="UTF-8"):
+    if text is not None:
+        path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(UserError, match=rf"(?s)numbers\.csv.*{said}"):
         published.load(path)
 
 
@@ -156,6 +137,7 @@ def test_a_missing_or_binary_file_is_refused(tmp_path):
     [
         (0.5, None, "covers"),
         (0.4, None, "covers"),
+        (0.6, None, "covers"),
         (0.61, None, "below"),
         (0.39, None, "above"),
         (None, None, "cannot tell: no published number"),
@@ -165,9 +147,6 @@ def test_a_missing_or_binary_file_is_refused(tmp_path):
 )
 def test_compare(number, obstacle, verdict):
     assert published.compare(0.5, 0.4, 0.6, number, obstacle) == verdict
-
-
-def test_compare_without_an_answer_or_an_interval():
     nan = math.nan
     assert published.compare(nan, nan, nan, 0.5) == "cannot tell: no answer of ours to judge"
     assert published.compare(4096, nan, nan, 8192) == "cannot tell: our number has no interval"
