@@ -288,10 +288,6 @@ def test_positions_are_the_released_ones(name: str, n: int, expected: list[int])
     assert positions(name, n) == expected
 
 
-def test_a_bucket_begins_where_the_one_before_ends() -> None:
-    assert [lower_bound(b) for b in (500, 1000, 2000, 3000, 128000)] == [0, 0, 1000, 2000, 64000]
-
-
 # From the source data sets
 
 
@@ -326,21 +322,18 @@ def test_every_task_is_made_from_its_source(name: str, raw: Path) -> None:
 
 
 def test_every_task_has_an_origin_a_reader_and_a_name() -> None:
+    assert [lower_bound(b) for b in (500, 1000, 2000, 3000, 128000)] == [0, 0, 1000, 2000, 64000]
     assert set(ORIGINS) == set(_READERS) == set(TASKS)
     assert len(SLUGS) == len(CONSTRUCTED) == 39 + 6 * 11 + 3
     assert {task.frame for task in CONSTRUCTED.values()} == set(frames())
 
 
-def test_a_source_in_another_layout_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "c3-m-test.json"
+def test_a_source_in_another_layout_or_folder_is_refused(tmp_path: Path) -> None:
+    """TriviaQA's files name pages: a name that leads out of the folder is refused."""
+    path, questions = tmp_path / "c3-m-test.json", tmp_path / "qa/web-dev.json"
     path.write_text("[[1]]", encoding="utf-8")
     with pytest.raises(UserError, match=r"c3: .*c3-m-test\.json cannot be read as C3"):
         drawn("c3", [path])
-
-
-def test_an_evidence_file_may_not_lie_elsewhere(tmp_path: Path) -> None:
-    """TriviaQA's files name pages: a name that leads out of the folder is refused."""
-    questions = tmp_path / "qa/web-dev.json"
     questions.parent.mkdir()
     row = {"SearchResults": [{"Filename": "../../secret"}], "Question": "?", "Answer": {}}
     questions.write_text(json.dumps({"Data": [row]}), encoding="utf-8")
