@@ -143,10 +143,6 @@ TOKENIZERS = {
 
 def tiktoken_cache(mirror, tmp_path, monkeypatch) -> None:
     """Give tiktoken the mirror's encodings under the names that it looks for."""
-    names = {
-        "cl100k_base.tiktoken": "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
-        "o200k_base.tiktoken": "fb374d419588a4632f3f557e76b4b70aebbca790",
-    }
-    for file, name in names.items():
-        (tmp_path / name).symlink_to(mirror / "tokenizers" / file)
+    for name, cached in ENCODINGS.items():
+        (tmp_path / cached).symlink_to(mirror / f"tokenizers/{name}.tiktoken")
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", os.fspath(tmp_path))

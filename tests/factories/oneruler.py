@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from functools import cache
 from itertools import product
@@ -218,18 +217,6 @@ _DICTIONARIES = dict(
         "sr:Serbian st:Sesotho es:Spanish sw:Swahili sv:Swedish ta:Tamil uk:Ukrainian vi:Vietnamese"
     ).split()
 )
-# By which names tiktoken looks for its encodings.
-_ENCODINGS = {
-    "cl100k_base.tiktoken": "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
-    "o200k_base.tiktoken": "fb374d419588a4632f3f557e76b4b70aebbca790",
-}
-
-
-def tiktoken_cache(mirror: Path, folder: Path) -> str:
-    """Put tiktoken's encodings into `folder`; what TIKTOKEN_CACHE_DIR must be."""
-    for name, cached in _ENCODINGS.items():
-        shutil.copyfile(mirror / "tokenizers" / name, folder / cached)
-    return str(folder)
 
 
 def tables(mirror: Path, corpora: Mapping[str, list[tuple[str, str]]]) -> dict:

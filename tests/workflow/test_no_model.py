@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 import yaml
 
-from factories.oneruler import tiktoken_cache
 from runs import ROOT, Workflow
+from tokenizers_made import tiktoken_cache
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("real")]
 
@@ -29,7 +29,7 @@ def numbers(mirror, tmp_path_factory) -> pd.DataFrame:
     own.write_text(yaml.safe_dump({"mirror": str(mirror), "benchmarks": PART}))
     workflow = Workflow(ROOT, folder / "run")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TIKTOKEN_CACHE_DIR", tiktoken_cache(mirror, folder))
+        tiktoken_cache(mirror, folder, patch)
         preset = str(ROOT / "presets/no_model.yaml")
         workflow.run("--configfile", preset, str(own), "--", "reproduction_without_models")
     assert not workflow.result("generations").exists()
