@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterator, Mapping
 from itertools import product
 from pathlib import Path
@@ -10,13 +9,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-import yaml
 
 import factories.lost_in_the_middle
 import factories.m4le
 import factories.mlongrr
 import factories.oneruler
 import prompt_sets
+from factories import ROOT, configuration, demo, templates
 from needlework.benchmarks.contract import Built
 from needlework.benchmarks.lost_in_the_middle import plan as lost_in_the_middle_plan
 from needlework.benchmarks.lost_in_the_middle import prompts as lost_in_the_middle
@@ -36,8 +35,6 @@ from needlework.prompts.spans import Documents, numbered, render
 from needlework.prompts.tokenizers import Tokenizer
 from tokenizers_made import NAMES
 
-ROOT = Path(__file__).resolve().parents[2]
-DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
 # A pattern's proof and a vocabulary's; the others take minutes.
 QUICK = ("tekken", "mistral-v1")
 BENCHMARKS = ("mlneedle", "lost_in_the_middle", "oneruler", "mlongrr", "m4le")
@@ -66,9 +63,7 @@ def documents_of(
 
 
 def configured(benchmark: str, **own: Any) -> dict[str, Any]:
-    config = copy.deepcopy(DEFAULT)
-    config["run"]["benchmarks"] = [benchmark]
-    config["benchmarks"][benchmark] |= own
+    config = configuration(benchmark, demo(benchmark) | own)
     return Layout(validated(config)).settings(benchmark)
 
 
@@ -104,7 +99,7 @@ def sample_of_oneruler(corpora: Mapping[str, Any]) -> dict[str, dict[str, pa.Tab
 
 def of_lost_in_the_middle(config: dict, corpora: Mapping[str, pa.Table]) -> Build:
     plan = lost_in_the_middle_plan
-    templates = sorted(map(str, (ROOT / "resources/prompts/lost_in_the_middle").glob("*.txt")))
+    files = templates(plan.NAME)
 
     def build(tokenizer: Tokenizer) -> Iterator[tuple[pa.Table, Mapping[str, str]]]:
         for name in plan.slices(config):
@@ -116,7 +111,7 @@ def of_lost_in_the_middle(config: dict, corpora: Mapping[str, pa.Table]) -> Buil
             }
             if config["source"] == "constructed":
                 tables["distractors"] = {lang: corpora[f"found/{lang}"] for lang in ("en", "zh")}
-            built = lost_in_the_middle.build(slice_settings, tables, templates, tokenizer)
+            built = lost_in_the_middle.build(slice_settings, tables, files, tokenizer)
             yield (
                 built.instances,
                 documents_of(tables, wanted, built, f"lost_in_the_middle/{name}"),

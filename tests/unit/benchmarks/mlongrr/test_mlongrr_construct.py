@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import replace
+from itertools import accumulate
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from factories.mlongrr import PUNKT, settings, table, tables
 from needlework.benchmarks.contract import Built
@@ -199,12 +202,16 @@ def test_the_question_may_be_in_the_haystacks_language() -> None:
     assert {row["template"] for row in made("en", [500], prompts=prompts)} == {"paper"}
 
 
-def test_the_rule_of_gpt4s_files_takes_the_most_sentences() -> None:
-    """Ten sentences of two tokens: 25% are five tokens, after the third sentence or the second."""
-    text = " ".join(f"Word w{i}." for i in range(10))
+@given(st.lists(st.integers(1, 9), min_size=2, max_size=25), st.sampled_from([0, 25, 50, 75, 100]))
+def test_sentences_before_a_needle_are_the_fewest_or_the_most(sizes: list[int], depth: int) -> None:
+    """The fewest with so many of the tokens; by the rule of GPT-4's files the most with no more."""
+    text = " ".join(f"{'Word ' * (size - 1)}Word." for size in sizes)
     haystack = Haystack("x", "en", mlongrr.articles(text, "en", MODEL), Pieces(WORDS), 10**6)
-    assert haystack.tokens(10) == 20 and haystack.before(10, 25, "gpt4o") == 3
-    assert [haystack.before(10, depth, "gpt4") for depth in (0, 25, 50, 100)] == [0, 2, 5, 10]
+    n, before = len(sizes), [0, *accumulate(sizes)]
+    wanted = before[-1] * depth / 100
+    fewest = next(i for i, tokens in enumerate(before) if tokens >= int(wanted))
+    assert haystack.tokens(n) == before[-1] and haystack.before(n, depth, "gpt4o") == fewest
+    assert haystack.before(n, depth, "gpt4") == sum(tokens <= wanted for tokens in before) - 1
 
 
 def test_places_begin_at_the_first_and_reach_the_last() -> None:
