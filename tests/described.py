@@ -26,9 +26,9 @@ def numbers(
 
 
 def of(rows: pd.DataFrame, **labels: Any) -> pd.DataFrame:
-    """The rows with these labels."""
+    """The rows with these labels, each of which is a value or a list of values."""
     for column, value in labels.items():
-        rows = rows[rows[column] == value]
+        rows = rows[rows[column].isin(value) if isinstance(value, list) else rows[column] == value]
     return rows
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from described import cell
 from described import printed as published_number
 from factories import ROOT
 from factories.m4le import SETTINGS, rows, shares
@@ -26,17 +27,10 @@ GPT = "GPT-3.5-Turbo-16K"
 def numbers(
     name: str, scores: list[dict[str, Any]], paper: pd.DataFrame = PRINTED_NUMBERS, **settings: Any
 ) -> pd.DataFrame:
-    """The frame of a result."""
+    """Our rows of a result."""
     context = Context(paper, SETTINGS | settings)
-    return load_benchmark("m4le").by_name[name](pd.DataFrame(scores), context)
-
-
-def cell(data: pd.DataFrame, **labels: Any) -> pd.Series:
-    """The one row of ours with these labels."""
-    for name, value in {"source": "ours", **labels}.items():
-        data = data[data[name] == value]
-    assert len(data) == 1
-    return data.iloc[0]
+    found = load_benchmark("m4le").by_name[name](pd.DataFrame(scores), context)
+    return found[found["source"] == "ours"]
 
 
 def mean(scores: list[dict[str, Any]], column: str = "1000", model: str = "a", **settings: Any):
@@ -126,8 +120,7 @@ def test_without_any_score_a_cell_is_empty() -> None:
     """A model whose context holds no prompt of a length once ended the job."""
     given = rows("c3", 1000, shares(100)) + rows("nq-open", 1000, shares(124))
     lost = [row | {"model": "b", "value": 0.0, "finish_reason": "skipped"} for row in given]
-    table = numbers("table3", given + lost)
-    ours = table[table["source"] == "ours"].set_index("model")
+    ours = numbers("table3", given + lost).set_index("model")
     of_b = ours.loc[["b"], ["value", "ci_low", "ci_high"]]
     assert len(of_b) and of_b.isna().all(axis=None) and ours.loc[["a"], "value"].notna().any()
 
@@ -185,7 +178,7 @@ def test_table_3_follows_from_the_printed_scores(whole_paper) -> None:
 def test_the_released_metric_alone_is_compared_beside_the_papers(name: str, whole_paper) -> None:
     both = whole_paper + [row | {"metric": "paper", "value": 1.0} for row in whole_paper]
     data = numbers(name, both, metric="paper")
-    ours = data[(data["source"] == "ours") & data["published"].notna()]
+    ours = data[data["published"].notna()]
     told = ours["comparison"].str.contains("metric is paper, in the paper released")
     assert list(dict.fromkeys(ours["metric"])) == ["paper", "released"]
     assert told.equals(ours["metric"] == "paper")
@@ -208,7 +201,7 @@ def test_the_papers_metric_is_not_compared_where_it_differs() -> None:
     data = numbers("tasks", scores)
     rouge = {("dureader", "paper"), ("dureader", "released")}
     for words, wanted in (("metric is paper", {("c3", "paper")}), ("ROUGE-L", rouge)):
-        told = data[(data["source"] == "ours") & data["comparison"].str.contains(words)]
+        told = data[data["comparison"].str.contains(words)]
         assert set(zip(told["task"], told["metric"], strict=True)) == wanted
 
 

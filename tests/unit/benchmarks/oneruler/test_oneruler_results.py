@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import factories.oneruler
-from described import is_mean_of
+from described import cell, is_mean_of, of
 from factories import ROOT
 from factories.oneruler import SETTINGS
 from needlework.benchmarks.benchmark import load_benchmark
@@ -33,19 +33,6 @@ def made(name: str, rows: pd.DataFrame, settings: dict = SETTINGS) -> pd.DataFra
     if name == "accuracy" or "metric" not in found:
         return found
     return of(found, metric=settings["metric"]).reset_index(drop=True)
-
-
-def of(rows: pd.DataFrame, **wanted: Any) -> pd.DataFrame:
-    for column, value in wanted.items():
-        rows = rows[rows[column].isin(value) if isinstance(value, list) else rows[column] == value]
-    return rows
-
-
-def cell(rows: pd.DataFrame, **wanted: Any) -> pd.Series:
-    """The one row with these labels."""
-    found = of(rows, **wanted)
-    assert len(found) == 1
-    return found.iloc[0]
 
 
 def main(scores: pd.DataFrame, metric: str = "strict", **wanted: Any) -> pd.DataFrame:
