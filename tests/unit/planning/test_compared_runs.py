@@ -31,41 +31,28 @@ def other(tmp_path) -> str:
     return str(tmp_path)
 
 
-def test_every_two_models_but_controls_are_compared_by_default() -> None:
-    assert pairs(config(), "mlneedle") == [("lexical", "mine", True)]
-
-
 def test_controls_are_compared_where_there_is_no_other_pair() -> None:
+    assert pairs(config(), "mlneedle") == [("lexical", "mine", True)]
     own = config()
     own["run"]["models"] = ["lexical", "oracle", "empty"]
-    assert pairs(own, "mlneedle") == [
-        ("lexical", "oracle", True),
-        ("lexical", "empty", True),
-        ("oracle", "empty", True),
-    ]
-
-
-def test_a_model_that_is_asked_nothing_is_not_compared() -> None:
+    expected = [("lexical", "oracle"), ("lexical", "empty"), ("oracle", "empty")]
+    assert pairs(own, "mlneedle") == [(*pair, True) for pair in expected]
+    # A model that is asked nothing is not compared.
     own = config()
     own["models"]["mine"]["only"] = {"mlneedle": {"task": []}}
     assert pairs(own, "mlneedle")[0] == ("lexical", "oracle", True)
     assert pairs(own, "oneruler") == [("lexical", "mine", True)]
-
-
-def test_named_pairs_are_compared_alone() -> None:
-    assert pairs(config(compare=[["empty", "oracle"]]), "mlneedle") == [("empty", "oracle", True)]
-
-
-def test_only_scores_of_compared_models_are_needed() -> None:
-    own = config(compare=[["empty", "oracle"], ["mine", "oracle"]])
-    assert list(compared(own, "mlneedle")) == ["empty", "oracle", "mine"]
-    assert compared(own, "mlneedle")["mine"] == "results/scores/mine/mlneedle.parquet"
-
-
-def test_another_tokenizer_has_other_prompts() -> None:
+    # Another tokenizer has other prompts.
     own = config()
     own["models"]["mine"]["tokenizer"] = "mistral-v1"
     assert pairs(own, "mlneedle")[0] == ("lexical", "mine", False)
+
+
+def test_only_named_pairs_and_their_scores_are_compared() -> None:
+    assert pairs(config(compare=[["empty", "oracle"]]), "mlneedle") == [("empty", "oracle", True)]
+    own = config(compare=[["empty", "oracle"], ["mine", "oracle"]])
+    assert list(compared(own, "mlneedle")) == ["empty", "oracle", "mine"]
+    assert compared(own, "mlneedle")["mine"] == "results/scores/mine/mlneedle.parquet"
 
 
 def test_another_run_is_compared_model_by_model(other) -> None:

@@ -48,10 +48,13 @@ def test_an_unreadable_file_is_one_sentence(said, tmp_path, monkeypatch):
         read_nodes(file)
 
 
-def test_a_folder_and_no_file_are_one_sentence(tmp_path):
+def test_folders_and_missing_files_are_one_sentence(tmp_path):
     for file in (tmp_path, tmp_path / "none.yaml"):
         with pytest.raises(UserError, match="correct --configfile"):
             read_nodes(file)
+    check_folder(tmp_path)
+    with pytest.raises(UserError, match=r"has a brace .*run in another folder"):
+        check_folder(tmp_path, tmp_path / "run{1}")
 
 
 def test_shared_values_and_every_preset_pass(tmp_path):
@@ -61,12 +64,6 @@ def test_shared_values_and_every_preset_pass(tmp_path):
     for each in (file, ROOT / "config.yaml", *presets):
         read_nodes(each)
     assert presets
-
-
-def test_a_folder_with_a_brace_is_refused(tmp_path):
-    check_folder(tmp_path)
-    with pytest.raises(UserError, match=r"has a brace .*run in another folder"):
-        check_folder(tmp_path, tmp_path / "run{1}")
 
 
 def test_files_are_those_of_the_command_line():
@@ -85,15 +82,11 @@ def test_all_profiles_check_the_files():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Snakemake's folder differs")
-def test_a_missing_home_names_its_remedy(monkeypatch):
+def test_a_missing_home_names_its_remedy(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", "/proc/nowhere")
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     with pytest.raises(SystemExit, match="set the environment variable XDG_CACHE_HOME"):
         check_arguments(["-n"])
-
-
-def test_a_cache_folder_elsewhere_is_enough(monkeypatch, tmp_path):
-    monkeypatch.setenv("HOME", "/proc/nowhere")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     check_arguments(["-n"])
 

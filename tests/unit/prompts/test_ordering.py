@@ -7,6 +7,8 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from needlework.prompts import ordering
 from needlework.prompts.ordering import Prompts, common, cut
@@ -17,10 +19,12 @@ from needlework.seeding import rng
 WORDS = ("ab", "abc", "a", "b", "ba", "", "abcab")
 
 
-def prompts_of(*prompts: list[Span]) -> Prompts:
-    column = pa.chunked_array([[[s._asdict() for s in p] for p in prompts]], pa.list_(SPAN))
-    made = Prompts()
-    made.add(column)
+def prompts_of(*prompts: list[Span], parts: int = 1) -> Prompts:
+    """Prompts from files of as many prompts each."""
+    made, size = Prompts(), max(1, -(-len(prompts) // parts))
+    for start in range(0, len(prompts), size):
+        rows = [[span._asdict() for span in prompt] for prompt in prompts[start : start + size]]
+        made.add(pa.chunked_array([rows], pa.list_(SPAN)))
     return made
 
 
@@ -34,9 +38,9 @@ def test_spans_come_back_as_they_were() -> None:
         [],
         [Span("distractor", "a/en/1", 0, 5), Span("needle", "a/en/1", 2, 5)],
     ]
-    made = prompts_of(*prompts)
-    made.add(pa.chunked_array([[[s._asdict() for s in prompts[2]]], []], pa.list_(SPAN)))
-    assert list(made) == [*prompts, prompts[2]] and len(made) == 4
+    for parts in (1, 2, 3):
+        made = prompts_of(*prompts, parts=parts)
+        assert list(made) == prompts and len(made) == 3
 
 
 def test_a_slice_of_a_table_and_no_prompts_at_all() -> None:
@@ -60,23 +64,17 @@ def test_the_role_of_a_span_counts_for_nothing() -> None:
     assert order.places == [1, 2, 0] and order.shared.tolist() == [0, 0, 4]
 
 
-@pytest.mark.parametrize("trial", range(20))
-def test_literal_prompts_share_as_much_as_sorted_texts_do(
-    trial: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@given(st.lists(st.lists(st.sampled_from(WORDS), max_size=8), max_size=40))
+def test_literal_prompts_share_as_much_as_sorted_texts_do(drawn: list[list[str]]) -> None:
     """Few spans at a time, so that the order goes through several rounds."""
-    monkeypatch.setattr(ordering, "FIRST_SPANS", 1)
-    draw = rng("ordering", trial)
-    prompts = [
-        [literal("haystack", f"{WORDS[n]}.") for n in draw.integers(7, size=draw.integers(9))]
-        for _ in range(40)
-    ]
-    order = prompts_of(*prompts).order({})
+    prompts = [[literal("haystack", f"{word}.") for word in words] for words in drawn]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ordering, "FIRST_SPANS", 1)
+        order = prompts_of(*prompts).order({})
     texts = [render(prompts[place], {}) for place in order.places]
-    assert sorted(order.places) == list(range(40))
+    assert sorted(order.places) == list(range(len(prompts)))
     assert total_shared(texts) == total_shared(sorted(texts))
-    exact = [common(*pair) for pair in pairwise(texts)]
-    assert order.shared.tolist() == [0, *exact]
+    assert order.shared.tolist() == [0, *(common(*pair) for pair in pairwise(texts))][: len(texts)]
 
 
 def test_documents_of_one_text_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,10 +126,7 @@ def test_the_order_of_two_prompts_depends_on_them_alone() -> None:
     whole = prompts_of(*prompts).order(texts).places
     half = prompts_of(*prompts[:25]).order(texts).places
     assert [place for place in whole if place < 25] == half
-    split = Prompts()
-    for part in (prompts[:10], prompts[10:]):
-        split.add(pa.chunked_array([[[s._asdict() for s in p] for p in part]], pa.list_(SPAN)))
-    assert split.order(texts).places == whole
+    assert prompts_of(*prompts, parts=3).order(texts).places == whole
 
 
 def test_shards_are_cut_where_least_is_shared() -> None:
@@ -145,16 +140,16 @@ def test_shards_are_cut_where_least_is_shared() -> None:
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 8])
-@pytest.mark.parametrize("seed", range(5))
-def test_shards_are_everything_once_and_balanced(n: int, seed: int) -> None:
-    draw = rng("cut", seed)
-    tokens, shared = draw.integers(50, 150, size=1000), draw.integers(0, 100, size=1000)
-    shards = cut(tokens, shared, n)
-    assert [place for shard in shards for place in shard] == list(range(1000))
-    share = tokens.sum() / n
-    assert all(abs(tokens[list(shard)].sum() - share) <= 0.1 * share for shard in shards)
-    at_cuts = [shared[shard.start] for shard in shards[1:]]
-    assert not at_cuts or np.mean(at_cuts) < 15, "the least of a dozen and more, of up to 100"
+def test_shards_are_everything_once_and_balanced(n: int) -> None:
+    for seed in range(5):
+        draw = rng("cut", seed)
+        tokens, shared = draw.integers(50, 150, size=1000), draw.integers(0, 100, size=1000)
+        shards = cut(tokens, shared, n)
+        assert [place for shard in shards for place in shard] == list(range(1000))
+        share = tokens.sum() / n
+        assert all(abs(tokens[list(shard)].sum() - share) <= 0.1 * share for shard in shards)
+        at_cuts = [shared[shard.start] for shard in shards[1:]]
+        assert not at_cuts or np.mean(at_cuts) < 15, "the least of a dozen and more, of up to 100"
 
 
 @pytest.mark.parametrize("tokens", [[], [7], [1, 1000, 1], [0, 0, 0]])

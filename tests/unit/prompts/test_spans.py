@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from needlework.errors import UserError
 from needlework.prompts.spans import (
@@ -25,36 +27,50 @@ DOCUMENTS = {"c/de/1": "Der Turm steht.", "c/zh/1": "塔还在。", "c/en/𝄞":
 
 def test_rendering_is_concatenation() -> None:
     spans = [
-        literal("instruction", "Read.\n"),
+        literal("instruction", "Read {b}.\n"),
         Span("distractor", "c/de/1", 0, 8),
         literal("haystack", "\n"),
-        Span("needle", "c/zh/1", 0, 4),
+        Span("needle", "c/zh/1", 1, 3),
+        # Characters beyond the basic plane: not in UTF-16's units, nor in bytes.
+        Span("needle", "c/en/𝄞", 1, 2),
         literal("question", ""),
     ]
-    assert render(spans, DOCUMENTS) == "Read.\nDer Turm\n塔还在。"
+    assert render(spans, DOCUMENTS) == "Read {b}.\nDer Turm\n还在𝄞"
     assert render([], DOCUMENTS) == ""
-
-
-def test_a_slice_is_counted_in_characters() -> None:
-    assert span_text(Span("needle", "c/zh/1", 1, 3), DOCUMENTS) == "还在"
-    # Beyond the basic plane as well: not in UTF-16's units, nor in bytes.
-    assert span_text(Span("needle", "c/en/𝄞", 1, 2), DOCUMENTS) == "𝄞"
-
-
-def test_spans_from_a_file_render_as_those_in_memory(tmp_path: Path) -> None:
-    spans = [literal("instruction", "a {b} "), Span("needle", "c/de/1", 4, 8)]
+    # As those of a file do.
     column = pa.array([[span._asdict() for span in spans]], pa.list_(SPAN))
-    assert render(column.to_pylist()[0], DOCUMENTS) == render(spans, DOCUMENTS) == "a {b} Turm"
-
-
-def test_a_span_has_the_fields_of_the_schema() -> None:
+    assert render(column.to_pylist()[0], DOCUMENTS) == render(spans, DOCUMENTS)
     assert Span._fields == tuple(field.name for field in SPAN)
     assert len(set(ROLES)) == len(ROLES)
-
-
-def test_a_document_that_is_not_there() -> None:
     with pytest.raises(UserError, match=r"'c/de/9'.*delete the instance file and run again"):
         render([Span("needle", "c/de/9", 0, 1)], DOCUMENTS)
+
+
+PARTS = st.lists(
+    st.tuples(
+        st.sampled_from([None, *DOCUMENTS]), st.text("a{}塔𝄞\n", max_size=4), st.integers(0, 9)
+    ),
+    max_size=5,
+)
+
+
+@given(PARTS)
+def test_any_spans_render_as_their_parts(parts: list[tuple[str | None, str, int]]) -> None:
+    spans, texts = [], []
+    for source, text, cut in parts:
+        whole = text if source is None else DOCUMENTS[source]
+        start = min(cut, len(whole))
+        spans.append(
+            literal("haystack", text)
+            if source is None
+            else Span("needle", source, start, len(whole))
+        )
+        texts.append(text if source is None else whole[start:])
+    assert (
+        render(spans, DOCUMENTS)
+        == "".join(texts)
+        == "".join(span_text(s, DOCUMENTS) for s in spans)
+    )
 
 
 # Documents
@@ -95,6 +111,8 @@ def test_a_template_is_the_text_around_its_placeholders(tmp_path: Path) -> None:
     assert read_template(path, WANTED) == ["Read.\n", "\n\nQ: ", "\nA:"]
     assert read_template(template(tmp_path, "{question}"), ["question"]) == ["", ""]
     assert read_template(template(tmp_path, "Hello.\n"), []) == ["Hello."]
+    path.write_bytes(b"Read.\r\n\r\n{passages}\r\n{question}\r\n")
+    assert read_template(path, WANTED) == ["Read.\n\n", "\n", ""]
 
 
 @pytest.mark.parametrize(
@@ -118,18 +136,6 @@ def test_a_template_with_other_placeholders_is_refused(tmp_path: Path, text: str
     message = str(raised.value)
     assert "exact.txt" in message and "{passages} and {question}, once and in this order" in message
     assert all(found in message for found in re.findall(r"\{\w+\}", text))
-
-
-def test_the_text_put_into_a_template_is_no_template(tmp_path: Path) -> None:
-    """A question with braces is a question with braces."""
-    pieces = read_template(template(tmp_path, "{passages} | {question}"), WANTED)
-    assert "{question} {0}".join(pieces[1:]) == " | {question} {0}"
-
-
-def test_line_ends_of_another_system_are_the_same_template(tmp_path: Path) -> None:
-    path = tmp_path / "exact.txt"
-    path.write_bytes(b"Read.\r\n\r\n{passages}\r\n{question}\r\n")
-    assert read_template(path, WANTED) == ["Read.\n\n", "\n", ""]
 
 
 def test_whole_prompts_are_read_when_they_are_asked_for(tmp_path):

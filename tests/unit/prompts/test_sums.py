@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import random
 import resource
+import time
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import tokenizers_made
 from needlework.benchmarks.oneruler.haystack import Haystack, Run
+from needlework.data.corpora.books import BOOKS
 from needlework.errors import UserError
 from needlework.prompts.counting.pieces import Counter, Pieces
 from needlework.prompts.counting.proofs import Automaton, Unproven
@@ -46,7 +50,7 @@ def test_random_seams_between_texts_are_counted_exactly(tokenizer) -> None:
     texts = tokenizers_made.texts()
     documents = [counting.document(text) for text in [*texts, *(noise(400) for _ in range(40))]]
     assert all(document.places for document in documents[: len(texts)])
-    for _ in range(3000):
+    for _ in range(1000):
         parts, whole = [], ""
         for _ in range(draw.randrange(1, 7)):
             if draw.random() < 0.35:
@@ -65,13 +69,13 @@ def test_random_seams_between_texts_are_counted_exactly(tokenizer) -> None:
 def test_a_split_between_two_characters_holds_in_every_neighbourhood(tokenizer) -> None:
     counting, draw = exact(tokenizer), random.Random(18)
     found = 0
-    for _ in range(4000):
+    for _ in range(1500):
         left, right = ("".join(draw.choices(ODD, k=draw.randrange(1, 6))) for _ in range(2))
         if counting.proof.splits(left[-1], right[0]):
             found += 1
             within = counting.proof.within(right)
             assert tokenizer.count(left + right) == tokenizer.count(left) + within, (left, right)
-    assert found > 500
+    assert found > 180
 
 
 @pytest.mark.parametrize("pattern", [r"(?<=a)b|.", r"\ba|b", r"\w+|\W", r"[a-z&&[^b]]|b", r"^a|a"])
@@ -143,20 +147,14 @@ def test_a_long_document_is_summed_in_stretches(tokenizer, monkeypatch) -> None:
 # Verification
 
 
-def test_a_wrong_sum_is_an_error_naming_the_prompt() -> None:
-    words = load_tokenizer("words", {"kind": "words"})
-    words.check("f" * 64, "two words", 2, 0)
-    with pytest.raises(UserError, match="f" * 64):
-        words.check("f" * 64, "two words", 3, 0)
-    replace(words, proof=None).check("f" * 64, "two words", 3, 0)
-
-
-def test_the_first_prompts_of_a_slice_are_verified() -> None:
+def test_a_wrong_sum_of_the_first_prompts_names_the_prompt() -> None:
     words = load_tokenizer("words", {"kind": "words"})
     for place in range(3):
-        with pytest.raises(UserError, match="add up to 3"):
-            words.check("1" * 64, "two words", 3, place)
+        words.check("f" * 64, "two words", 2, place)
+        with pytest.raises(UserError, match=f"{'f' * 64}.*add up to 3"):
+            words.check("f" * 64, "two words", 3, place)
     words.check("1" * 64, "two words", 3, 3)
+    replace(words, proof=None).check("f" * 64, "two words", 3, 0)
 
 
 def test_a_sample_of_a_hundredth_is_verified() -> None:
@@ -196,6 +194,8 @@ def test_a_documents_sums_are_made_once(tmp_path) -> None:
     assert second.document(BOOK).sums == document.sums
     assert second.document(BOOK).places == document.places
     assert (seen, again) == ([BOOK], [])
+    characters = load_tokenizer("words", PACKAGED["characters"], tmp_path)
+    assert exact(characters).document(BOOK).sums != document.sums
 
 
 @pytest.mark.parametrize(
@@ -241,22 +241,15 @@ def test_a_job_reads_what_another_counted_after_it_began(tmp_path, monkeypatch) 
     assert [second.part(text) for text in texts] == [first.part(text) for text in texts]
 
 
-def test_long_texts_are_summed_ahead_once_for_two_jobs(tmp_path) -> None:
-    books = [f"{i} {BOOK}" for i in range(5)]
+def test_long_texts_are_summed_ahead_once_in_orders_of_jobs(tmp_path) -> None:
+    books = [f"{i} {BOOK}" for i in range(9)]
     (first, seen), (second, seen_again) = counting_words(tmp_path), counting_words(tmp_path)
     first.sum_ahead([*books, *books, "a short text"], "first")
     second.sum_ahead(books, "second")
     assert sorted(seen) == books and seen_again == []
-
-
-def test_jobs_count_in_orders_of_their_own(tmp_path) -> None:
-    books = [f"{i} {BOOK}" for i in range(9)]
-    orders = []
-    for job in ("first", "second"):
-        counting, seen = counting_words(tmp_path / job)
-        counting.sum_ahead(books, job)
-        orders.append(seen)
-    assert orders[0] != orders[1] and sorted(orders[0]) == sorted(orders[1])
+    alone, other_order = counting_words(tmp_path / "alone")
+    alone.sum_ahead(books, "second")
+    assert seen != other_order and sorted(other_order) == books
 
 
 def test_a_folder_that_cannot_be_written_stops_nothing(tmp_path) -> None:
@@ -267,46 +260,29 @@ def test_a_folder_that_cannot_be_written_stops_nothing(tmp_path) -> None:
     kept.save()
 
 
-def test_sums_of_one_tokenizer_are_none_of_another(tmp_path) -> None:
-    words = load_tokenizer("t", PACKAGED["words"], tmp_path)
-    characters = load_tokenizer("t", PACKAGED["characters"], tmp_path)
-    assert exact(words).document(BOOK).sums != exact(characters).document(BOOK).sums
-
-
 # Long contexts
 
 
-def test_two_million_tokens_take_seconds_and_little_memory(named_tokenizer) -> None:
-    import time
-
-    import pyarrow as pa
-
-    from needlework.data.corpora.books import BOOKS
-
+def test_two_million_tokens_take_little_time_and_memory(named_tokenizer) -> None:
     tokenizer = named_tokenizer("tekken")
     sentences = [
         f"Sentence {i} tells of the harbour, {i * 7} boats and a tower." for i in range(9000)
     ]
-    text, starts = "", []
-    for sentence in sentences:
-        text += " " if text else ""
-        starts.append(len(text))
-        text += sentence
-    table = pa.table([["book"], [text], [starts]], schema=BOOKS)
+    ends = [*accumulate(len(sentence) + 1 for sentence in sentences)]
+    table = pa.table([["book"], [" ".join(sentences)], [[0, *ends[:-1]]]], schema=BOOKS)
     pieces = Pieces(tokenizer, 2_000_000)
     haystack = Haystack("books", "en", table, pieces, 2_000_000)
     haystack.most(1)
-    before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter()
-    n = haystack.most(1_990_000)
-    numbers = [
-        pieces.literal("instruction", "Read this. "),
-        *haystack.numbers(Run(0, n)),
-        pieces.literal("question", "\n\nWhat now?"),
-    ]
+    before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+    run = Run(0, haystack.most(1_990_000))
+    head, tail = "Read this. ", "\n\nWhat now?"
+    numbers = [pieces.literal("instruction", head), *haystack.numbers(run)]
+    numbers.append(pieces.literal("question", tail))
     tokens = pieces.tokens(numbers)
-    spent = time.perf_counter() - start
+    spent = time.process_time() - start
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert 1_900_000 < tokens <= 2_000_000
-    assert spent < 2
     assert grown < 50_000  # KiB
+    start = time.process_time()
     assert tokenizer.count(pieces.text(numbers)) == tokens
+    assert spent < time.process_time() - start, "no longer than tokenizing them"

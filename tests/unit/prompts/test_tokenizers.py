@@ -9,21 +9,15 @@ from needlework.errors import UserError
 from needlework.prompts.tokenizers import load_tokenizer
 
 
-def test_words_of_unspaced_scripts_are_characters() -> None:
-    count = load_tokenizer("w", {"kind": "words"}).count
-    assert count("Der Turm, gebaut 1873.") == 4
-    assert count("这座塔建于1873年") == 7
-    assert count("") == 0
+def test_packaged_tokenizers_count_words_characters_and_plain_text() -> None:
+    words = load_tokenizer("w", {"kind": "words", "reserve": 40})
+    assert [*map(words.count, ("Der Turm, gebaut 1873.", "这座塔建于1873年", ""))] == [4, 7, 0]
     assert word_starts("ab 塔c d") == [0, 3, 4, 6]
-
-
-def test_characters_are_unicode_characters() -> None:
-    assert load_tokenizer("c", {"kind": "characters"}).count("né塔") == 3
-
-
-def test_special_tokens_in_a_text_are_plain_text() -> None:
-    tokenizer = load_tokenizer("m", {"kind": "mistral-common", "version": "v1"})
-    assert tokenizer.count("<s>[INST]") > 2
+    characters = load_tokenizer("c", {"kind": "characters"})
+    assert characters.count("né塔") == 3
+    assert (words.reserve, characters.reserve) == (40, 0)
+    # Special tokens in a text are text.
+    assert load_tokenizer("m", {"kind": "mistral-common", "version": "v1"}).count("<s>[INST]") > 2
 
 
 def test_a_local_hugging_face_tokenizer_counts_without_special_tokens(tmp_path) -> None:
@@ -67,10 +61,3 @@ def test_an_unloadable_tokenizer_is_named_with_a_remedy(config, said, monkeypatc
         load_tokenizer("mine", config)
     assert "tokenizers.mine" in str(raised.value)
     assert said in str(raised.value)
-
-
-def test_a_reserve_is_read_and_changes_no_count() -> None:
-    plain = load_tokenizer("t", {"kind": "words"})
-    reserved = load_tokenizer("t", {"kind": "words", "reserve": 40})
-    assert (plain.reserve, reserved.reserve) == (0, 40)
-    assert plain.count("one two") == reserved.count("one two") == 2

@@ -56,11 +56,16 @@ def test_search_is_exact(dimensions: int, n: int) -> None:
     np.testing.assert_array_equal(found, expected(questions, passages, 60))
 
 
-def test_search_of_few_questions_is_the_same() -> None:
+def test_search_of_few_questions_is_the_same(tmp_path: Path) -> None:
     questions, passages = units(600, 64, 0), units(5000, 64, 1)
     found = search(questions, passages, 10)
-    for few in (questions[:1], questions[:7], questions[:513]):
+    for few in (questions[:0], questions[:1], questions[:7], questions[:513]):
         np.testing.assert_array_equal(search(few, passages, 10), found[: len(few)])
+    assert (search(questions, units(0, 64, 1), 5) == NOTHING).all()
+    # Vectors may be mapped from the disk.
+    write_array(passages, tmp_path / "passages.npy")
+    mapped = read_array(tmp_path / "passages.npy")
+    np.testing.assert_array_equal(search(questions, mapped, 10), found)
 
 
 def test_a_gpu_that_is_not_there_is_refused() -> None:
@@ -73,18 +78,6 @@ def test_a_gpu_that_is_not_there_is_refused() -> None:
         UserError, match=r"retrieval\.device is gpu, but FAISS sees no GPU: install"
     ):
         search(vectors, vectors, 2, on_gpu=True)
-
-
-def test_nothing_to_search() -> None:
-    assert (search(units(3, 8, 0), units(0, 8, 1), 5) == NOTHING).all()
-    assert search(units(0, 8, 0), units(9, 8, 1), 5).shape == (0, 5)
-
-
-def test_vectors_may_be_mapped_from_disk(tmp_path: Path) -> None:
-    questions, passages = units(30, 64, 0), units(400, 64, 1)
-    write_array(passages, tmp_path / "passages.npy")
-    mapped = read_array(tmp_path / "passages.npy")
-    np.testing.assert_array_equal(search(questions, mapped, 20), expected(questions, passages, 20))
 
 
 def test_threads_change_no_bit() -> None:
@@ -224,9 +217,7 @@ def test_a_draw_has_allowed_passages_alone() -> None:
     drawn = draw(names, n, 300, lambda question, rows: ~answers[question, rows])
     assert (drawn["row"] >= 0).all()
     assert not answers[np.arange(30)[:, None], drawn["row"]].any()
-
-
-def test_a_draw_of_more_than_there_is() -> None:
+    # Also where it asks for more than there is.
     (drawn,) = draw([("q",)], 10, 15, lambda question, rows: rows % 2 == 0)
     assert sorted(drawn["row"].tolist()) == [-1] * 10 + [0, 2, 4, 6, 8]
 

@@ -38,19 +38,7 @@ def test_few_cases_are_known_to_be_missed():
 
 @pytest.mark.parametrize(
     "piece",
-    [
-        "123 ",
-        "<think> ",
-        "not paris or ",
-        "Paris, ",
-        "a",
-        "1,",
-        "是不是",
-        "**",
-        "J. ",
-        "&amp;",
-        "[1](",
-    ],
+    ["123 ", "<think> ", "not paris or ", "Paris, ", "a", "1,", "是不是", "**", "J. ", "&amp;"],
 )
 def test_long_answers_are_read_in_linear_time(piece):
     def work(size: int) -> None:
@@ -88,8 +76,5 @@ def test_a_reference_is_read_without_its_brackets():
 
 
 def test_an_answer_without_number_may_deny_that_any_exists():
-    assert oneruler.needles_verdict("I read nothing.", ["1234567"], ["none"], "en") == (
-        0.0,
-        "no number",
-    )
-    assert oneruler.needles_verdict("None", ["1234567"], ["none"], "en") == (0.0, "none")
+    for text, why in (("I read nothing.", "no number"), ("None", "none")):
+        assert oneruler.needles_verdict(text, ["1234567"], ["none"], "en") == (0.0, why)

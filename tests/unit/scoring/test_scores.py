@@ -61,13 +61,8 @@ def test_scores_of_shared_ids_are_those_of_texts(tmp_path, instances) -> None:
     assert found["instance_id"].to_pylist() == ["c", "c", "a", "a", "b", "b"]
 
 
-def test_an_answer_to_no_instance_is_named(tmp_path) -> None:
-    answers = read_answers(written(tmp_path, ["a", "b", "d"])[0], ANSWER_COLUMNS, INSTANCES)
-    with pytest.raises(UserError, match="d sample 0"):
-        score_rows(INSTANCES, answers, rate, model="m")
-
-
-def test_an_answer_that_comes_twice_is_named(tmp_path) -> None:
-    answers = read_answers(written(tmp_path, ["a", "b", "c", "b"])[0], ANSWER_COLUMNS, INSTANCES)
-    with pytest.raises(UserError, match="hold b sample 0 twice"):
-        score_rows(INSTANCES, answers, rate, model="m")
+def test_answers_that_come_twice_or_to_no_instance_are_named(tmp_path) -> None:
+    for ids, said in ((["a", "b", "d"], "d sample 0"), ([*"abcb"], "hold b sample 0 twice")):
+        answers = read_answers(written(tmp_path, ids)[0], ANSWER_COLUMNS, INSTANCES)
+        with pytest.raises(UserError, match=said):
+            score_rows(INSTANCES, answers, rate, model="m")
