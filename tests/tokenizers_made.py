@@ -132,13 +132,8 @@ def load(name: str, folder: Path, mirror: Path | None) -> Loaded:
 
 
 # Of each kind that needs no model, with the mirror's encodings.
-TOKENIZERS = {
-    "words": {"kind": "words"},
-    "characters": {"kind": "characters"},
-    "mistral-v1": {"kind": "mistral-common", "version": "v1"},
-    "tekken": {"kind": "mistral-common", "version": "tekken"},
-    "cl100k": {"kind": "tiktoken", "encoding": "cl100k_base"},
-}
+TOKENIZERS = {name: PACKAGED[name] for name in ("words", "characters", "mistral-v1", "tekken")}
+TOKENIZERS["cl100k"] = {"kind": "tiktoken", "encoding": "cl100k_base"}
 
 
 def tiktoken_cache(mirror, tmp_path, monkeypatch) -> None:
