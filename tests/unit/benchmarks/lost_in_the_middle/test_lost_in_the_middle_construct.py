@@ -28,6 +28,7 @@ from needlework.benchmarks.contract import Built
 from needlework.benchmarks.lost_in_the_middle import corpus as nq_open
 from needlework.benchmarks.lost_in_the_middle import pairs_corpus as key_value
 from needlework.benchmarks.lost_in_the_middle import plan, scores
+from needlework.benchmarks.lost_in_the_middle.documents import Item, gold_text
 from needlework.benchmarks.lost_in_the_middle.factors import COLUMNS
 from needlework.benchmarks.lost_in_the_middle.prompts import build
 from needlework.benchmarks.lost_in_the_middle.tables import PROMPTS
@@ -577,6 +578,12 @@ def test_the_sample_s_passages_have_no_titles(root: Path, kind: str) -> None:
             check_document_row(row, text, made.documents)
             assert "Title" not in text and WORDS.count(text) == row["n_tokens"]
             assert len(re.findall(r"^Document \[\d\] \S", text, re.MULTILINE)) == n
+
+
+def test_a_gold_passage_has_a_title_only_among_titled_ones() -> None:
+    item = Item("1", "Who?", ["a"], "A title", "A text.", "made", None)
+    assert gold_text(item, titles=False) == "A text."
+    assert gold_text(item, titles=True) == "(Title: A title) A text."
 
 
 # The table of prompts
