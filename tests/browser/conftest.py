@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from explorer_run import Asked, explore
+from explorer_run import ROOT, Asked, explore
 from needlework.prompts.spans import Span, literal
 
 
@@ -60,6 +60,31 @@ def watched(chromium) -> Iterator[Watched]:
     assert own.complaints == []
 
 
+AXE = ROOT / "explorer/node_modules/axe-core/axe.min.js"
+
+
+@pytest.fixture
+def accessible(chromium) -> Callable[..., None]:
+    """Checks that axe-core finds nothing wrong with a page."""
+    if not AXE.is_file():
+        pytest.skip("needs axe-core: run `make setup-explorer`")
+
+    def check(scheme: str, address: str, wait: str, unfold: str = "0") -> None:
+        context = chromium.new_context(color_scheme=scheme, viewport={"width": 1440, "height": 900})
+        page = context.new_page()
+        page.goto(address)
+        page.wait_for_selector(wait)
+        page.evaluate(unfold)
+        page.evaluate(AXE.read_text("utf-8"))
+        found = page.evaluate("axe.run()")
+        assert len(found["passes"]) > 10
+        wrong = [(v["id"], [n["html"][:200] for n in v["nodes"]]) for v in found["violations"]]
+        assert wrong == []
+        context.close()
+
+    return check
+
+
 @pytest.fixture(scope="session")
 def small(tmp_path_factory) -> Path:
     """The page of a small run: three languages, two models, one file."""
@@ -69,10 +94,8 @@ def small(tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def opened(tmp_path_factory) -> Path:
     """The page of a model and two controls, asked two tasks at two places; three requests went wrong."""
-    spans = [
-        literal("needle", "It was Ada Lovelace. "),
-        literal("question", "Who wrote the first program?"),
-    ]
+    asked = literal("question", "Who wrote the first program?")
+    spans = [literal("needle", "It was Ada Lovelace. "), asked]
     wrong = {
         0: {"outcome": "cut", "finish": "length"},
         1: {"outcome": "empty", "reasoning": "Ada, I think.", "remarks": ["reasoning_only"]},
@@ -95,12 +118,8 @@ def opened(tmp_path_factory) -> Path:
         for place in (0.0, 1.0)
         for i in range(12 if place == 0 else 9)
     ]
-    return explore(
-        tmp_path_factory.mktemp("opened"),
-        run,
-        designed=("place", ("find",)),
-        controls=("reader", "empty"),
-    )
+    shown = {"designed": ("place", ("find",)), "controls": ("reader", "empty")}
+    return explore(tmp_path_factory.mktemp("opened"), run, **shown)
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import http.server
 import threading
@@ -14,7 +15,7 @@ import psutil
 import pyarrow as pa
 import pytest
 
-from explorer_run import PROGRAM, ROOT, STYLE, Asked, explore, identifier, write_files
+from explorer_run import PROGRAM, STYLE, Asked, explore, identifier, write_files
 from needlework.prompts.spans import Span, literal, numbered
 from needlework.records import DOCUMENTS, write_table
 from needlework.results.explorer.data import Explored
@@ -22,23 +23,6 @@ from needlework.results.explorer.page import write_explorer
 from needlework.results.page import overview
 
 pytestmark = [pytest.mark.xdist_group("chromium")]
-
-AXE = ROOT / "explorer/node_modules/axe-core/axe.min.js"
-
-
-@pytest.fixture
-def served(beside) -> Iterator[str]:
-    """The address of a plain web server's explorer."""
-
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *arguments) -> None:
-            pass
-
-    handler = functools.partial(Quiet, directory=str(beside.parent))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_address[1]}/index.html"
-        server.shutdown()
 
 
 def until(page, condition: str) -> None:
@@ -59,63 +43,62 @@ def until_shown(page, beginning: str) -> None:
     until(page, f"document.querySelector('.summary p').innerText.startsWith('{beginning}')")
 
 
-def test_one_file_opens_without_any_request(watched, small) -> None:
-    watched.open(small.as_uri())
-    watched.page.keyboard.press("o")
-    watched.page.wait_for_selector("mark.lit")
-    assert watched.requests == [small.as_uri()]
+@pytest.mark.parametrize("kind", ["one file", "shards", "server"])
+def test_a_page_opens_and_asks_for_nothing_else(watched, small, beside, kind) -> None:
+    with contextlib.ExitStack() as stack:
+        page = small if kind == "one file" else beside
+        own = page.parent.as_uri() if kind != "server" else stack.enter_context(served(beside))
+        watched.open(f"{own}/{page.name}")
+        watched.page.keyboard.press("o")
+        watched.page.wait_for_selector("mark.lit")
+    if kind == "one file":
+        assert watched.requests == [page.as_uri()]
+    assert all(url.startswith(f"{own}/") for url in watched.requests)
+    assert (len(watched.requests) > 3) is (kind != "one file")
 
 
-def test_shards_beside_the_page_open_from_a_file(watched, beside) -> None:
-    watched.open(beside.as_uri())
-    watched.page.keyboard.press("o")
-    watched.page.wait_for_selector("mark.lit")
-    folder = beside.parent.as_uri()
-    assert len(watched.requests) > 3
-    assert all(url.startswith(folder) for url in watched.requests)
+@contextlib.contextmanager
+def served(page: Path) -> Iterator[str]:
+    """The address of a plain web server of a page's folder."""
 
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *arguments) -> None:
+            pass
 
-def test_shards_open_from_a_server_and_nothing_else_is_asked(watched, served) -> None:
-    watched.open(served)
-    watched.page.keyboard.press("o")
-    watched.page.wait_for_selector("mark.lit")
-    own = served.removesuffix("index.html")
-    assert all(url.startswith(own) for url in watched.requests)
+    handler = functools.partial(Quiet, directory=str(page.parent))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
 
 
 def test_first_view_is_models_by_the_designed_factor(watched, opened) -> None:
+    """Columns that tell nothing apart are hidden; all answers are a view that a link holds."""
     watched.open(opened.as_uri())
     page = watched.page
     assert shown(page).startswith("21 of 126 answers")
     until(page, "location.hash === '#f.built-in+reader=no&f.task=find'")
-    assert [select.input_value() for select in page.query_selector_all(".axes select")] == [
-        "model",
-        "place",
-    ]
+    chosen = [select.input_value() for select in page.query_selector_all(".axes select")]
+    assert chosen == ["model", "place"]
     cells = page.query_selector_all(".heatmap td button")
     assert [cell.inner_text().split() for cell in cells] == [["0", "12"], ["100", "9"]]
     assert [cell.get_attribute("class") for cell in cells] == ["h0", "few"]
-    first = page.inner_text(".list .row >> nth=0")
-    assert {"Who wrote the first program?", "Ada Lovelace", "Babbage 0", "reference not found"} <= {
-        line.strip() for line in first.splitlines()
-    }
-
-
-def test_all_answers_are_a_view_that_a_link_holds(watched, opened) -> None:
-    watched.open(opened.as_uri())
-    watched.page.keyboard.press("x")
-    until_shown(watched.page, "126 of 126 answers")
-    until(watched.page, "location.hash === '#all=1'")
+    first = {line.strip() for line in page.inner_text(".list .row >> nth=0").splitlines()}
+    asked = {"Who wrote the first program?", "Ada Lovelace", "Babbage 0", "reference not found"}
+    assert asked <= first
+    heads = page.eval_on_selector_all("[role=columnheader]", "e => e.map(c => c.innerText)")
+    names = [head.split()[0] for head in heads]
+    assert names == ["score", "question", "reference", "answer", "verdict", "place"]
+    page.keyboard.press("x")
+    until_shown(page, "126 of 126 answers")
+    until(page, "location.hash === '#all=1'")
+    page.set_viewport_size({"width": 400, "height": 800})
     watched.open(f"{opened.as_uri()}#all=1")
-    assert shown(watched.page).startswith("126 of 126 answers")
-
-
-def test_columns_that_tell_nothing_apart_are_hidden(watched, opened) -> None:
-    watched.open(opened.as_uri())
-    heads = watched.page.eval_on_selector_all("[role=columnheader]", "e => e.map(c => c.innerText)")
-    assert [head.split()[0] for head in heads] == [
-        *("score", "question", "reference", "answer", "verdict", "place")
-    ]
+    assert shown(page).startswith("126 of 126 answers")
+    # A narrow page shows question, reference and answer, too.
+    for name in ("question", "reference", "answer", "verdict", "factors"):
+        box = page.locator(".list .row").first.locator(f".{name}").bounding_box()
+        assert box["width"] > 50 and box["x"] + box["width"] <= 400
 
 
 def test_outcomes_and_remarks_can_be_found_and_read(watched, opened) -> None:
@@ -128,44 +111,54 @@ def test_outcomes_and_remarks_can_be_found_and_read(watched, opened) -> None:
     assert page.inner_text(".answer-card.first .outcome") == "answer cut at the limit on new tokens"
     watched.open(f"{opened.as_uri()}#open={identifier(1)[:16]}.model", ".outcome")
     card = page.locator(".answer-card.first")
-    assert card.locator(".outcome").inner_text().split("\n") == [
-        "empty answer",
-        "reasoning, but no answer",
-    ]
+    told = card.locator(".outcome").inner_text().split("\n")
+    assert told == ["empty answer", "reasoning, but no answer"]
     card.locator("summary", has_text="reasoning").click()
     assert "Ada, I think." in card.inner_text()
-    watched.open(
-        f"{opened.as_uri()}#f.remarks=odd_count&open={identifier(2)[:16]}.model", ".outcome"
-    )
+    place = f"#f.remarks=odd_count&open={identifier(2)[:16]}.model"
+    watched.open(f"{opened.as_uri()}{place}", ".outcome")
     assert shown(page).startswith("3 of 126 answers")
     assert "odd count of prompt tokens: 300 of 960 tokens" in page.inner_text(".outcome")
 
 
 def test_a_run_of_controls_opens_without_empty_answers(watched, tmp_path) -> None:
-    spans = [literal("question", "Who?")]
-    run = [Asked(spans, {"reader": f"Ada {i}", "empty": ""}, example=f"e{i}") for i in range(3)]
-    watched.open(explore(tmp_path, run, controls=("reader", "empty")).as_uri())
+    """Thoughts are kept apart from the answer."""
+    spans, raw = [literal("question", "Who?")], "<think>Hm. Babbage?</think>Ada"
+    run = [
+        Asked(spans, {"reader": f"Ada {i}", "empty": ""}, example=f"e{i}", raw=raw)
+        for i in range(3)
+    ]
+    page = explore(tmp_path, run, controls=("reader", "empty"))
+    watched.open(page.as_uri())
     assert shown(watched.page).startswith("3 of 6 answers")
+    watched.open(f"{page.as_uri()}#open={identifier(0)[:16]}.reader", ".answer-card summary")
+    card = watched.page.locator(".answer-card.first")
+    assert "Hm." not in card.inner_text()
+    card.locator("summary", has_text="thoughts").click()
+    assert raw in card.inner_text()
 
 
-def test_a_narrow_page_shows_question_reference_and_answer(watched, opened) -> None:
-    watched.page.set_viewport_size({"width": 400, "height": 800})
-    watched.open(opened.as_uri())
-    card = watched.page.locator(".list .row").first
-    for name in ("question", "reference", "answer", "verdict", "factors"):
-        box = card.locator(f".{name}").bounding_box()
-        assert box["width"] > 50 and box["x"] + box["width"] <= 400
+def test_an_answer_of_ten_megabytes_opens(watched, tmp_path) -> None:
+    page = explore(tmp_path, [Asked([literal("question", "Who?")], {"model": "wörd " * 2_000_000})])
+    watched.open(page.as_uri())
+    watched.page.keyboard.press("o")
+    watched.page.wait_for_selector(".answer-card .prose", timeout=5000)
+    assert len(watched.page.inner_text(".answer-card .prose")) < 4000
+    watched.page.click(".answer-card button")
+    until(watched.page, "document.querySelector('.answer-card .prose').innerText.length > 50000")
 
 
-def test_wrong_answers_come_first(watched, small) -> None:
+def test_filters_change_list_heatmap_and_address(watched, small) -> None:
+    """Wrong answers come first."""
     watched.open(small.as_uri())
     assert shown(watched.page).startswith("216 of 216 answers · mean 67 %")
     first = watched.page.inner_text(".list .row >> nth=0")
     assert "poor" in first and "reference not found" in first
-
-
-def test_filters_change_list_heatmap_and_address(watched, small) -> None:
-    watched.open(small.as_uri())
+    watched.page.keyboard.press("/")
+    watched.page.keyboard.type("BABBAGE")
+    until_shown(watched.page, "72 of")
+    watched.page.fill("#search", "")
+    until_shown(watched.page, "216 of")
     watched.page.check("#f-tongue-1")
     watched.page.check("#f-model-1")
     until_shown(watched.page, "36 of 216 answers · mean 0 %")
@@ -173,51 +166,41 @@ def test_filters_change_list_heatmap_and_address(watched, small) -> None:
 
 
 def test_an_address_restores_the_view(watched, small) -> None:
-    watched.open(
-        f"{small.as_uri()}#f.tongue=ar&f.model=poor&q=babbage&open={identifier(72)[:16]}.poor",
-        "mark.lit",
-    )
-    assert shown(watched.page).startswith("36 of 216 answers")
-    assert watched.page.input_value("#search") == "babbage"
-    assert "1 of 36" in watched.page.inner_text(".detail .where")
-
-
-@pytest.mark.parametrize("name", ["size", "colour", "constructor", "__proto__"])
-def test_a_filter_of_what_no_answer_has_shows_none(watched, small, name) -> None:
-    watched.open(f"{small.as_uri()}#f.{name}=2000", ".nothing-found")
-    assert shown(watched.page).startswith("0 of 216 answers")
-    watched.page.click("text='Clear them'")
-    until_shown(watched.page, "216 of 216 answers")
-
-
-def test_a_filter_of_what_all_answers_share_shows_all(watched, small) -> None:
-    watched.open(f"{small.as_uri()}#f.size=1000")
-    assert shown(watched.page).startswith("216 of 216 answers")
-
-
-def test_one_factor_is_not_both_axes(watched, small) -> None:
-    watched.open(f"{small.as_uri()}#rows=tongue&cols=tongue")
-    chosen = [select.input_value() for select in watched.page.query_selector_all(".axes select")]
-    assert chosen[0] == "tongue" != chosen[1]
+    page, link = watched.page, {"model": "poor", "tongue": "hi", "ended with": "stop"}
+    named = overview.explorer("made_up", link).removeprefix(overview.EXPLORER)
+    for address, wait, said in (
+        # Of what no answer has, and of what all share.
+        *((f"#f.{n}=2000", ".nothing-found", "0 of") for n in ("size", "colour", "__proto__")),
+        ("#f.constructor=2000", ".nothing-found", "0 of"),
+        ("#f.size=1000", ".list .row", "216 of"),
+        # Disagreements of two models, and a link of the overview.
+        ("#f.model=good&vs=poor&differ=1", ".list .row", "72 of"),
+        (named, ".list .row", "36 of"),
+    ):
+        page.goto("about:blank")
+        watched.open(f"{small.as_uri()}{address}", wait)
+        assert shown(page).startswith(f"{said} 216 answers"), address
+        if said == "0 of":
+            page.click("text='Clear them'")
+            until_shown(page, "216 of 216 answers")
+    page.goto("about:blank")
+    view = f"#f.tongue=ar&f.model=poor&q=babbage&open={identifier(72)[:16]}.poor"
+    watched.open(f"{small.as_uri()}{view}", "mark.lit")
+    assert shown(page).startswith("36 of 216 answers")
+    assert page.input_value("#search") == "babbage"
+    assert "1 of 36" in page.inner_text(".detail .where")
 
 
 def test_a_heatmap_cell_filters_by_both_factors(watched, small) -> None:
+    page = watched.page
+    watched.open(f"{small.as_uri()}#rows=tongue&cols=tongue")
+    chosen = [select.input_value() for select in page.query_selector_all(".axes select")]
+    assert chosen[0] == "tongue" != chosen[1]
+    page.goto("about:blank")
     watched.open(f"{small.as_uri()}#rows=tongue&cols=place")
-    watched.page.click("text='50' >> nth=0")
-    until_shown(watched.page, "24 of 216 answers")
-    until(watched.page, "location.hash === '#rows=tongue&cols=place&f.tongue=hi&f.place=0'")
-
-
-def test_disagreements_of_two_models(watched, small) -> None:
-    watched.open(f"{small.as_uri()}#f.model=good&vs=poor&differ=1")
-    assert shown(watched.page).startswith("72 of 216 answers")
-
-
-def test_search_finds_text_in_answers(watched, small) -> None:
-    watched.open(small.as_uri())
-    watched.page.keyboard.press("/")
-    watched.page.keyboard.type("BABBAGE")
-    until(watched.page, "document.querySelector('.summary p').innerText.startsWith('72 of')")
+    page.click("text='50' >> nth=0")
+    until_shown(page, "24 of 216 answers")
+    until(page, "location.hash === '#rows=tongue&cols=place&f.tongue=hi&f.place=0'")
 
 
 def test_keys_move_open_unfold_and_close(watched, small) -> None:
@@ -265,19 +248,10 @@ HOSTILE = (
 
 def test_text_of_models_is_never_markup(watched, tmp_path) -> None:
     spans = [literal("needle", HOSTILE), literal("question", HOSTILE)]
-    page = explore(
-        tmp_path,
-        [
-            Asked(
-                spans,
-                {HOSTILE: HOSTILE},
-                references=[HOSTILE],
-                factors={"tongue": HOSTILE, "place": 0.5, "size": 1},
-                example=HOSTILE,
-                translation="<i>" + HOSTILE,
-            )
-        ],
-    )
+    factors = {"tongue": HOSTILE, "place": 0.5, "size": 1}
+    own = {"references": [HOSTILE], "factors": factors, "example": HOSTILE}
+    asked = Asked(spans, {HOSTILE: HOSTILE}, translation="<i>" + HOSTILE, **own)
+    page = explore(tmp_path, [asked])
     watched.open(page.as_uri())
     watched.page.keyboard.press("o")
     watched.page.wait_for_selector("mark.lit")
@@ -289,50 +263,25 @@ def test_text_of_models_is_never_markup(watched, tmp_path) -> None:
 
 
 def test_right_to_left_text_reads_from_the_right(watched, tmp_path) -> None:
-    spans = [literal("needle", "العاصمة هي باريس."), literal("question", "ما هي العاصمة؟")]
-    page = explore(tmp_path, [Asked(spans, {"model": "باريس"}, references=["باريس"])])
+    """A needle has its own direction."""
+    needle = literal("needle", "العاصمة هي باريس.")
+    spans = [needle, literal("question", "ما هي العاصمة؟")]
+    hay = [literal("haystack", text) for text in ("[1] Hay in English. ", " [2] More hay.")]
+    run = [Asked(spans, {"model": "باريس"}, references=["باريس"])]
+    run += [Asked([hay[0], needle, hay[1]], {"model": "x"}, example="example-2")]
+    page = explore(tmp_path, run)
     watched.open(f"{page.as_uri()}#open={identifier(0)[:16]}.model", "mark.lit")
     directions = watched.page.evaluate(
         "[...document.querySelectorAll('.asked .prose, .answer-card .prose, .body')]"
         ".map(e => getComputedStyle(e).direction)"
     )
     assert directions == ["rtl"] * 3
-
-
-def test_a_needle_has_its_own_direction(watched, tmp_path) -> None:
-    spans = [
-        literal("haystack", "[1] Hay in English. "),
-        literal("needle", "العاصمة هي باريس."),
-        literal("haystack", " [2] More hay."),
-    ]
-    page = explore(tmp_path, [Asked(spans, {"model": "x"})])
-    watched.open(f"{page.as_uri()}#open={identifier(0)[:16]}.model", "mark.lit")
+    watched.page.goto("about:blank")
+    watched.open(f"{page.as_uri()}#open={identifier(1)[:16]}.model", "mark.lit")
     assert watched.page.evaluate(
         "[document.querySelector('mark.lit'), document.querySelector('.body .haystack')]"
         ".map(e => getComputedStyle(e.closest('bdi')).direction)"
     ) == ["rtl", "ltr"]
-
-
-def test_an_answer_of_ten_megabytes_opens(watched, tmp_path) -> None:
-    page = explore(tmp_path, [Asked([literal("question", "Who?")], {"model": "wörd " * 2_000_000})])
-    watched.open(page.as_uri())
-    watched.page.keyboard.press("o")
-    watched.page.wait_for_selector(".answer-card .prose", timeout=5000)
-    assert len(watched.page.inner_text(".answer-card .prose")) < 4000
-    watched.page.click(".answer-card button")
-    until(watched.page, "document.querySelector('.answer-card .prose').innerText.length > 50000")
-
-
-def test_thoughts_are_kept_apart_from_the_answer(watched, tmp_path) -> None:
-    page = explore(
-        tmp_path,
-        [Asked([literal("question", "Who?")], {"m": "Ada"}, raw="<think>Hm. Babbage?</think>Ada")],
-    )
-    watched.open(f"{page.as_uri()}#open={identifier(0)[:16]}.m", ".answer-card summary")
-    card = watched.page.locator(".answer-card")
-    assert "Hm." not in card.inner_text()
-    card.locator("summary", has_text="thoughts").click()
-    assert "<think>Hm. Babbage?</think>Ada" in card.inner_text()
 
 
 def test_a_missing_shard_is_said(chromium, tmp_path) -> None:
@@ -371,13 +320,10 @@ def test_a_needle_in_128k_tokens_is_shown_at_once(watched, tmp_path) -> None:
           document.querySelector('.list .row').click();
         })"""
     )
-    print(f"needle lit after {took:.0f} ms")
     # A fifth of it on an idle machine; other tests run beside this one.
     assert took < 1000
-    start = watched.page.evaluate("performance.now()")
     watched.page.keyboard.press("f")
     until(watched.page, "document.querySelector('.body').innerText.length > 500000")
-    print(f"unfolded after {watched.page.evaluate('performance.now()') - start:.0f} ms")
 
 
 def test_a_prompt_shows_its_numbered_list(watched, tmp_path) -> None:
@@ -389,13 +335,8 @@ def test_a_prompt_shows_its_numbered_list(watched, tmp_path) -> None:
     spans = [Span("haystack", "made_up/lists/a", 0, len(text)), literal("question", "Which?")]
     prompts, answers = write_files(tmp_path / "run", [Asked(spans, {"m": "x"})])
     prompts = {"words": replace(prompts["words"], documents=[str(file)])}
-    write_explorer(
-        tmp_path,
-        {"made_up": Explored("Made up", ["task"], prompts, answers)},
-        program=PROGRAM,
-        style=STYLE,
-        one_file=0,
-    )
+    told = {"made_up": Explored("Made up", ["task"], prompts, answers)}
+    write_explorer(tmp_path, told, program=PROGRAM, style=STYLE, one_file=0)
     watched.open(f"{(tmp_path / 'index.html').as_uri()}#open={identifier(0)[:16]}.m", ".body")
     watched.page.keyboard.press("f")
     until(watched.page, "document.querySelector('.body').innerText.includes('2000. word199')")
@@ -423,8 +364,8 @@ def large(tmp_path_factory) -> Path:
 @pytest.mark.slow
 def test_100000_instances_are_usable_within_a_second_and_300_mb(chromium, large) -> None:
     # Beside other tests the clock says how many there are, so what counts is the page's own processor time.
-    clock, spent, memory = [], [], 0
-    for _ in range(3):
+    spent, memory = [], 0
+    for _ in range(2):
         context = chromium.new_context(viewport={"width": 1440, "height": 900})
         page = context.new_page()
         tools = context.new_cdp_session(page)
@@ -434,7 +375,6 @@ def test_100000_instances_are_usable_within_a_second_and_300_mb(chromium, large)
         page.wait_for_selector(".list .row")
         page.keyboard.press("j")
         page.wait_for_selector(".row.current")
-        clock.append(page.evaluate("performance.now()"))
         metrics = tools.send("Performance.getMetrics")["metrics"]
         spent.append(1000 * {m["name"]: m["value"] for m in metrics}["TaskDuration"])
         page.fill("#search", "number 7919.")
@@ -442,10 +382,8 @@ def test_100000_instances_are_usable_within_a_second_and_300_mb(chromium, large)
         own = [process for process in renderers() if process.pid not in before] or renderers()
         memory = max(memory, max(process.memory_full_info().uss for process in own))
         context.close()
-    print(f"usable after {list(map(round, clock))} ms, {list(map(round, spent))} of the processor")
-    print(f"{memory >> 20} MiB")
-    assert min(spent) < 1000
-    assert memory < 300e6
+    print(f"usable after {list(map(round, spent))} ms of the processor, {memory >> 20} MiB")
+    assert min(spent) < 1000 and memory < 300e6
 
 
 def renderers() -> list[psutil.Process]:
@@ -460,49 +398,24 @@ def renderers() -> list[psutil.Process]:
     return found
 
 
-def check_accessibility(chromium, address: str, scheme: str, wait: str) -> None:
-    """What axe-core finds wrong with a page: nothing."""
-    if not AXE.is_file():
-        pytest.skip("needs axe-core: run `make setup-explorer`")
-    context = chromium.new_context(color_scheme=scheme, viewport={"width": 1440, "height": 900})
-    # What is checked is the page, not the policy that keeps other scripts out of it.
-    page = context.new_page()
-    page.goto(address)
-    page.wait_for_selector(wait)
-    page.evaluate(AXE.read_text("utf-8"))
-    found = page.evaluate("axe.run()")
-    assert len(found["passes"]) > 20
-    assert [(v["id"], [n["html"][:200] for n in v["nodes"]]) for v in found["violations"]] == []
-    context.close()
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("opened", [False, True])
-def test_an_accessibility_checker_passes(chromium, small, scheme, opened) -> None:
-    state = f"#f.tongue=hi&vs=good&open={identifier(36)[:16]}.poor" if opened else ""
-    wait = "mark.lit" if opened else ".list .row"
-    check_accessibility(chromium, f"{small.as_uri()}{state}", scheme, wait)
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_marks_in_pale_text_can_be_read(chromium, tmp_path, scheme) -> None:
+def test_an_accessibility_checker_passes(accessible, small, tmp_path, scheme) -> None:
+    """The list, a prompt, and marks in pale text."""
     spans = [literal("instruction", "Who, Ada or Babbage?"), literal("needle", "It was Ada. ")]
-    page = explore(tmp_path, [Asked(spans, {"m": "Babbage"}, references=["Ada"])])
-    address = f"{page.as_uri()}#open={identifier(0)[:16]}.m"
-    check_accessibility(chromium, address, scheme, ".body mark.reference")
+    pale = explore(tmp_path, [Asked(spans, {"m": "Babbage"}, references=["Ada"])])
+    state = f"#f.tongue=hi&vs=good&open={identifier(36)[:16]}.poor"
+    accessible(scheme, small.as_uri(), ".list .row")
+    accessible(scheme, f"{small.as_uri()}{state}", "mark.lit")
+    address = f"{pale.as_uri()}#open={identifier(0)[:16]}.m"
+    accessible(scheme, address, ".body mark.reference")
 
 
-@pytest.mark.parametrize("width", [390, 820, 1600])
-def test_nothing_hangs_over_the_edge(watched, small, width) -> None:
-    watched.page.set_viewport_size({"width": width, "height": 800})
+def test_nothing_hangs_over_the_edge(watched, small) -> None:
+    page = watched.page
     watched.open(f"{small.as_uri()}#open={identifier(36)[:16]}.poor", "mark.lit")
-    assert watched.page.evaluate("document.documentElement.scrollWidth") <= width
-    watched.page.keyboard.press("Escape")
-    watched.page.wait_for_selector(".list .row")
-    assert watched.page.evaluate("document.documentElement.scrollWidth") <= width
-
-
-def test_links_of_the_overview_open_what_they_name(watched, small) -> None:
-    link = overview.explorer("made_up", {"model": "poor", "tongue": "hi", "ended with": "stop"})
-    watched.open(f"{small.as_uri()}{link.removeprefix(overview.EXPLORER)}")
-    assert shown(watched.page).startswith("36 of 216 answers")
+    for wait in ("mark.lit", ".list .row"):
+        page.wait_for_selector(wait)
+        for width in (390, 820, 1600):
+            page.set_viewport_size({"width": width, "height": 800})
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.keyboard.press("Escape")

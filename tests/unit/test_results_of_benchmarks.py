@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import copy
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -49,21 +47,18 @@ def closure(script: str, *modules: str) -> set[str]:
 
 
 @EACH
-def test_titles_captions_and_names_are_there_once(benchmark) -> None:
-    for texts in (
-        [result.name for result in benchmark.results],
-        [result.full_caption for result in benchmark.results],
-        [result.label for result in benchmark.results],
-    ):
+def test_results_are_described_once_under_known_conditions(benchmark) -> None:
+    results = benchmark.results
+    for texts in ([one.name for one in results], [one.full_caption for one in results],
+                  [one.label for one in results]):  # fmt: skip
         assert all(text.strip() for text in texts)
         assert len(set(texts)) == len(texts)
-    assert all(result.title for result in benchmark.results)
-
-
-@EACH
-def test_conditions_of_results_are_known(benchmark) -> None:
-    wanted = {name for result in benchmark.results for name in result.when}
+    wanted = {name for result in results for name in result.when}
     assert wanted <= set(benchmark.run.conditions(validated(DEFAULT)))
+    own = (f"needlework.benchmarks.{benchmark.name}.", "needlework.results.answer_languages")
+    for result in results:
+        assert result.numbers.__module__.startswith(own)
+        assert result.numbers.__name__ == result.name and result.caption and result.title
 
 
 CONDITIONS = [
@@ -141,21 +136,17 @@ def test_numbers_do_not_depend_on_the_order_of_rows(benchmark) -> None:
         pd.testing.assert_frame_equal(found, expected, obj=name)
 
 
-@EACH
-def test_a_run_without_scores_has_no_number_of_ours(benchmark) -> None:
-    none = golden_runs.scores(benchmark.name).iloc[:0]
-    for name in of_scores(benchmark):
-        table = golden_runs.changed(benchmark.name, name, none)
-        ours = table[table["source"] == "ours"] if "source" in table else table
-        assert ours["n"].eq(0).all(), name
+def ours_of(table: pd.DataFrame) -> pd.DataFrame:
+    return table[table["source"] == "ours"] if "source" in table else table
 
 
 @EACH
 def test_every_mean_lies_within_its_interval_and_bounds(benchmark) -> None:
-    """Of some answers, or of none that are told."""
+    """Of some answers, or of none that are told; a run without scores has no number of ours."""
+    none = golden_runs.scores(benchmark.name).iloc[:0]
     for name in of_scores(benchmark):
-        table = golden_runs.table(benchmark.name, name)
-        ours = table[table["source"] == "ours"] if "source" in table else table
+        assert ours_of(golden_runs.changed(benchmark.name, name, none))["n"].eq(0).all(), name
+        ours = ours_of(golden_runs.table(benchmark.name, name))
         lost = ours[[column for column in ("n_skipped", "n_error") if column in ours]].sum(axis=1)
         told = ours["absent"].ne("") if "absent" in ours else False
         assert ((ours["n"] + lost > 0) | told).all(), name
@@ -246,14 +237,10 @@ QUIET = [
 ]
 
 
-@pytest.mark.parametrize("section, key, told", QUIET)
-def test_speed_and_places_are_no_parameters(section, key, told) -> None:
-    entry = {key: object(), **told}
-    for wanted in ("prompts", "answers", "scores", "results"):
-        assert key not in affecting(section, entry, wanted)
-
-
-def test_there_are_keys_of_speed_and_place() -> None:
+def test_speed_and_places_are_no_parameters() -> None:
+    for section, key, told in QUIET:
+        for wanted in ("prompts", "answers", "scores", "results"):
+            assert key not in affecting(section, {key: object(), **told}, wanted), (section, key)
     assert {section.split(".")[0] for section, _, _ in QUIET} >= {"models", "embedders"}
 
 
@@ -269,72 +256,31 @@ def test_slices_depend_on_what_affects_prompts_alone(benchmark) -> None:
 
 
 @EACH
-def test_no_prompt_depends_on_results_or_scoring(benchmark) -> None:
+def test_no_prompt_or_score_depends_on_results(benchmark) -> None:
     found = closure("build_instances.py", part_file(benchmark.name, "prompts"))
     package = f"needlework/benchmarks/{benchmark.name}"
     assert f"{package}/plan.py" in found
     others = ("results", "tables", "figures", "paper", "scoring", "checks", "none_words")
     assert not found & {f"{package}/{module}.py" for module in others}
+    found |= closure("score_answers.py", part_file(benchmark.name, "scores"))
     assert not {path for path in found if "needlework/results" in path}
-
-
-@EACH
-def test_no_score_depends_on_results(benchmark) -> None:
-    found = closure("score_answers.py", part_file(benchmark.name, "scores"))
-    assert not {path for path in found if "needlework/results" in path}
-
-
-def _functions(benchmark: str) -> Iterator[tuple[str, ast.FunctionDef]]:
-    package = f"needlework/benchmarks/{benchmark}"
-    for path in codedigest.import_closure(f"{package}/results.py"):
-        if package in path.as_posix() and path.stem not in ("plan", "factors"):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.FunctionDef):
-                    yield path.name, node
-
-
-@EACH
-def test_functions_of_results_fit_a_screen(benchmark) -> None:
-    found = {
-        f"{file}:{node.name}": node.end_lineno - node.body[0].lineno
-        for file, node in _functions(benchmark.name)
-    }
-    assert len(found) > 10
-    assert {name: n for name, n in found.items() if n > 60} == {}
-
-
-@EACH
-def test_every_result_of_the_results_module_is_listed(benchmark) -> None:
-    own = (f"needlework.benchmarks.{benchmark.name}.", "needlework.results.answer_languages")
-    for result in benchmark.results:
-        assert result.numbers.__module__.startswith(own)
-        assert result.numbers.__name__ == result.name and result.caption
 
 
 def test_errors_that_nobody_made_are_a_table_without_rows() -> None:
     shown = load_benchmark("oneruler").by_name["errors"].shown
-    made = {"model": "reader", "source": "ours", "task": "all", "context_lang": "all"}
-    share = {"n_errors": 0, "value": 0.0, "n": 1, "ci_low": 0.0, "ci_high": 0.8}
-    table = pd.DataFrame(
-        [
-            made | {"length": length, "error": "lost", **share, "n_questions": 1, "n_exhausted": 0}
-            for length in ("long", "1000")
-        ]
-    )
+    row = {"model": "reader", "source": "ours", "task": "all", "context_lang": "all"}
+    row |= {"error": "lost", "n_errors": 0, "value": 0.0, "n": 1, "ci_low": 0.0, "ci_high": 0.8}
+    row |= {"n_questions": 1, "n_exhausted": 0}
+    table = pd.DataFrame([row | {"length": length} for length in ("long", "1000")])
     for text in (lay_out(table, shown, "errors", "Errors"), html_table(table, shown, "Errors")):
         assert shown[0].below.empty in text
 
 
-def test_a_table_without_our_numbers_is_shown_without_the_papers() -> None:
+def test_numbers_without_any_verdict_are_shown_without_the_papers() -> None:
     """A run may fill no row of a table, as of MLNeedle's pairs of models."""
     row = {"model": "m", "source": "published", "value": 0.5, "comparison": None}
     assert without_incomparable(pd.DataFrame([row])).empty
-
-
-def test_our_numbers_without_any_verdict_are_shown_alone() -> None:
-    rows = [
-        {"model": "m", "source": source, "comparison": np.nan} for source in ("ours", "published")
-    ]
+    rows = [{"model": "m", "source": one, "comparison": np.nan} for one in ("ours", "published")]
     for kind in (object, float):
         numbers = pd.DataFrame(rows).astype({"comparison": kind})
         assert without_incomparable(numbers)["source"].tolist() == ["ours"]

@@ -125,19 +125,18 @@ def test_no_modules_import_each_other() -> None:
 FUNCTION = re.compile(r"needlework(?:\.\w+)+:\w+")
 
 
-def test_no_function_is_named_in_a_string() -> None:
+def test_packages_say_what_is_in_them_and_functions_fit_a_screen() -> None:
+    """No function is named in a string."""
     for name, path in modules().items():
         assert not FUNCTION.findall(path.read_text(encoding="utf-8")), name
+        assert path.name != "__init__.py" or ast.get_docstring(parsed(name)), name
+        for node in ast.walk(parsed(name)):
+            if isinstance(node, ast.FunctionDef):
+                assert node.end_lineno - node.body[0].lineno <= 60, (name, node.name)
 
 
 def test_the_top_holds_only_what_every_room_uses() -> None:
     assert {path.stem for path in LIBRARY.glob("*.py")} - {"__init__"} == ON_TOP
-
-
-def test_every_package_says_what_is_in_it() -> None:
-    for name, path in modules().items():
-        if path.name == "__init__.py":
-            assert ast.get_docstring(parsed(name)), name
 
 
 def test_tests_lie_in_the_rooms_of_the_library() -> None:

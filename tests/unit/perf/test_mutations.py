@@ -23,6 +23,7 @@ def most(values: list[int], least: int = 3) -> int:
 
 
 def test_each_fault_changes_one_piece() -> None:
+    """The same pieces are told apart by their order."""
     found = {(old, new) for _, _, old, new, _ in mutations.places(MODULE, "most")}
     assert found == {
         ("not values", "(values)"),
@@ -37,15 +38,9 @@ def test_each_fault_changes_one_piece() -> None:
         ("2", "(3)"),
         ("0", "(1)"),
     }  # fmt: skip
-
-
-def test_the_same_pieces_are_told_apart_by_their_order() -> None:
-    made = [
-        mutations.put(mutations.Fault("", "", "most", "2", "(3)", nth), MODULE) for nth in (0, 1, 2)
-    ]
-    assert made[0] == (MODULE.replace("> 2", "> (3)"), 4)
-    assert made[1] == (MODULE.replace("< 2", "< (3)"), 4)
-    assert made[2] is None
+    faults = [mutations.Fault("", "", "most", "2", "(3)", nth) for nth in range(3)]
+    texts = MODULE.replace("> 2", "> (3)"), MODULE.replace("< 2", "< (3)")
+    assert [mutations.put(one, MODULE) for one in faults] == [*((text, 4) for text in texts), None]
 
 
 def test_every_drawn_fault_can_be_put_and_compiled() -> None:
