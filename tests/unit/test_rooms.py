@@ -125,7 +125,7 @@ def test_no_modules_import_each_other() -> None:
 FUNCTION = re.compile(r"needlework(?:\.\w+)+:\w+")
 
 
-def test_packages_say_what_is_in_them_and_functions_fit_a_screen() -> None:
+def test_packages_say_what_they_hold_and_functions_are_short() -> None:
     """No function is named in a string."""
     for name, path in modules().items():
         assert not FUNCTION.findall(path.read_text(encoding="utf-8")), name
