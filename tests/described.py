@@ -12,6 +12,9 @@ from needlework.benchmarks.benchmark import load_benchmark
 from needlework.results import published as publications
 from needlework.results.result import Context, Result
 
+# What a comparison says where it can tell.
+COMPARED = {"covers", "above", "below"}
+
 
 def results(benchmark: str, kind: str) -> dict[str, Result]:
     """The tables or the figures of a benchmark, in their order."""

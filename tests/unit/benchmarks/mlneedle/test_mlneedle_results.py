@@ -11,7 +11,7 @@ import pytest
 
 import factories.mlneedle
 import golden_runs
-from described import cell, is_mean_of, of, verdicts
+from described import COMPARED, cell, is_mean_of, of, verdicts
 from needlework.benchmarks.mlneedle.card import CARD
 from needlework.results import stats
 from needlework.results.result import Context
@@ -168,7 +168,7 @@ def test_other_prompts_cannot_be_compared(scores, change, run, reason):
 def test_averages_over_other_lengths_cannot_be_compared(scores):
     table = made("table1", scores[scores["length"] != 32768])
     assert verdicts(table, model="mistral", column="average") == {"cannot tell: other lengths"}
-    assert verdicts(table, model="llama3", column="average") <= {"covers", "above", "below"}
+    assert set() < verdicts(table, model="llama3", column="average") <= COMPARED
     # Table 2's averages are of each model's longest length.
     table = made("table2", of(scores, length=8192))
     row = cell(table, model="llama3", haystack_lang="en", needle_lang="en", length="average")
@@ -227,9 +227,9 @@ def test_table3_knows_that_the_papers_row_is_greedy(scores):
     assert cell(table, role="second", column="8192")["published"] == 0.453
     reason = {"cannot tell: the paper's is of greedy decoding"}
     assert verdicts(table, role="second") == verdicts(table, role="delta") == reason
-    assert not any(v.startswith("cannot") for v in verdicts(table, role="first"))
+    assert set() < verdicts(table, role="first") <= COMPARED
     table = made("table3", scores, instruction_tuning=[["mistral-base", "mistral-greedy"]])
-    assert not any(v.startswith("cannot") for v in verdicts(table))
+    assert set() < verdicts(table) <= COMPARED
 
 
 def test_a_delta_is_of_prompts_that_both_answered(scores):
@@ -261,7 +261,7 @@ def test_another_decoding_is_not_compared(scores, model, other, decoding, papers
     told = {f"cannot tell: decoding is {decoding}, in the paper {papers}"}
     assert verdicts(table, model=model, column="8192") == told
     assert verdicts(table, role="delta", column="8192") == told
-    assert not any(v.startswith("cannot") for v in verdicts(table, model=other, column="8192"))
+    assert set() < verdicts(table, model=other, column="8192") <= COMPARED
 
 
 # The table that the paper has not
