@@ -21,6 +21,7 @@ from needlework.results.audits import (
     excess,
     joined,
     missing,
+    name_of,
     pages,
     rows,
     summary,
@@ -186,6 +187,19 @@ def test_an_unsettled_audit_says_how_to_go_on() -> None:
     assert "a larger `audit.questions` (now 20, up to 200) goes on" in text
     whole = [{**row, "n_available": 20} for row in found]
     assert "all questions were asked" in summary(whole, SETTING, AUDIT)
+
+
+@pytest.mark.parametrize(
+    ("by", "level", "name"),
+    [
+        ("all", "all", "lost in the middle"),
+        ("gold_index", "0", "lost in the middle, gold at position 1"),
+        ("gold_index", "none", "lost in the middle, gold index none"),
+        ("length", "512", "lost in the middle, length 512"),
+    ],
+)
+def test_a_cell_is_named_as_a_reader_counts(by: str, level: str, name: str) -> None:
+    assert name_of({"benchmark": "lost_in_the_middle", "by": by, "level": level}) == name
 
 
 def test_a_page_shows_forty_cells() -> None:

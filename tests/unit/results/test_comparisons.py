@@ -208,6 +208,12 @@ def test_how_prompts_differ_is_said() -> None:
     assert "0 questions are in the first alone and 1 in the second" in said
 
 
+@pytest.mark.parametrize(("n", "shown"), [(5, "a, b, c, d, e;"), (6, "a, b, c, d, e, ...;")])
+def test_at_most_five_levels_that_differ_are_named(n: int, shown: str) -> None:
+    said = prompts_differ(scores([1.0], tongues="abcdef"[:n]), scores([1.0], tongues="z"), FACTORS)
+    assert f"only the first has tongue {shown}" in said
+
+
 @pytest.fixture
 def several() -> tuple[pd.DataFrame, dict]:
     """Three models under two metrics; c is worse than both others."""

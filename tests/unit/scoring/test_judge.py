@@ -104,6 +104,7 @@ def test_known_answers_have_one_prompt_each() -> None:
     texts = [prompt[0]["text"] for prompt in table["prompt"].to_pylist()]
     assert len(set(texts)) == 200
     assert table["n_tokens"].to_pylist() == [words.count(text) for text in texts]
+    assert set(table["length"].to_pylist()) == {0}, "there is no haystack"
 
 
 def test_only_undecided_answers_are_put_to_the_judge(tmp_path) -> None:
