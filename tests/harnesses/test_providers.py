@@ -15,12 +15,11 @@ from typing import Any
 import pytest
 from provider_server import ProviderServer
 
+from factories.models import remote, requests
 from http_server import Reply, completion, prompt_of, refusal
 from needlework.journal import Journal
 from needlework.models import remote_models
-from needlework.models.backends.base import Request, load_backend
 from needlework.models.generation import Policy, generate
-from needlework.prompts.spans import literal
 from needlework.services.endpoints import PROVIDER_KEYS
 from runs import ROOT
 
@@ -121,23 +120,11 @@ def by_openai(server: ProviderServer, prompts: list[str], folder: Path, monkeypa
     """The rows of the backend `openai`, with the same server."""
     monkeypatch.setattr(remote_models, "FIRST_PAUSE_S", 0.01)
     monkeypatch.setattr(remote_models, "ATTEMPTS", 3)
-    own = entry("openai-api", server) | {
-        **{"backend": "openai", "name": "some-model", "base_url": server.url, "key_env": None},
-        **{"request": {}, "batch": False},
-    }
+    model = remote(server.url, key_env=None, timeout=2)
     rows: list[dict] = []
-    asked = [
-        Request(f"i{n:03d}", 0, "exact", [literal("question", p)], ["x"], 16, 1, {})
-        for n, p in enumerate(prompts)
-    ]
+    policy = Policy(context=40000, max_failed=1000)
     with Journal(folder / "openai") as journal:
-        generate(
-            asked,
-            load_backend("openai", own),
-            journal,
-            Policy(context=40000, max_failed=1000),
-            told=rows.extend,
-        )
+        generate(requests(*prompts), model, journal, policy, told=rows.extend)
     return rows
 
 
@@ -159,11 +146,8 @@ def faulty(body: dict[str, Any], tries: Counter[str]) -> Reply:
         case "late" if first:
             return Reply(completion(body).body, delay=3)
         case "long":
-            return refusal(
-                400,
-                "prompt is too long: maximum number of tokens exceeded",
-                "context_length_exceeded",
-            )
+            said = "prompt is too long: maximum number of tokens exceeded"
+            return refusal(400, said, "context_length_exceeded")
         case "filtered":
             return completion(body, "", finish_reason="content_filter")
         case "bad":
@@ -200,10 +184,7 @@ def test_outcomes_are_those_of_the_openai_backend(
     expected = by_openai(server, PROMPTS, tmp_path, monkeypatch)
     names = ("text", "finish_reason", "outcome", "prompt_tokens")
     ours, theirs = (
-        {
-            prompt: {name: row.get(name) for name in names}
-            for prompt, row in zip(PROMPTS, rows, strict=True)
-        }
+        [{name: row.get(name) for name in names} for row in rows]
         for rows in (found["rows"], expected)
     )
     assert ours == theirs

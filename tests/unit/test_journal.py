@@ -116,7 +116,7 @@ def test_a_batch_is_on_the_disk_when_append_returns(tmp_path, monkeypatch) -> No
         assert len(writes) == 2 and syncs[-1] == writes[0]
 
 
-def test_a_full_disk_leaves_the_next_batch_intact(tmp_path, monkeypatch) -> None:
+def test_a_short_write_is_completed_and_a_full_disk_said(tmp_path, monkeypatch) -> None:
     write = os.write
 
     def half(fd: int, data: memoryview) -> int:
@@ -125,22 +125,15 @@ def test_a_full_disk_leaves_the_next_batch_intact(tmp_path, monkeypatch) -> None
         return write(fd, data[: len(data) // 2])
 
     journal = Journal(tmp_path)
-    journal.append([record(1)])
-    monkeypatch.setattr(os, "write", half)
-    with pytest.raises(UserError, match="No space left on device"):
-        journal.append([record(2)])
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", lambda fd, data: write(fd, data[:7]))
+        journal.append([record(1)])
+        patch.setattr(os, "write", half)
+        with pytest.raises(UserError, match="No space left on device"):
+            journal.append([record(2)])
     journal.append([record(3)])
     journal.close()
     assert Journal(tmp_path).load() == {"k1": record(1), "k3": record(3)}
-
-
-def test_a_short_write_is_completed(tmp_path, monkeypatch) -> None:
-    write = os.write
-    monkeypatch.setattr(os, "write", lambda fd, data: write(fd, data[:7]))
-    with Journal(tmp_path) as journal:
-        journal.append([record(1), record(2)])
-    assert Journal(tmp_path).load() == {"k1": record(1), "k2": record(2)}
 
 
 # Publication
@@ -246,19 +239,22 @@ def test_records_without_a_checksum_are_valid(tmp_path) -> None:
     assert Journal(tmp_path).load() == {f"k{n}": record(n) for n in range(3)}
 
 
-@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo])
-def test_what_is_no_file_is_refused_and_never_waited_for(tmp_path, make: Any) -> None:
-    make(tmp_path / "odd.jsonl")
-    with pytest.raises(UserError, match=r"odd\.jsonl, in the journal, is not a regular file"):
-        Journal(tmp_path).load()
-
-
-def test_a_file_where_publications_belong_is_refused(tmp_path) -> None:
-    (tmp_path / "published").write_text("")
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda j: (j / "odd.jsonl").mkdir(), r"odd\.jsonl, in the journal, is not a regular file"),
+        # It is never waited for.
+        (lambda j: os.mkfifo(j / "odd.jsonl"), "in the journal, is not a regular file"),
+        (lambda j: (j / "published").touch(), "published, in the journal, is not a directory"),
+        (lambda j: (j / "published").symlink_to("published"), "cannot be read .*remove the link"),
+    ],
+)
+def test_what_is_no_file_or_folder_is_refused(tmp_path, make: Any, said: str) -> None:
     with Journal(tmp_path) as journal:
         journal.append([record(1)])
-        with pytest.raises(UserError, match="published, in the journal, is not a directory"):
-            journal.settled()
+    make(tmp_path)
+    with pytest.raises(UserError, match=said):
+        Journal(tmp_path).settled()
 
 
 def test_what_a_killed_run_began_to_publish_is_removed(tmp_path) -> None:
@@ -314,19 +310,13 @@ def test_an_unreadable_journal_is_one_error(tmp_path, closed: str) -> None:
     assert "Permission denied" in said and "chmod -R a+rX" in said
 
 
-def test_a_loop_of_links_is_one_error(tmp_path) -> None:
-    for name in ("published", "loop"):
-        (tmp_path / name).symlink_to(name)
-    for folder, place in ((tmp_path, "published"), (tmp_path / "loop", "loop/published")):
-        with pytest.raises(UserError, match=f"{place} cannot be read .*remove the link"):
-            Journal(folder).settled()
-
-
-def test_a_name_that_is_too_long_is_one_error(tmp_path) -> None:
-    for read in (Journal.settled, lambda journal: list(journal.records())):
-        with pytest.raises(UserError, match="too long: take a shorter one") as raised:
-            read(Journal(tmp_path / ("j" * 300)))
-        assert len(str(raised.value)) < 400
+def test_a_folder_that_cannot_be_named_is_one_error(tmp_path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    for name, wanted in (("loop", "remove the link"), ("j" * 300, "too long: take a shorter one")):
+        for read in (Journal.settled, lambda journal: list(journal.records())):
+            with pytest.raises(UserError, match=wanted) as raised:
+                read(Journal(tmp_path / name))
+            assert len(str(raised.value)) < 400
 
 
 def test_a_file_that_ends_in_gigabytes_is_read(tmp_path, monkeypatch) -> None:

@@ -121,6 +121,7 @@ def test_a_disk_that_takes_nothing_more_is_one_sentence(tmp_path, work: str) -> 
     assert done.stderr.startswith("\nread_corpus: results/en.parquet cannot be written (")
     assert done.stderr.endswith("and run again; finished work is kept.\n")
     assert done.stderr.count("\n") == 2
+    assert not list(tmp_path.rglob("*.parquet*"))
 
 
 def test_a_log_that_cannot_be_written_is_one_sentence(tmp_path) -> None:
