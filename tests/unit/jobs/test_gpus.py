@@ -92,14 +92,14 @@ def test_names_of_devices_may_be_uuids(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
 def test_killed_jobs_give_their_devices_back(tmp_path):
-    """Forty of them, with one, two or four devices each; no device ever has two owners."""
+    """Twenty of them, with one, two or four devices each; no device ever has two owners."""
     rng = random.Random(49)
     owners = tmp_path / "owners"
     owners.mkdir()
     running = [start(owners, rng.choice([1, 2, 4]), 10_000) for _ in range(6)]
     try:
-        for _ in range(40):
-            time.sleep(rng.uniform(0.05, 0.3))
+        for _ in range(20):
+            time.sleep(rng.uniform(0.05, 0.2))
             victim = running.pop(rng.randrange(len(running)))
             assert victim.poll() is None, victim.stderr.read()
             victim.send_signal(signal.SIGKILL)

@@ -248,6 +248,7 @@ def test_a_limit_without_a_header_is_waited_for(server, monkeypatch) -> None:
     assert [a.text for a in found] == [f"<{prompt}>" for prompt in prompts]
     # Each waits for as long again as the limit has lasted.
     assert len(server.received) - 40 <= 20 * 15
+    assert server.received[-1].time - began < 10
 
 
 def test_a_limit_by_the_minute_lets_all_through(server) -> None:
