@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -11,9 +13,6 @@ import yaml
 from needlework.models.backends.base import Answer, Backend, Request, load_backend
 from needlework.planning.config import validated
 from needlework.prompts.spans import literal
-from runs import ROOT
-
-DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
 
 # The key in the environment variable A_KEY of tests, which may show nowhere.
 SECRET = "sk-very-secret-0123456789"
@@ -39,10 +38,16 @@ def requests(*prompts: str, samples: int = 1, new: int = 16, n_tokens: int = 1) 
 
 def configured(model: str, **entry: Any) -> dict[str, Any]:
     """The whole configuration of a checkout in which this model runs alone."""
-    config = copy.deepcopy(DEFAULT)
+    config = copy.deepcopy(_default())
     config["run"]["models"] = [model]
     config["models"][model] = {"tokenizer": "words", "context": 40000, **entry}
     return validated(config)
+
+
+@functools.cache
+def _default() -> dict[str, Any]:
+    path = Path(__file__).resolve().parents[2] / "config.yaml"
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
 def remote(base_url: str = "http://127.0.0.1:9/v1", **changes: Any) -> Any:

@@ -401,9 +401,6 @@ def test_each_answer_follows_once_earlier_ones_are_known(server) -> None:
     known.set()
 
 
-# What an answer depends on
-
-
 # The key
 
 

@@ -383,14 +383,6 @@ def test_a_passing_fault_is_passed_over(server, tmp_path, fault, after) -> None:
     assert max(server.asked.values()) == 1
 
 
-def test_an_endpoint_without_batches_is_a_clear_error(server, tmp_path) -> None:
-    server.fault = lambda *_: refusal(404, f"Not found {SECRET}")
-    wanted = r"models\.remote: .*status 404: Not found \*\*\*; .*batch: false"
-    with pytest.raises(UserError, match=wanted):
-        texts(server, tmp_path, "a")
-    assert server.count("POST", "/files") == 1
-
-
 def test_a_batch_of_another_address_is_not_paid_for_twice(server, tmp_path) -> None:
     server.works = False
     refuse(server, refusal(401, "Who are you?"), "GET", "/batches/")
@@ -598,20 +590,18 @@ def test_retry_after_is_honoured(server, tmp_path, call) -> None:
     assert times[1] - times[0] >= 0.4
 
 
-@pytest.mark.parametrize(
-    ("reply", "said"),
-    [
-        (refusal(429, "tomorrow", Retry_After="7200"), r"keeps failing \(status 429: tomorrow\)"),
-        (
-            refusal(429, "You exceeded your quota.", "insufficient_quota"),
-            "answers with status 429: You exceeded your quota; check",
-        ),
-    ],
-)
+HOPELESS = [
+    (refusal(429, "tomorrow", Retry_After="7200"), r"keeps failing \(status 429: tomorrow\)"),
+    (refusal(429, "No.", "insufficient_quota"), "answers with status 429: No; check"),
+    (refusal(404, f"Gone. {SECRET}"), r"models\.remote: .*404: Gone. \*\*\*; .*batch: false"),
+]
+
+
+@pytest.mark.parametrize(("reply", "said"), HOPELESS)
 def test_what_a_wait_does_not_help_is_not_tried_again(server, tmp_path, reply, said) -> None:
     server.fault = lambda *_: reply
     with pytest.raises(UserError, match=said):
-        answers(backend(server.url, tmp_path), requests("a"))
+        texts(server, tmp_path, "a")
     assert server.count("POST", "/files") == 1
 
 
@@ -620,33 +610,31 @@ def test_what_a_wait_does_not_help_is_not_tried_again(server, tmp_path, reply, s
 
 JOB = """
 import logging, sys
-sys.path[:0] = [{scripts!r}, {tests!r}, {here!r}]
+sys.path[:0] = {paths!r}
 logging.basicConfig(level=logging.INFO)
 from pathlib import Path
+from factories.models import remote, requests
 from needlework.models import openai_batches
-openai_batches.FIRST_PAUSE_S = openai_batches.LONGEST_PAUSE_S = 0.05
-openai_batches.SETTLE_S = 0.3
-openai_batches.MOST_REQUESTS = 4
-from test_openai_batch import backend, requests
 from needlework.models.generation import generate
 from needlework.journal import Journal
 from needlework.records import write_table
 
+openai_batches.FIRST_PAUSE_S = openai_batches.LONGEST_PAUSE_S = 0.05
+openai_batches.SETTLE_S = 0.3
+openai_batches.MOST_REQUESTS = 4
 folder = Path(sys.argv[2])
 asked = requests(*(f"prompt {{n}}" for n in range(9)))
+model = remote(sys.argv[1], batch=True, journal=str(folder))
 with Journal(folder / "generations") as journal:
-    table = generate(asked, backend(sys.argv[1], folder), journal)
-    write_table(table, folder / "answers.parquet")
+    write_table(generate(asked, model, journal), folder / "answers.parquet")
 """
 
 
 def start(server: BatchServer, folder: Path) -> subprocess.Popen:
-    here = Path(__file__).parent
-    scripts = str(TESTS.parent / "workflow/scripts")
-    code = JOB.format(scripts=scripts, tests=str(TESTS), here=str(here))
+    code = JOB.format(paths=[str(TESTS.parent / "workflow/scripts"), str(TESTS)])
     with (folder / "log").open("ab") as log:
-        arguments = [sys.executable, "-c", code, server.url, str(folder)]
-        return subprocess.Popen(arguments, stdout=log, stderr=log)
+        command = [sys.executable, "-c", code, server.url, str(folder)]
+        return subprocess.Popen(command, stdout=log, stderr=log)
 
 
 def kill_when(job: subprocess.Popen, true: Any) -> None:
@@ -687,11 +675,8 @@ def test_a_killed_job_submits_nothing_twice(server, tmp_path, moment) -> None:
 
 def test_answers_that_were_collected_and_not_kept_are_collected_again(server, tmp_path) -> None:
     """The job was killed before an answer was in the journal: the batch still has them."""
-    assert [a.text for a in answers(backend(server.url, tmp_path), requests("a", "b"))] == [
-        "<a>",
-        "<b>",
-    ]
-    assert texts(server, tmp_path, "ab") == ["<a>", "<b>"]
+    found = answers(backend(server.url, tmp_path), requests("a", "b"))
+    assert [a.text for a in found] == texts(server, tmp_path, "ab") == ["<a>", "<b>"]
     assert sizes(server) == [2]
 
 
