@@ -32,7 +32,7 @@ from needlework.models.generation import Policy, generate
 from needlework.planning import preflight
 from runs import ROOT, SMALL_MLNEEDLE, Workflow
 
-# A key of characters that JSON may escape, and ways to do so.
+# A key of characters that JSON may escape.
 KEY = "ABSKabc/def+ghi0123456789=="
 # As JSON may write it: in part, in a text in a text.
 ESCAPED = {
@@ -112,9 +112,6 @@ def test_only_openai_gets_what_its_variables_say(server, monkeypatch, key_env) -
 def test_half_a_character_is_no_reason_to_fail(server) -> None:
     (only,) = answers(backend(server), requests("a\ud800b"))
     assert (only.text, only.error) == ("<a?b>", None)
-
-
-# What is answered
 
 
 # What goes wrong
@@ -575,9 +572,6 @@ def test_a_malformed_key_does_not_show_in_the_error(monkeypatch) -> None:
     with pytest.raises(UserError, match=r"models\.remote\.key_env is not the name") as error:
         configured(key_env=SECRET)
     assert SECRET not in str(error.value)
-
-
-# Configurations
 
 
 # Replies within limits

@@ -33,9 +33,6 @@ def identity(**changes: Any) -> Any:
     return load_backend("vllm", entry(**changes)).identity()
 
 
-# What answers depend on
-
-
 # How prompts reach the engine
 
 

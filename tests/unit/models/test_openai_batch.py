@@ -884,6 +884,3 @@ def test_the_key_shows_nowhere(server, tmp_path, caplog, monkeypatch, escaped) -
         shown += "" if file.is_dir() else file.read_bytes().decode("utf-8", "replace")
     assert "ABSK" not in shown + caplog.text
     assert not any(key.encode() in received.content for received in server.received)
-
-
-# The configuration
