@@ -72,13 +72,15 @@ def test_a_kill_at_any_byte_loses_only_the_torn_record(batches, later, at) -> No
             assert Journal(directory).settled() == found == Journal(directory).load()
 
 
-def test_a_journals_file_has_the_users_permissions(tmp_path) -> None:
-    """As of any new file, so that a group may share a journal; nothing in it is a program."""
+def test_a_journals_file_says_whose_it_is_and_is_the_users(tmp_path) -> None:
+    """With the permissions of any new file, so that a group may share a journal."""
     with Journal(tmp_path / "journal") as journal:
         journal.append([record(1)])
         (tmp_path / "other").touch()
-        mode = only_file(journal.directory).stat().st_mode
-        assert mode == (tmp_path / "other").stat().st_mode
+        file = only_file(journal.directory)
+        assert file.stat().st_mode == (tmp_path / "other").stat().st_mode
+    host = re.sub("[^A-Za-z0-9.]+", "_", platform.node())
+    assert re.fullmatch(rf"\d{{8}}T[\d.]+Z-{host}-{os.getpid()}-[0-9a-f]{{8}}\.jsonl", file.name)
 
 
 def test_a_missing_directory_is_an_empty_journal_and_stays_missing(tmp_path) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ class Scripted(Backend):
     def __init__(self, answers: dict[str, Answer]) -> None:
         super().__init__({})
         self.script, self.asked = answers, 0
+        # What happens while the first prompt is under way.
+        self.meanwhile: Callable[[], object] = lambda: None
 
     def identity(self) -> dict[str, object]:
         return {"backend": "scripted"}
@@ -32,6 +35,8 @@ class Scripted(Backend):
     def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
         for request in batch:
             self.asked += 1
+            if self.asked == 1:
+                self.meanwhile()
             yield self.script[request.prompt]
 
 
@@ -56,6 +61,20 @@ def test_an_empty_answer_is_asked_again_by_a_key(tmp_path) -> None:
     for again in (["empty"], ["empty"], []):
         assert rows(tmp_path, better, "a", "b", again=again)[0]["text"] == "42"
     assert better.asked == 1
+
+
+def test_a_better_answer_of_another_run_is_taken(tmp_path, monkeypatch) -> None:
+    """And another empty one is not."""
+    monkeypatch.setattr("needlework.models.other_runs.LOOK_SECONDS", 0.0)
+    nothing, right = (Scripted(dict.fromkeys("abcd", Answer(text))) for text in ("", "right"))
+    rows(tmp_path, nothing, *"abcd")
+    for other, asked in ((nothing, 4), (right, 1)):
+        late = Scripted(dict.fromkeys("abcd", Answer("")))
+        late.batch_size = 1
+        late.meanwhile = partial(rows, tmp_path, other, *"abcd", again=["empty"])
+        found = rows(tmp_path, late, *"abcd", again=["empty"])
+        assert late.asked == asked
+        assert {row["text"] for row in found} == {other.script["a"].text}
 
 
 def test_a_refusal_counts_as_failure_below_the_context(tmp_path) -> None:
