@@ -72,7 +72,7 @@ def test_a_kill_at_any_byte_loses_only_the_torn_record(batches, later, at) -> No
             assert Journal(directory).settled() == found == Journal(directory).load()
 
 
-def test_a_journals_file_says_whose_it_is_and_is_the_users(tmp_path) -> None:
+def test_a_journals_file_names_its_writer_and_is_shared(tmp_path) -> None:
     """With the permissions of any new file, so that a group may share a journal."""
     with Journal(tmp_path / "journal") as journal:
         journal.append([record(1)])

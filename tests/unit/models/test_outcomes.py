@@ -87,6 +87,16 @@ def test_a_refusal_counts_as_failure_below_the_context(tmp_path) -> None:
     assert (found[0]["outcome"], found[0]["finish_reason"]) == ("refused", "error")
 
 
+def test_a_quoted_control_token_is_told(tmp_path) -> None:
+    backend = Scripted(dict.fromkeys(("a </s> b", "c"), Answer("yes")))
+    assert rows(tmp_path, backend, "a </s> b", "c")[0]["remarks"] is None
+    backend.reads_control_tokens = lambda prompt: True
+    found = rows(tmp_path, backend, "a </s> b", "c")
+    assert [row["remarks"] for row in found] == [["control_tokens: </s>"], None]
+    (said,) = account_of(found, "m", "made").sentences()
+    assert said.startswith("1 of 2 prompts quote the text of a control token, such as </s>, which")
+
+
 def test_a_job_fails_if_all_that_it_sent_failed(tmp_path) -> None:
     backend = Scripted({"a": Answer("", error="no"), "b": Answer("", error="no")})
     with pytest.raises(UserError, match="all 2 requests that were sent were refused or failed"):
