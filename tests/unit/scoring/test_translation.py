@@ -79,10 +79,6 @@ def test_languages_are_identified_by_the_codes_of_the_benchmarks():
     assert identify(unknown) == ["und"] * len(unknown)
 
 
-def test_nllb_covers_every_language_that_is_identified():
-    assert set(LANGUAGES) == set(FLORES)
-
-
 # The cache
 
 
@@ -100,14 +96,6 @@ def test_only_what_is_foreign_is_translated_and_each_text_once(tmp_path):
     assert translator.batches == [[(SENTENCES["de"], "de"), ("გამარჯობა", "und")]]
 
 
-def test_batches_hold_texts_of_similar_length(tmp_path):
-    translator = Dictionary()
-    base = SENTENCES["de"]
-    translate([base * 4, base, base * 3, base * 2], translator, tmp_path)
-    sizes = [[len(text) // len(base) for text, _ in batch] for batch in translator.batches]
-    assert sizes == [[1, 2], [3, 4]]
-
-
 def test_a_second_run_translates_only_what_is_new(tmp_path):
     first = translate([SENTENCES["de"], SENTENCES["es"]], Dictionary(), tmp_path)
     again = Dictionary()
@@ -120,6 +108,11 @@ def test_a_second_run_translates_only_what_is_new(tmp_path):
     assert again.batches == [[(SENTENCES["es"], "es")]]
     other = Dictionary({SENTENCES["de"]: "river"}, version=2)
     assert translate([SENTENCES["de"]], other, tmp_path) == [Translation("de", "river")]
+    # Batches hold texts of similar length.
+    base, lengths = SENTENCES["de"], Dictionary()
+    translate([base * 5, base * 2, base * 4, base * 3], lengths, tmp_path)
+    sizes = [[len(text) // len(base) for text, _ in batch] for batch in lengths.batches]
+    assert sizes == [[2, 3], [4, 5]]
 
 
 def test_runs_that_share_the_cache_end_with_the_same_translations(tmp_path):
@@ -157,13 +150,9 @@ def test_without_a_translator_texts_stay_and_nothing_is_kept(tmp_path):
     translator = load_translator({"kind": "none"})
     translator.check()
     # Nor is its language asked for, which takes seconds to tell.
-    assert translate([SENTENCES["de"]], translator, tmp_path / "cache") == [
-        Translation("und", SENTENCES["de"])
-    ]
+    stays = [Translation("und", SENTENCES["de"])]
+    assert translate([SENTENCES["de"]], translator, tmp_path / "cache") == stays
     assert not (tmp_path / "cache").exists()
-
-
-def test_an_unknown_kind_names_the_nearest():
     with pytest.raises(UserError, match=r"'goggle'.*did you mean 'google'"):
         load_translator({"kind": "goggle"})
 
@@ -290,6 +279,7 @@ def test_nllb_s_identity_is_all_that_its_output_depends_on():
     assert load_translator(nllb("x", device="cuda")).identity() == base
     for change in ({"name": "y"}, {"revision": "abc"}):
         assert load_translator(nllb("x") | change).identity() != base
+    assert set(LANGUAGES) == set(FLORES)
 
 
 def test_nllb_without_a_model_or_its_packages_says_which(tmp_path, monkeypatch):
@@ -454,11 +444,9 @@ def test_nothing_is_sent_after_a_lasting_fault(service, tmp_path, monkeypatch, f
 )
 def test_a_text_refused_for_its_content_is_not_translated(service, tmp_path, caplog, refused):
     texts = numbered(3)
-
-    def respond(number: int, body: Any) -> Reply:
-        return refused if "Nummer 1" in body["messages"][-1]["content"] else llm_answer(body)
-
-    service.reply = respond
+    service.reply = lambda number, body: (
+        refused if "Nummer 1" in body["messages"][-1]["content"] else llm_answer(body)
+    )
     for _ in range(2):
         found = translate(texts, load_translator(llm(service)), tmp_path)
         assert [text for _, text in found] == [f"<{texts[0]}>", "", f"<{texts[2]}>"]
@@ -466,30 +454,28 @@ def test_a_text_refused_for_its_content_is_not_translated(service, tmp_path, cap
     (warning,) = [r.message for r in caplog.records if r.levelname == "WARNING"]
     assert "begins with 'Der Fluss Nummer 1" in warning
     assert "is left without a translation" in warning
-
-
-def test_a_refused_key_is_no_refused_text(service, tmp_path):
+    # A refused key is no refused text.
     service.reply = lambda number, body: refusal(401, "suspended", "content_policy")
     with pytest.raises(UserError, match=r"status 401: .*suspended"):
         translate([SENTENCES["de"]], load_translator(llm(service)), tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("written", "english"),
-    [
-        ("<think>Could be Paris, London</think>\n\nRome", "Rome"),
-        ("Could be Paris</think>Rome", "Rome"),
-        ("<think>Could be Paris, London", ""),
-        ("Rome", "Rome"),
-    ],
-)
-def test_reasoning_is_no_part_of_a_translation(service, tmp_path, written, english):
-    service.reply = lambda number, body: Reply({"choices": [{"message": {"content": written}}]})
-    # The second time from the journal, which keeps the reasoning.
-    for _ in range(2):
-        found = translate([SENTENCES["de"]], load_translator(llm(service)), tmp_path)
-        assert found == [Translation("de", english)]
-    assert len(service.received) == 1
+def test_reasoning_is_no_part_of_a_translation(service, tmp_path):
+    written = {
+        "<think>Could be Paris, London</think>\n\nRome": "Rome",
+        "Could be Paris</think>Rome": "Rome",
+        "<think>Could be Paris, London": "",
+        "Rome": "Rome",
+    }
+    for place, (reply, english) in enumerate(written.items()):
+        service.reply = lambda number, body, reply=reply: completion(body, reply)
+        # The second time from the journal, which keeps the reasoning.
+        for _ in range(2):
+            found = translate(
+                [SENTENCES["de"]], load_translator(llm(service)), tmp_path / str(place)
+            )
+            assert found == [Translation("de", english)]
+    assert len(service.received) == 4
 
 
 def test_a_cut_translation_is_an_error_and_not_kept(service, tmp_path):
@@ -503,18 +489,14 @@ def test_a_cut_translation_is_an_error_and_not_kept(service, tmp_path):
     assert found == [Translation("de", f"<{SENTENCES['de']}>")]
 
 
+WRONG_TYPES = {"translations": [{"translatedText": 7}]}, [{"message": {"content": 7}}]
 FAULTS = {
     "busy": Reply(b"<html>busy</html>", 503),
     "too many requests": Reply(b"", 429, {"Retry-After": "0"}),
     "dropped connection": Reply(stop_after=0),
     "not JSON": Reply(b'{"data": '),
     "another shape": Reply({"data": [], "choices": []}),
-    "not text": Reply(
-        {
-            "data": {"translations": [{"translatedText": 7}]},
-            "choices": [{"message": {"content": 7}}],
-        }
-    ),
+    "not text": Reply(dict(zip(("data", "choices"), WRONG_TYPES, strict=True))),
     "too few": Reply({"data": {"translations": []}, "choices": [{}]}),
     "deeply nested": Reply(b"[" * 100_000),
     "broken compression": Reply(b"not gzip", headers={"Content-Encoding": "gzip"}),
@@ -652,12 +634,11 @@ for lang, text in translate(texts, translator, sys.argv[2]):
 
 @pytest.mark.parametrize("status", [200, 400])
 def test_broken_replies_give_one_sentence(service, monkeypatch, status):
-    monkeypatch.setattr("needlework.scoring.translators.http.ATTEMPTS", 1)
+    monkeypatch.setattr(http, "ATTEMPTS", 1)
     headers = {"Content-Type": "text/plain; charset=punycode", "Content-Encoding": "gzip"}
-    for content in (b"\xff\xfeno", bytes(100_000_000)):
-        service.reply = lambda number, body, content=content: Reply(
-            gzip.compress(content), status, headers
-        )
+    for content in (b"\xff\xfeno", bytes(70_000_000)):
+        reply = Reply(gzip.compress(content, 1), status, headers)
+        service.reply = lambda number, body, reply=reply: reply
         with pytest.raises(UserError, match=r"the translator some-model .* failed: "):
             load_translator(llm(service)).translate(["gift"], ["de"])
 
