@@ -9,11 +9,28 @@ import pandas as pd
 import pytest
 
 from needlework.benchmarks.benchmark import load_benchmark
+from needlework.benchmarks.parts import names
 from needlework.results import published as publications
 from needlework.results.result import Context, Result
 
 # What a comparison says where it can tell.
 COMPARED = {"covers", "above", "below"}
+
+
+def golden(*values: str) -> Any:
+    """Parameters, of which the first is a benchmark, for the worker that has its golden tables."""
+    return pytest.param(*values, marks=pytest.mark.xdist_group(f"golden-{values[0]}"))
+
+
+BENCHMARKS = [golden(name) for name in names()]
+
+
+def each(*kinds: str) -> list[Any]:
+    """Benchmark and name of each result of these kinds, as parameters."""
+    return [
+        golden(name, r.name) for name in names() for r in load_benchmark(name).results
+        if r.kind in kinds
+    ]  # fmt: skip
 
 
 def results(benchmark: str, kind: str) -> dict[str, Result]:

@@ -15,14 +15,12 @@ import pytest
 from fifteen_models import NAMES
 
 import factories.oneruler
-from eee_schema import errors
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.results import published, written_tables
 from needlework.results.cards.drawn import draw as draw_card
 from needlework.results.cards.numbers import curves, facts, tables
 from needlework.results.drawing import draw
 from needlework.results.drawing.style import COLUMN, TALLEST, style
-from needlework.results.exchange import Shown, cells, evaluation_results
 from needlework.results.result import Context, Heatmap, Lines
 from needlework.results.rows import frame
 from needlework.results.written_tables import lay_out
@@ -126,18 +124,12 @@ def _check_marks(page):
     """Bars and points lie within their axes."""
     for ax in page.axes:
         ends = np.sort([ax.get_xlim(), ax.get_ylim()])
-        slack = 1e-6
-        corners = [
-            patch.get_bbox().get_points() for patch in ax.patches if hasattr(patch, "get_bbox")
-        ]
-        corners += [
-            np.asarray(line.get_xydata(), dtype=float)
-            for line in ax.lines
-            if line.get_transform() == ax.transData
-        ]
-        for points in corners:
+        marks = [one.get_bbox().get_points() for one in ax.patches if hasattr(one, "get_bbox")]
+        lines = [line for line in ax.lines if line.get_transform() == ax.transData]
+        marks += [np.asarray(line.get_xydata(), dtype=float) for line in lines]
+        for points in marks:
             points = points[np.isfinite(points).all(axis=1)]
-            inside = (points >= ends[:, 0] - slack) & (points <= ends[:, 1] + slack)
+            inside = (points >= ends[:, 0] - 1e-6) & (points <= ends[:, 1] + 1e-6)
             assert inside.all(), (ax.get_title(), points[~inside.all(axis=1)])
 
 
@@ -170,29 +162,6 @@ def test_tables_of_fifteen_models_fit_their_pages(benchmark, name):
         assert len(re.findall(r"\\begin\{tabular\}\{(\w+)\}", one)[0]) <= written_tables.ACROSS
 
 
-@pytest.mark.parametrize("benchmark, name", [one[:2] for one in SHOWN])
-def test_results_of_fifteen_models_are_valid_records(benchmark, name, tmp_path, mirror):
-    result = load_benchmark(benchmark).by_name[name]
-    data, _ = numbers(benchmark, name)
-    if not {"model", "value"} <= set(data):
-        pytest.skip("no model has cells of its own in it")
-    data.to_csv(tmp_path / "a.csv", index=False)
-    shown = {name: Shown(str(tmp_path / "a.csv"), result.label, result.bounds)}
-    source = {"dataset_name": benchmark, "source_type": "other"}
-    if "tokens" in data:
-        # Lengths stand in a column of their own.
-        data = data.assign(value=data["value"].fillna(data["tokens"].astype("float64")))
-    kept = data[data["value"].notna() & (data["source"] == "ours" if "source" in data else True)]
-    for model in NAMES:
-        found = evaluation_results(benchmark, cells(shown, model), source, {}, "metric")
-        scores = [each["score_details"]["score"] for each in found]
-        assert scores == kept.loc[kept["model"] == model, "value"].tolist()
-        assert len({each["evaluation_result_id"] for each in found}) == len(found)
-        # The schema takes a millisecond a cell; those of a result are alike.
-        items = found[len(found) // 2 :][:1]
-        assert errors("eval", items, "properties", "evaluation_results", "items") == []
-
-
 def test_eight_tokenizers_stay_on_their_pages():
     known, (_, run) = load_benchmark("oneruler"), scores("oneruler")
     names = tuple(f"tok-{i}" for i in range(8))
@@ -210,19 +179,17 @@ def card_numbers(benchmark, n):
     names = NAMES[:n]
     rows = rows[rows["model"].isin(names)]
     rows = rows.assign(instance_id=np.arange(len(rows)))
-    card, paper = (
-        load_benchmark(benchmark).shown.card,
-        published.load(ROOT / f"resources/published/{benchmark}.csv"),
-    )
+    paper = published.load(ROOT / f"resources/published/{benchmark}.csv")
+    card = load_benchmark(benchmark).shown.card
     asked = benchmark, card, rows, Context(paper, run), names
     return list(curves(*asked)), list(facts(*asked))
 
 
 @pytest.mark.parametrize(
-    "shown, n", [*((BENCHMARKS, n) for n in (1, 4, 15)), *(([name], 1) for name in BENCHMARKS)]
+    "shown, n", [(BENCHMARKS, 1), (BENCHMARKS, 15), *(([name], 1) for name in BENCHMARKS)]
 )
 def test_report_cards_of_any_run_stay_on_their_page(shown, n):
-    """One benchmark and all five, of one model, four and fifteen."""
+    """One benchmark and all five, of one model and fifteen."""
     found = [card_numbers(name, n) for name in shown]
     model = NAMES[n - 1]
     points, compared = tables([own for each, _ in found for own in each if own.model == model])
@@ -233,8 +200,6 @@ def test_report_cards_of_any_run_stay_on_their_page(shown, n):
     assert across == pytest.approx(COLUMN) and tall <= TALLEST
     _check_texts(page)
     _check_marks(page)
-    sizes = {text.get_fontsize() for text in page.findobj(lambda a: hasattr(a, "get_text"))}
-    assert min(sizes) >= 6
     # No line is a mean over benchmarks, and none has one point.
     assert set(points["benchmark"]) == set(shown)
     assert points.groupby(["benchmark", "part", "axis", "model"]).size().min() >= 2

@@ -32,8 +32,13 @@ from needlework.results.written_tables import html_table, lay_out
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "workflow/scripts"
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
-ALL = [load_benchmark(name) for name in names()]
-EACH = pytest.mark.parametrize("benchmark", ALL, ids=names())
+EACH = pytest.mark.parametrize(
+    "benchmark",
+    [
+        pytest.param(load_benchmark(name), id=name, marks=pytest.mark.xdist_group(f"golden-{name}"))
+        for name in names()
+    ],
+)
 
 
 @pytest.fixture

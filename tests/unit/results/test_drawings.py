@@ -16,9 +16,8 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 import factories.oneruler
 import golden_runs
-from described import results
+from described import BENCHMARKS, each, results
 from needlework.benchmarks.benchmark import load_benchmark
-from needlework.benchmarks.parts import names
 from needlework.data.language_names import language_name
 from needlework.factor import Factor, in_1024
 from needlework.results import published
@@ -57,11 +56,7 @@ OF_RUN = {
     "long_contexts": "contexts of 64K and 128K",
     "reference_name": "GPT-3.5-Turbo-16K",
 }
-ALL = [
-    pytest.param(benchmark, name, marks=pytest.mark.xdist_group(f"golden-{benchmark}"))
-    for benchmark in names()
-    for name in results(benchmark, "figures")
-]
+ALL = each("figures")
 
 
 @cache
@@ -188,7 +183,7 @@ def test_no_dashes_are_explained_without_the_papers_numbers(benchmark, name):
     assert f"{looks}: " not in words(only(draw_of(benchmark, name, none)))
 
 
-@pytest.mark.parametrize("benchmark", names())
+@pytest.mark.parametrize("benchmark", BENCHMARKS)
 def test_no_rows_are_no_picture_but_a_reason(benchmark):
     """Every reason fits its picture."""
     for name, result in results(benchmark, "figures").items():
@@ -202,7 +197,7 @@ def test_no_rows_are_no_picture_but_a_reason(benchmark):
         assert min(box.x0, box.y0) >= 0 and (box.x1, box.y1) <= tuple(size)
 
 
-@pytest.mark.parametrize("benchmark", names())
+@pytest.mark.parametrize("benchmark", BENCHMARKS)
 def test_a_run_of_one_model_is_drawn(benchmark):
     scores = golden_runs.scores(benchmark)
     alone = scores[scores["model"] == scores["model"].iloc[0]]

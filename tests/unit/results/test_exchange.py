@@ -9,7 +9,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+import golden_runs
+from described import BENCHMARKS
 from eee_schema import errors
+from needlework.benchmarks.benchmark import load_benchmark
 from needlework.errors import UserError
 from needlework.records import GENERATIONS, instances_schema, scores_schema, write_table
 from needlework.results import exchange
@@ -103,6 +106,29 @@ def made(folder: Path, *sources: dict[str, str]) -> tuple[dict, dict, list[dict]
 def test_records_of_a_small_run_are_valid(tmp_path, mirror) -> None:
     ours, paper, lines = made(tmp_path, FREE)
     assert errors("eval", [ours, paper]) == errors("instance_level_eval", lines) == []
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS)
+def test_cells_of_every_result_are_valid_records(benchmark, tmp_path, mirror) -> None:
+    file, source = tmp_path / "a.csv", {"dataset_name": benchmark, "source_type": "other"}
+    for result in load_benchmark(benchmark).results:
+        data = golden_runs.table(benchmark, result.name)
+        if not {"model", "value"} <= set(data):
+            continue
+        data.to_csv(file, index=False)
+        shown = {result.name: Shown(str(file), result.label, result.bounds)}
+        if "tokens" in data:
+            # Lengths stand in a column of their own.
+            data = data.assign(value=data["value"].fillna(data["tokens"].astype("float64")))
+        ours = data["source"] == "ours" if "source" in data else True
+        for model, own in data[data["value"].notna() & ours].groupby("model", sort=False):
+            found = evaluation_results(benchmark, cells(shown, model), source, {}, "metric")
+            values = [each["score_details"]["score"] for each in found]
+            assert values == own["value"].tolist()
+            assert len({each["evaluation_result_id"] for each in found}) == len(found)
+            # The schema takes a millisecond a cell; those of a result are alike.
+            few = found[len(found) // 2 :][:1]
+            assert errors("eval", few, "properties", "evaluation_results", "items") == []
 
 
 def test_a_record_has_cells_weights_engine_and_decoding(tmp_path) -> None:

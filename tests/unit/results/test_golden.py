@@ -5,15 +5,10 @@ from __future__ import annotations
 import pytest
 
 import golden_runs
+from described import each
 from golden_runs import FOLDER, differences
-from needlework.benchmarks.benchmark import load_benchmark
-from needlework.benchmarks.parts import names
 
-RESULTS = [
-    pytest.param(benchmark, result.name, marks=pytest.mark.xdist_group(f"golden-{benchmark}"))
-    for benchmark in names()
-    for result in load_benchmark(benchmark).results
-]
+RESULTS = each("tables", "figures")
 
 
 @pytest.mark.parametrize(("benchmark", "result"), RESULTS)

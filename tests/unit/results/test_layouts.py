@@ -16,8 +16,8 @@ import factories.lost_in_the_middle
 import factories.mlneedle
 import factories.oneruler
 import golden_runs
+from described import each
 from needlework.benchmarks.benchmark import load_benchmark
-from needlework.benchmarks.parts import names
 from needlework.factor import Factor
 from needlework.records import write_table
 from needlework.results import written_tables
@@ -25,12 +25,7 @@ from needlework.results.page.prompts import describe
 from needlework.results.result import PERCENT, Grid, Line, Mark, Number, PromptTable
 from needlework.results.written_tables import escape, html_table, lay_out
 
-TABLES = [
-    pytest.param(benchmark, result.name, marks=pytest.mark.xdist_group(f"golden-{benchmark}"))
-    for benchmark in names()
-    for result in load_benchmark(benchmark).results
-    if result.kind == "tables"
-]
+TABLES = each("tables")
 
 
 @cache
