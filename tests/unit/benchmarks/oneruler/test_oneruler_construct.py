@@ -24,7 +24,7 @@ from needlework.benchmarks.oneruler.haystack import Haystack, Run
 from needlework.benchmarks.oneruler.tables import PROMPTS
 from needlework.errors import UserError
 from needlework.prompts.counting.pieces import Pieces, fit
-from needlework.prompts.spans import numbered, render, span_text
+from needlework.prompts.spans import Documents, numbered, render, span_text
 from needlework.prompts.tokenizers import Tokenizer, load_tokenizer
 from needlework.records import DOCUMENTS, write_table
 from needlework.results.page.prompts import describe
@@ -265,6 +265,11 @@ def test_a_vocabulary_that_runs_out_is_said(make, tmp_path: Path) -> None:
     described = made.described(tmp_path).set_index("length")
     assert described.loc[60_000, "exhausted"] == 1 and described.loc[4000, "exhausted"] == 0
     assert described.loc[4000, "fill"] > 0.99 > 0.4 > described.loc[60_000, "fill"]
+    # Models' jobs read the lists from a file.
+    write_table(made.built.documents, tmp_path / "lists.parquet")
+    documents = Documents.read({"oneruler/st-st": tmp_path / "lists.parquet"})
+    for row in made.rows:
+        assert render(row["prompt"], documents) == made.text(row)
 
 
 def test_words_that_differ_in_case_alone_are_one() -> None:
