@@ -688,34 +688,18 @@ def test_a_run_killed_at_any_call_pays_for_nothing_twice(server, at, after) -> N
         assert sorted(server.asked.values()) == [1] * 5
 
 
-def kill_when(job: subprocess.Popen, true: Any) -> None:
-    """SIGKILL the job once `true()`."""
-    deadline = time.monotonic() + 60
-    while not true():
-        assert job.poll() is None and time.monotonic() < deadline
-        time.sleep(0.002)
-    os.kill(job.pid, signal.SIGKILL)
-    job.wait()
-
-
-MOMENTS = {
-    "before it knows of a batch": (lambda server: server.batches, 0.3),
-    "while it waits": (lambda server: server.count("GET", "/batches/batch_2") >= 2, 0),
-}
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("moment", MOMENTS)
-def test_a_killed_job_submits_nothing_twice(server, tmp_path, moment) -> None:
+def test_a_killed_job_submits_nothing_twice(server, tmp_path) -> None:
     """Not even where it was killed between the endpoint's doing and its word of it."""
-    there, stall = MOMENTS[moment]
-    server.works = False
-    server.stall = stall
-    kill_when(start(server, tmp_path), lambda: there(server))
-    server.stall = 0.0
-    server.works = True
-    job = start(server, tmp_path)
-    assert job.wait(60) == 0, (tmp_path / "log").read_text()
+    server.works, server.stall = False, 0.3
+    killed, deadline = start(server, tmp_path), time.monotonic() + 60
+    while not server.batches:
+        assert killed.poll() is None and time.monotonic() < deadline
+        time.sleep(0.002)
+    os.kill(killed.pid, signal.SIGKILL)
+    killed.wait()
+    server.works, server.stall = True, 0.0
+    assert start(server, tmp_path).wait(60) == 0, (tmp_path / "log").read_text()
     assert sorted(server.asked.values()) == [1] * 9
     found = pq.read_table(tmp_path / "answers.parquet")["text"].to_pylist()
     assert found == [f"<prompt {n}>" for n in range(9)]
@@ -726,15 +710,14 @@ def test_the_batch_with_pending_answers_counts(server, tmp_path) -> None:
     """Whichever the journal names first: files of the same second are in no order."""
     batch, planned = another_run(server, tmp_path, requests("a")[0])
     records = [
-        {"key": "old", **planned},
-        {"key": "old", "event": "ended", "released": planned["requests"]},
-        {"key": "new", **planned},
         {"key": "new", "event": "submitted", "id": server.create(batch)["id"]},
+        {"key": "new", **planned},
+        {"key": "old", "event": "ended", "released": planned["requests"]},
+        {"key": "old", **planned},
     ]
-    folder = tmp_path / "batches/remote"
-    folder.mkdir(parents=True)
-    for n, record in enumerate(reversed(records)):
-        (folder / f"{n}.jsonl").write_text(json.dumps(record) + "\n")
+    for record in records:
+        with Journal(tmp_path / "batches/remote") as journal:
+            journal.append([record])
     assert texts(server, tmp_path, "a") == ["<a>"]
     assert len(server.batches) == 1
 
@@ -746,18 +729,6 @@ def another_run(server: BatchServer, folder: Path, asked: Request) -> tuple[dict
     file = server.upload(json.dumps(line).encode())["id"]
     planned = {"event": "planned", "address": server.url, "tokens": 1, "time": 0, "requests": [key]}
     return {"input_file_id": file, "completion_window": "24h"}, planned
-
-
-def test_a_batch_that_never_was_is_submitted_after_a_while(server, tmp_path) -> None:
-    (asked,) = requests("a")
-    _, planned = another_run(server, tmp_path, asked)
-    with Journal(tmp_path / "batches" / "remote") as journal:
-        journal.append([{"key": "0" * 32, **planned, "time": time.time()}])
-    began = time.monotonic()
-    assert len(rows(server, tmp_path, [asked])) == 1
-    assert time.monotonic() - began >= 0.05
-    assert server.count("GET", "/batches") >= 2
-    assert sizes(server) == [1]
 
 
 def hide(server: BatchServer, seconds: float) -> None:
