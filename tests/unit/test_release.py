@@ -16,18 +16,13 @@ ROOT = Path(__file__).resolve().parents[2]
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 RELEASE = runpy.run_path(str(ROOT / ".ci/release.py"), run_name="release")
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
-FILES = (
-    "CITATION.cff",
-    "CHANGELOG.md",
-    "pyproject.toml",
-    "workflow/scripts/needlework/__init__.py",
-)
+VERSIONED = ("CITATION.cff", "pyproject.toml", "workflow/scripts/needlework/__init__.py")
 
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """A copy of what the check reads, ready to be released."""
-    for name in FILES:
+    for name in ("CHANGELOG.md", *VERSIONED):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     citation = tmp_path / "CITATION.cff"
@@ -36,48 +31,36 @@ def copy(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_placeholder_authors_forbid_a_release():
-    with pytest.raises(SystemExit, match="name the authors"):
-        RELEASE["notes"](f"v{VERSION}")
-
-
 def test_notes_are_the_changelogs_section(copy):
     notes = RELEASE["notes"](f"v{VERSION}", copy)
     assert notes in (ROOT / "CHANGELOG.md").read_text("utf-8")
     assert notes and "## " not in notes
 
 
-@pytest.mark.parametrize("file", ["CITATION.cff", "pyproject.toml", FILES[3]])
-def test_versions_that_differ_forbid_a_release(copy, file):
-    path = copy / file
-    path.write_text(path.read_text("utf-8").replace(VERSION, "9.9.9"), "utf-8")
-    with pytest.raises(SystemExit, match=f"{file} has the version 9.9.9"):
-        RELEASE["notes"](f"v{VERSION}", copy)
-
-
-def test_a_release_needs_its_date_and_section(copy):
-    citation = copy / "CITATION.cff"
-    text = citation.read_text("utf-8")
-    citation.write_text(text.replace("date-released", "# date-released"), "utf-8")
-    with pytest.raises(SystemExit, match="date-released"):
-        RELEASE["notes"](f"v{VERSION}", copy)
-    citation.write_text(text, "utf-8")
-    (copy / "CHANGELOG.md").write_text("# Changes\n", "utf-8")
-    with pytest.raises(SystemExit, match="has no section"):
+@pytest.mark.parametrize(
+    ("file", "old", "new", "said"),
+    [
+        *((file, VERSION, "9.9.9", f"{file} has the version 9.9.9") for file in VERSIONED),
+        ("CITATION.cff", "date-released", "# date-released", "date-released"),
+        ("CITATION.cff", "A. Person", RELEASE["PLACEHOLDER"], "name the authors"),
+        ("CHANGELOG.md", f"## {VERSION}", "## 0.0.0", "has no section"),
+    ],
+)
+def test_what_a_release_lacks_forbids_it(copy, file, old, new, said):
+    text = (copy / file).read_text("utf-8")
+    assert old in text
+    (copy / file).write_text(text.replace(old, new), "utf-8")
+    with pytest.raises(SystemExit, match=said):
         RELEASE["notes"](f"v{VERSION}", copy)
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
-def test_actions_are_pinned_by_commit(path):
+def test_actions_are_pinned_and_permissions_minimal(path):
     used = re.findall(r"uses: (\S+)(.*)", path.read_text("utf-8"))
     assert used
     for action, version in used:
         assert re.fullmatch(r"actions/[a-z-]+@[0-9a-f]{40}", action)
         assert re.fullmatch(r" # v\d+\.\d+\.\d+", version)
-
-
-@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
-def test_permissions_are_minimal(path):
     workflow = yaml.safe_load(path.read_text("utf-8"))
     assert workflow["permissions"] in ({}, {"contents": "read"})
     writing = [job for job in workflow["jobs"].values() if "write" in str(job.get("permissions"))]
@@ -86,25 +69,20 @@ def test_permissions_are_minimal(path):
 
 def test_jobs_run_parts_of_continuous_integration():
     """`.ci/run` is the one script; a release also checks its tag."""
-    known = set(
-        re.findall(r"^            ([a-z| ]+)\)", (ROOT / ".ci/run").read_text("utf-8"), re.M)
-    )
+    script = (ROOT / ".ci/run").read_text("utf-8")
+    known = re.findall(r"^            ([a-z| ]+)\)", script, re.M)
     parts = {part.strip() for line in known for part in line.split("|")}
-    ran = {
-        step["run"]
+    jobs = [
+        job
         for path in WORKFLOWS
         for job in yaml.safe_load(path.read_text("utf-8"))["jobs"].values()
-        for step in job["steps"]
-        if "run" in step
-    }
+    ]
+    ran = {step["run"] for job in jobs for step in job["steps"] if "run" in step}
     for command in ran - {".ci/run ${{ matrix.part }}"}:
         name, *rest = command.split()
         assert name in (".ci/run", "python", "gh")
         assert name != ".ci/run" or set(rest) <= parts
     matrix = yaml.safe_load((ROOT / ".github/workflows/checks.yml").read_text("utf-8"))
     assert set(matrix["jobs"]["part"]["strategy"]["matrix"]["part"]) <= parts
-
-
-def test_an_unknown_part_is_refused():
     done = subprocess.run([ROOT / ".ci/run", "nonsense"], capture_output=True, text=True)
     assert done.returncode == 2 and "no part nonsense" in done.stderr

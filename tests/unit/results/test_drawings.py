@@ -323,17 +323,14 @@ def test_six_models_have_a_colour_and_the_others_are_grey():
     chosen = Printing(coloured=names[9:12])
     for printing, coloured in ((PRINTING, names[:6]), (chosen, names[9:12])):
         figure = laid_out(only(draw(PLAIN, frame_of(names), FACTORS, {"models": names}, printing)))
-        (legend,) = figure.legends
-        labels = [text.get_text() for text in legend.get_texts()]
+        labels = [text.get_text() for text in figure.legends[0].get_texts()]
         assert labels == [*coloured, f"{15 - len(coloured)} other models"]
-        (ax, _) = figure.axes
+        ax = figure.axes[0]
         drawn = [to_hex(line.get_color()) for line in ax.lines if len(line.get_xdata())]
         assert drawn.count(REST[0]) == 15 - len(coloured)
-        assert len(
-            {to_hex(lines_of(ax, name)[0].lines[0].get_color()) for name in coloured}
-        ) == len(coloured)
-    run = {"models": names, "controls": names[:10]}
-    figure = only(draw(PLAIN, frame_of(names), FACTORS, run))
+        colours = {to_hex(lines_of(ax, name)[0].lines[0].get_color()) for name in coloured}
+        assert len(colours) == len(coloured)
+    figure = shown(PLAIN, frame_of(names), models=names, controls=names[:10])
     coloured = [text.get_text() for text in figure.legends[0].get_texts()][:-1]
     assert coloured == [names[0], *names[10:]]
 
@@ -368,14 +365,11 @@ def test_a_legend_has_our_models_and_the_papers(ours, theirs, printed, labels):
 
 
 def test_ends_of_an_axis_are_named_within_it():
-    drawing = Lines(x="length", facets=Facets(panel="lang"), scaled=True, nothing="nobody answered")
+    facets = Facets(panel="lang", columns=6)
+    drawing = Lines(x="length", facets=facets, scaled=True, nothing="nobody answered")
     factors = {**FACTORS, "length": Factor("length", words={0: "start", 5: "middle", 10: "end"})}
-    langs = [f"l{i}" for i in range(6)]
-    frame = frame_of(langs=langs, lengths=(0, 5, 10))
-    figure = laid_out(
-        only(draw(replace(drawing, facets=replace(drawing.facets, columns=6)), frame, factors, {}))
-    )
-    for ax in figure.axes:
+    frame = frame_of(langs=[f"l{i}" for i in range(6)], lengths=(0, 5, 10))
+    for ax in laid_out(only(draw(drawing, frame, factors, {}))).axes:
         first, *_, last = ax.get_xticklabels()
         assert (first.get_text(), last.get_text()) == ("start", "end")
         low, high = ax.get_xlim()
@@ -384,15 +378,12 @@ def test_ends_of_an_axis_are_named_within_it():
 
 def test_shares_begin_at_0_and_every_interval_is_inside():
     drawing = replace(PLAIN, values=replace(PLAIN.values, limits=None))
-    figure = shown(drawing, frame_of(ci_low=0.55, ci_high=0.7))
-    assert figure.axes[0].get_ylim()[0] <= 0
-    figure = shown(
-        replace(drawing, values=replace(drawing.values, limits=(0.0, 0.5))),
-        frame_of(ci_low=-0.3, ci_high=0.7),
-    )
-    low, high = figure.axes[0].get_ylim()
-    assert low < -0.3 and high > 0.7
-    assert figure.axes[0].get_ylabel() == "Accuracy (%)"
+    (ax, *_) = shown(drawing, frame_of(ci_low=0.55, ci_high=0.7)).axes
+    assert ax.get_ylim()[0] <= 0
+    drawing = replace(drawing, values=replace(drawing.values, limits=(0.0, 0.5)))
+    (ax, *_) = shown(drawing, frame_of(ci_low=-0.3, ci_high=0.7)).axes
+    low, high = ax.get_ylim()
+    assert low < -0.3 and high > 0.7 and ax.get_ylabel() == "Accuracy (%)"
 
 
 def test_lines_of_many_languages_get_panels_of_seven_at_most():
@@ -434,16 +425,18 @@ def test_many_panels_get_pages_each_with_titles_and_axes(tmp_path):
     assert len(ids) == len(set(ids)) and named <= {f"#{name}" for name in ids}
 
 
-@pytest.mark.parametrize("n", [2, 6])
-def test_lines_are_not_moved_to_the_next_value(n):
-    """Seven close positions: all lines stay nearer to theirs."""
-    names = [f"model {i}" for i in range(n)]
-    at = [1, 2, 3, 4, 5, 6, 300]
+def test_lines_are_not_moved_to_the_next_value():
+    """Seven close positions: all lines stay nearer to theirs. Those that do not fit are not named."""
+    names, at = MODELS[:6], [1, 2, 3, 4, 5, 6, 300]
     drawing = Lines(x="length", scaled=True, nothing="nobody answered")
-    (ax,) = shown(drawing, frame_of(names, langs=("en",), lengths=at)).axes
+    factors = {**FACTORS, "length": Factor("length")}
+    frame = frame_of(names, langs=("en",), lengths=at)
+    (ax,) = laid_out(only(draw(drawing, frame, factors, {}))).axes
     for name in names:
         x = lines_of(ax, name)[0].lines[0].get_xdata()
         assert max(abs(np.asarray(x) - at)) <= 0.25
+    named = [label.get_text() for label in ax.get_xticklabels()]
+    assert named == ["1", *[""] * 5, "300"]
 
 
 def test_languages_are_all_named_on_a_narrow_axis():
@@ -453,15 +446,6 @@ def test_languages_are_all_named_on_a_narrow_axis():
         assert [label.get_text() for label in ax.get_xticklabels()] == langs
         boxes = [label.get_window_extent() for label in ax.get_xticklabels()]
         assert all(a.x1 <= b.x0 + 1 for a, b in pairwise(boxes))
-
-
-def test_positions_that_do_not_fit_are_not_named():
-    at = [1, 50, 52, 150, 200, 250, 300]
-    drawing = Lines(x="length", facets=Facets(panel="lang"), scaled=True, nothing="nobody answered")
-    factors = {**FACTORS, "length": Factor("length")}
-    ax = only(draw(drawing, frame_of(lengths=at), factors, {})).axes[0]
-    named = [label.get_text() for label in ax.get_xticklabels()]
-    assert len(named) == 7 and named[-1] == "300" and named[1:3] == ["", "52"]
 
 
 def test_many_bars_lie_and_their_long_names_apart():
@@ -501,16 +485,12 @@ def test_half_right_is_half_way_up_the_colours():
     assert cells == {to_hex(LinearSegmentedColormap.from_list("heat", HEAT)(0.5))}
 
 
+MANY = Bars(x="lang", facets=Facets(panel="length"), nothing="")
+MAP = Heatmap(x="lang", down="length", facets=Facets(panel="model"), nothing="")
+
+
 @pytest.mark.parametrize(
-    ("drawing", "sign"),
-    [
-        (PLAIN, "Ringed"),
-        (Bars(x="lang", facets=Facets(panel="length"), nothing=""), "Ringed"),
-        (
-            Heatmap(x="lang", down="length", facets=Facets(panel="model"), nothing=""),
-            "With an asterisk",
-        ),
-    ],
+    ("drawing", "sign"), [(PLAIN, "Ringed"), (MANY, "Ringed"), (MAP, "With an asterisk")]
 )
 def test_cells_that_lack_answers_are_marked(drawing, sign):
     data = frame_of(lowest=0.5, highest=0.7, n=99)
@@ -521,8 +501,8 @@ def test_cells_that_lack_answers_are_marked(drawing, sign):
     text = words(figure)
     assert f"{sign}: more than 1% of the answers were skipped or failed" in text
     assert "a was asked only lang en." in text
-    rings = sum(len(c.get_offsets()) for ax in figure.axes for c in ax.collections
-                if type(c).__name__ == "PathCollection")  # fmt: skip
+    found = [one for ax in figure.axes for one in ax.collections]
+    rings = sum(len(c.get_offsets()) for c in found if type(c).__name__ == "PathCollection")
     assert rings == 4 * (sign == "Ringed") and (text.count("60*") == 4) == (sign != "Ringed")
 
 
@@ -557,6 +537,11 @@ def test_a_panel_without_rows_is_not_drawn():
     first, second, _ = figure.axes
     assert (first.get_title(), second.get_title()) == ("b", "a")
     assert all(ax.yaxis.get_tick_params()["labelleft"] for ax in (first, second))
+    # Rows without a panel stand in all.
+    level = frame_of(models=("a",), langs=(None,), lengths=(None,), value=0.9)
+    data = pd.concat([frame_of(models=("a",)), level], ignore_index=True)
+    for ax in shown(PLAIN, data).axes:
+        assert any(list(line.get_ydata()) == [0.9, 0.9] for line in ax.lines)
 
 
 def test_a_number_of_the_papers_is_drawn_as_printed():
@@ -564,14 +549,6 @@ def test_a_number_of_the_papers_is_drawn_as_printed():
     (ax,) = shown(PLAIN, frame, published={"a": "Model A"}).axes
     (line,) = lines_of(ax, "Model A (paper)")
     assert list(line.get_ydata()) == [0.25, 0.25] and line.get_linestyle() == "--"
-
-
-def test_rows_without_a_panel_stand_in_all():
-    level = frame_of(models=("a",), langs=(None,), lengths=(None,), value=0.9)
-    drawing = Lines(x="lang", facets=Facets(panel="length"), nothing="nobody answered")
-    figure = shown(drawing, pd.concat([frame_of(models=("a",)), level], ignore_index=True))
-    for ax in figure.axes:
-        assert any(list(line.get_ydata()) == [0.9, 0.9] for line in ax.lines)
 
 
 # Files
