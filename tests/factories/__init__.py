@@ -48,6 +48,14 @@ def _demo() -> dict[str, Any]:
     return yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
 
 
+def demo_run(**sections: Any) -> dict[str, Any]:
+    """The demo's configuration, in which each section has the keys given beside its own."""
+    config = copy.deepcopy(_demo())
+    for section, own in sections.items():
+        config[section] = config.get(section, {}) | own
+    return config
+
+
 def demo(benchmark: str) -> dict[str, Any]:
     """The demo's block of a benchmark."""
     return copy.deepcopy(_demo()["benchmarks"][benchmark])
@@ -55,10 +63,8 @@ def demo(benchmark: str) -> dict[str, Any]:
 
 def configuration(benchmark: str, block: Mapping[str, Any]) -> dict[str, Any]:
     """The demo's configuration with one benchmark, of which it has this block."""
-    config = copy.deepcopy(_demo())
-    config["run"]["benchmarks"] = [benchmark]
-    config["benchmarks"][benchmark] = copy.deepcopy(dict(block))
-    return config
+    own = {benchmark: copy.deepcopy(dict(block))}
+    return demo_run(run={"benchmarks": [benchmark]}, benchmarks=own)
 
 
 def templates(benchmark: str) -> list[str]:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import copy
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 
 import golden_runs
+from factories import demo_run
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.planning.config import validated
 from needlework.planning.layout import Layout
@@ -18,7 +15,6 @@ from needlework.results import published
 from needlework.results.result import Context
 from needlework.results.tabulate import counted_models
 
-ROOT = Path(__file__).parents[2]
 # A model of each golden run that the control answers like, but right.
 LIKE = {
     "mlneedle": "mistral",
@@ -85,10 +81,10 @@ def test_which_rows_count():
 
 
 def test_controls_are_known_by_their_backend():
-    config = copy.deepcopy(yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8")))
     entry = {"tokenizer": "words", "context": 40_000}
     kinds = {"gold": "oracle", "silent": "empty", "reader": "lexical"}
-    config["models"] |= {name: entry | {"backend": kind} for name, kind in kinds.items()}
-    config["run"] |= {"models": ["reader", "gold", "silent"], "benchmarks": ["oneruler"]}
+    models = {name: entry | {"backend": kind} for name, kind in kinds.items()}
+    run = {"models": ["reader", "gold", "silent"], "benchmarks": ["oneruler"]}
+    config = demo_run(models=models, run=run)
     settings = Layout(validated(config)).run_settings("oneruler", "scores")
     assert settings["controls"] == ["gold", "silent"]

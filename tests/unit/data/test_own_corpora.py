@@ -15,8 +15,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import yaml
 
+from factories import demo_run
 from http_server import Hub
 from needlework.data.corpora.found import Found
 from needlework.data.corpora.registry import languages_of, own_corpus
@@ -52,8 +52,7 @@ def read(kind: str, columns: dict[str, str], files: list[str], **more: Any) -> p
 
 def config(own: dict[str, Any], **benchmarks: Any) -> dict[str, Any]:
     """The default configuration with a corpus `mine` and other settings of benchmarks."""
-    made = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
-    made["run"] = {"models": ["oracle"], "benchmarks": list(benchmarks)}
+    made = demo_run(run={"models": ["oracle"], "benchmarks": list(benchmarks)})
     for name, block in benchmarks.items():
         made["benchmarks"][name] |= block
     return made | {"corpora": {"mine": own}}

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from factories import demo_run
 from needlework.errors import UserError
 from needlework.planning.audits import Audit, audits, check_audits
 from needlework.planning.config import validated
 
-ROOT = Path(__file__).resolve().parents[3]
 PAIR = {"base": "a", "changed": "b"}
 
 
 def config(changes: dict[str, Any], pairs: list[Any] | None = None, **own: Any) -> dict[str, Any]:
     """Two entries of one model behind vLLM, the second with `changes`."""
-    default = yaml.safe_load((ROOT / "config.yaml").read_text("utf-8"))
+    default = demo_run()
     model = {"backend": "vllm", "name": "org/model", "tokenizer": "words", "context": 8192}
     del default["benchmarks"]["mlneedle"]["comparisons"]
     default["models"] = {"a": model, "b": model | changes, "lexical": default["models"]["lexical"]}
@@ -78,10 +76,7 @@ def test_an_unknown_factor_is_refused_with_the_nearest() -> None:
 
 
 def test_a_variant_says_nothing_to_a_reader() -> None:
-    default = yaml.safe_load((ROOT / "config.yaml").read_text("utf-8"))
-    default["models"]["lexical"]["variant"] = "v"
-    default["run"]["models"] = ["lexical"]
-    with pytest.raises(
-        UserError, match=r"models.lexical.variant says nothing to the backend lexical"
-    ):
-        validated(default)
+    config = demo_run(run={"models": ["lexical"]})
+    config["models"]["lexical"]["variant"] = "v"
+    with pytest.raises(UserError, match=r"lexical.variant says nothing to the backend lexical"):
+        validated(config)

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-import yaml
 
+from factories import demo_run
 from needlework.errors import UserError
 from needlework.planning.audits import compared, pairs, sides
 from needlework.planning.config import validated
 
-ROOT = Path(__file__).resolve().parents[3]
-
 
 def config(**own) -> dict:
-    default = yaml.safe_load((ROOT / "config.yaml").read_text("utf-8"))
-    default["run"]["models"] = ["lexical", "mine", "oracle", "empty"]
-    default["models"]["mine"] = dict(default["models"]["lexical"])
-    return validated(default | own)
+    models = {"mine": demo_run()["models"]["lexical"]}
+    run = {"models": ["lexical", "mine", "oracle", "empty"]}
+    return validated(demo_run(models=models, run=run) | own)
 
 
 @pytest.fixture

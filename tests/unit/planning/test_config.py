@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+from factories import demo_run
 from needlework.data.corpora.registry import local_files
 from needlework.errors import UserError
 from needlework.planning.affects import effective_config
@@ -22,20 +23,17 @@ from needlework.planning.schema import command_line_values, layered, plain, sche
 
 ROOT = Path(__file__).resolve().parents[3]
 PRESETS = sorted((ROOT / "presets").glob("*.yaml"))
-DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
-DEFAULT["run"]["benchmarks"] = ["mlneedle"]
+DEFAULT = demo_run(run={"benchmarks": ["mlneedle"]})
 
 
-def changed(key: str, value: Any, **more: Any) -> dict[str, Any]:
-    """The default configuration with `value` at the dotted key, and `more` sections with further keys."""
-    config = copy.deepcopy(DEFAULT)
+def changed(key: str, value: Any, **sections: Any) -> dict[str, Any]:
+    """The default configuration with `value` at the dotted key, and keys of whole sections."""
+    sections = {**sections, "run": {"benchmarks": ["mlneedle"], **sections.get("run", {})}}
+    config = block = demo_run(**sections)
     *path, last = key.split(".")
-    block = config
     for part in path:
         block = block.setdefault(part, {})
     block[last] = value
-    for section, own in more.items():
-        config[section] |= own
     return config
 
 
@@ -689,7 +687,7 @@ def value_at(config: Any, path: str) -> Any:
 @pytest.mark.parametrize("data", ["sample", "own"])
 def test_the_page_names_the_values_that_hold(data: str) -> None:
     given = [] if data == "sample" else [{"benchmarks": OTHER_DATA}]
-    demo = yaml.safe_load((ROOT / "config.yaml").read_text("utf-8"))
+    demo = demo_run()
     # Of what follows from other keys, the default is null.
     follows = ("benchmarks.mlneedle.question_lang", "benchmarks.mlneedle.answer_languages")
     full, checked = with_defaults(plain(layered(demo, given)), schema()), 0

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 import preset_runs
+from factories import demo_run
 from needlework.data.corpora.registry import CORPORA, languages_of
 from needlework.planning.affects import numbers_digest, shown_digest
 from needlework.planning.config import validated
@@ -18,8 +18,7 @@ from needlework.planning.layout import CPU_THREADS, Layout, job_gpus, job_thread
 from needlework.planning.schema import schema
 
 ROOT = Path(__file__).resolve().parents[3]
-DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
-DEFAULT["run"]["benchmarks"] = ["mlneedle"]
+DEFAULT = demo_run(run={"benchmarks": ["mlneedle"]})
 
 
 @pytest.fixture
@@ -306,7 +305,7 @@ def test_results_are_made_of_the_benchmark_that_changed() -> None:
 
 def test_a_phrase_for_none_is_an_input_of_scoring_alone() -> None:
     """It once rebuilt prompts and ran generation again."""
-    config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+    config = demo_run()
     layout = Layout(validated(config))
     phrases = [resource("oneruler/none_phrases.yaml")]
     assert layout.scoring_files("oneruler") == {"phrases": phrases}

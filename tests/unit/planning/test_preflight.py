@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from factories import demo_run
 from needlework.errors import UserError
 from needlework.planning.config import validated
 from needlework.planning.model_access import check_model_files
@@ -44,10 +44,8 @@ def no_token(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def run(**changes: Any) -> list[str]:
     """Check a run whose model stands in the configuration with these changes."""
-    config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
-    config["run"]["models"] = ["mine"]
     own = {"backend": "vllm", "name": "some/model", "tokenizer": "words", "context": 4096}
-    config["models"]["mine"] = own | changes
+    config = demo_run(run={"models": ["mine"]}, models={"mine": own | changes})
     return check(validated(config), Used(models={"mine"}))
 
 
@@ -248,7 +246,7 @@ def test_results_without_snakemake_s_records_are_told(tmp_path: Path) -> None:
 
 def with_smollm2(reserve: int, **changes: Any) -> dict[str, Any]:
     """A configuration that asks SmolLM2 for ONERULER's prompts of all its context."""
-    config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+    config = demo_run()
     smollm2()
     config["tokenizers"]["own"] = {"kind": "openvino", "name": NAME, "reserve": reserve}
     own = {"backend": "openvino", "name": NAME, "tokenizer": "own", "context": 8192}

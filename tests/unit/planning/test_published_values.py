@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from factories import demo_run
 from needlework.errors import UserError
 from needlework.planning.config import validated
 
-ROOT = Path(__file__).resolve().parents[3]
 KEY = "sk-proj-abc123DEF456ghi789"
 
 
 def check(**changes: Any) -> dict[str, Any]:
     """Validate a run of one endpoint's model whose entry has these changes."""
-    config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
-    config["run"] = {"models": ["served"], "benchmarks": ["mlneedle"]}
     entry = {"backend": "openai", "name": "a/model", "tokenizer": "words", "context": 4096}
-    config["models"]["served"] = {**entry, "base_url": "http://127.0.0.1:9/v1", **changes}
-    return validated(config)["models"]["served"]
+    served = {**entry, "base_url": "http://127.0.0.1:9/v1", **changes}
+    run = {"models": ["served"], "benchmarks": ["mlneedle"]}
+    return validated(demo_run(run=run, models={"served": served}))["models"]["served"]
 
 
 def complaint(**changes: Any) -> str:

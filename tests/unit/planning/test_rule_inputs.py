@@ -6,23 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from factories import demo_run
 from needlework.planning.audits import Audit
 from needlework.planning.config import validated
 from needlework.planning.rule_inputs import RuleInputs, paths
 from needlework.planning.run_end import accounts, request_lines
 
-ROOT = Path(__file__).resolve().parents[3]
-
 
 def inputs(**changes: Any) -> RuleInputs:
     """The inputs of a run of MLNeedle by two readers."""
-    config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
-    config["run"] = {"models": ["lexical", "oracle"], "benchmarks": ["mlneedle"]}
-    for key, change in changes.items():
-        config[key] |= change
-    return RuleInputs(validated(config))
+    run = {"models": ["lexical", "oracle"], "benchmarks": ["mlneedle"]}
+    return RuleInputs(validated(demo_run(run=run, **changes)))
 
 
 def test_paths_of_nested_mappings_are_listed_once_in_order() -> None:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-import yaml
 
+from factories import demo_run
 from needlework.errors import UserError
 from needlework.planning.config import validated
 from needlework.planning.secret_checks import check_verbose, key_variables
 
-ROOT = Path(__file__).resolve().parents[3]
 SECRET = "sk-very-secret-0123456789"
 
 
 @pytest.fixture
 def config(monkeypatch) -> dict:
     """The default configuration and an endpoint with a key of its own, none of whose keys is set."""
-    config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+    config = demo_run()
     endpoint = {"backend": "openai", "name": "a/model", "tokenizer": "words", "context": 4096}
     config["models"]["endpoint"] = endpoint | {"key_env": "MY_OWN_KEY"}
     config["models"]["served"] = endpoint | {"backend": "inspect", "name": "openai-api/my-host/a"}

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+from factories import demo_run
 from needlework.errors import UserError
 from needlework.planning.config import validated
 from needlework.planning.config_files import located, read_nodes
 from needlework.planning.schema import layered
 
-ROOT = Path(__file__).resolve().parents[3]
 SERVED = """\
 run:
   models: [mine]
@@ -72,8 +72,7 @@ def test_a_wrong_value_is_told_with_place_and_remedy(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("mine.yaml").write_text(given, encoding="utf-8")
-    demo = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
     with pytest.raises(UserError) as raised:
         read_nodes("mine.yaml")
-        validated(layered(demo, [yaml.safe_load(given)]))
+        validated(layered(demo_run(), [yaml.safe_load(given)]))
     assert located(raised.value, ["mine.yaml"], None).startswith(said)
