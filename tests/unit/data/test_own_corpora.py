@@ -196,7 +196,7 @@ def test_a_file_in_another_encoding_names_utf_8(tmp_path: Path, ending: str, enc
 
 def test_all_formats_give_the_same_passages(tmp_path: Path) -> None:
     texts = ["NA", "007", "1.50", "null", 'two\nlines, "quoted"']
-    lines(tmp_path / "p.jsonl", [{"body": text} for text in texts])
+    lines(tmp_path / "p.jsonl", *({"body": text} for text in texts))
     pq.write_table(pa.table({"body": texts}), tmp_path / "p.parquet")
     with (tmp_path / "p.csv").open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([["body"], *([text] for text in texts)])
