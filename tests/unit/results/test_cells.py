@@ -15,11 +15,8 @@ BY = ("example_id", "sample")
 
 def answers(values: dict[tuple[str, int | None], float], **columns: object) -> pd.DataFrame:
     rows = [{"example_id": e, "sample": s, "value": v} for (e, s), v in values.items()]
-    return (
-        pd.DataFrame(rows)
-        .astype({"example_id": pd.CategoricalDtype(list("abcd"))})
-        .assign(**{"finish_reason": "stop", **columns})
-    )
+    found = pd.DataFrame(rows).astype({"example_id": pd.CategoricalDtype(list("abcd"))})
+    return found.assign(**{"finish_reason": "stop", **columns})
 
 
 def test_pairs_are_those_that_pandas_would_merge() -> None:
@@ -30,13 +27,10 @@ def test_pairs_are_those_that_pandas_would_merge() -> None:
 
 
 def test_prompts_without_a_value_pair_up() -> None:
+    """Answers that failed are in no pair."""
     one, two = answers({("a", None): 1.0}), answers({("a", None): 0.0, ("a", 0): 1.0})
     assert paired(one, two, BY)["value_second"].tolist() == [0.0]
-
-
-def test_answers_that_failed_are_in_no_pair() -> None:
-    one, two = answers({("a", 0): 1.0}), answers({("a", 0): 0.0}, finish_reason="error")
-    assert paired(one, two, BY).empty
+    assert paired(one, two.assign(finish_reason="error"), BY).empty
 
 
 def test_two_answers_of_one_prompt_are_refused() -> None:

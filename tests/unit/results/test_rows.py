@@ -35,14 +35,12 @@ def files(tmp_path: Path) -> list[str]:
 
 
 def test_text_columns_of_several_files_compare_with_each_other(files: list[str]) -> None:
+    """Their parts are sorted Python values."""
     rows = result_rows("scores", files, FACTORS)
     alike = rows["context_lang"] == rows["instruction_lang"]
     assert alike.tolist() == [False, True, True, False]
     assert rows["model"].tolist() == ["b", "b", "a", "a"]
-
-
-def test_parts_of_text_columns_are_sorted_python_values(files: list[str]) -> None:
-    part = Table(result_rows("scores", files, FACTORS)).all()
+    part = Table(rows).all()
     assert part.values("context_lang") == ["ar", "en", "zh"]
     assert {type(value) for value in part.values("model")} == {str}
     places = {value: own.places.tolist() for value, own in part.split("context_lang").items()}
@@ -50,11 +48,7 @@ def test_parts_of_text_columns_are_sorted_python_values(files: list[str]) -> Non
 
 
 def test_lost_answers_have_an_error_of_their_own(tmp_path: Path) -> None:
-    path = written(
-        tmp_path,
-        "a",
-        verdict=["wrong:1", "skipped", "length"],
-        finish_reason=["stop", "skipped", "length"],
-    )
-    rows = with_errors(result_rows("scores", [path], FACTORS))
+    columns = {"verdict": ["wrong:1", "skipped", "length"]}
+    columns["finish_reason"] = ["stop", "skipped", "length"]
+    rows = with_errors(result_rows("scores", [written(tmp_path, "a", **columns)], FACTORS))
     assert rows["error"].tolist() == ["wrong", "lost", "no_answer"]
