@@ -371,9 +371,14 @@ def test_prompts_that_are_refused_for_what_they_are_stop_nothing(server, bad) ->
 
 
 def test_answers_keep_their_order_within_the_concurrency_limit(server) -> None:
-    server.reply = lambda number, body: Reply(
-        completion(body).body, delay=0.2 if prompt_of(body) == "0" else 0.01
-    )
+    five = threading.Barrier(5)
+
+    def reply(number: int, body: Any) -> Reply:
+        if number < 5:
+            five.wait(60)
+        return Reply(completion(body).body, delay=0.2 if prompt_of(body) == "0" else 0.0)
+
+    server.reply = reply
     prompts = [str(n) for n in range(40)]
     found = answers(backend(server, concurrency=5), requests(*prompts))
     assert [a.text for a in found] == [f"<{prompt}>" for prompt in prompts]
