@@ -334,6 +334,11 @@ def test_a_source_in_another_layout_or_folder_is_refused(tmp_path: Path) -> None
     path.write_text("[[1]]", encoding="utf-8")
     with pytest.raises(UserError, match=r"c3: .*c3-m-test\.json cannot be read as C3"):
         drawn("c3", [path])
+    texts, summaries = tmp_path / "test.src", tmp_path / "test.tgt"
+    texts.write_text("文\n文\n", encoding="utf-8")
+    summaries.write_text("文\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"clts: .*test\.src.* cannot be read as CLTS"):
+        drawn("clts", [texts, summaries])
     questions.parent.mkdir()
     row = {"SearchResults": [{"Filename": "../../secret"}], "Question": "?", "Answer": {}}
     questions.write_text(json.dumps({"Data": [row]}), encoding="utf-8")
