@@ -489,14 +489,14 @@ def test_a_cut_translation_is_an_error_and_not_kept(service, tmp_path):
     assert found == [Translation("de", f"<{SENTENCES['de']}>")]
 
 
-WRONG_TYPES = {"translations": [{"translatedText": 7}]}, [{"message": {"content": 7}}]
+A_NUMBER = {"translations": [{"translatedText": 7}]}
 FAULTS = {
     "busy": Reply(b"<html>busy</html>", 503),
     "too many requests": Reply(b"", 429, {"Retry-After": "0"}),
     "dropped connection": Reply(stop_after=0),
     "not JSON": Reply(b'{"data": '),
     "another shape": Reply({"data": [], "choices": []}),
-    "not text": Reply(dict(zip(("data", "choices"), WRONG_TYPES, strict=True))),
+    "not text": Reply({"data": A_NUMBER, "choices": [{"message": {"content": 7}}]}),
     "too few": Reply({"data": {"translations": []}, "choices": [{}]}),
     "deeply nested": Reply(b"[" * 100_000),
     "broken compression": Reply(b"not gzip", headers={"Content-Encoding": "gzip"}),
