@@ -246,6 +246,9 @@ def test_records_without_what_a_task_asks_are_refused(tmp_path: Path) -> None:
     assert len(list(source_records(TASKS["wow"], [path]))) == len(rows)
     with pytest.raises(UserError, match="has no answer, which the task needs"):
         list(source_records(TASKS["newsqa"], [path]))
+    # One answer of several is enough.
+    some = write_records(path, [{**row, "answers": [" ", "1"]} for row in rows])
+    assert len(list(source_records(TASKS["newsqa"], [some]))) == len(rows)
 
 
 TWO = {lang: texts_of_tasks("cnnnews") for lang in ("hi", "ne")}
