@@ -76,5 +76,6 @@ def test_a_reference_is_read_without_its_brackets():
 
 
 def test_an_answer_without_number_may_deny_that_any_exists():
+    assert verdicts.of_words(" \n", ["Paris"]) == (0.0, "empty")
     for text, why in (("I read nothing.", "no number"), ("None", "none")):
         assert oneruler.needles_verdict(text, ["1234567"], ["none"], "en") == (0.0, why)
