@@ -176,6 +176,9 @@ def test_every_figure_is_drawn(name: str) -> None:
 
 
 def test_models_of_the_paper_have_figures_of_their_own(scores: pd.DataFrame) -> None:
+    own = [set(golden(f"figure{i}")["model"]) for i in range(7, 12)]
+    assert own == [{"gpt-4"}, {"gemini"}, {"claude"}, {"llama-3"}, {"gpt-4o"}]
+    assert set(golden("details")["model"]) == {"mine"}
     table = made("details", scores)
     assert table.empty
     with pytest.raises(NothingToDraw, match="own figure"):
