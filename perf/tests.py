@@ -23,7 +23,7 @@ import machine
 ROOT = Path(__file__).resolve().parents[1]
 LEFT_OUT = ("tests/environments", "tests/engines", "tests/workflow/test_slurm.py")
 COMMAND = [sys.executable, "-m", "pytest", "-n", "auto", *(f"--ignore={p}" for p in LEFT_OUT)]
-SLOW = 0.3
+SLOW = 0.5
 """Seconds; a test that took longer is slow."""
 
 

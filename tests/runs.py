@@ -137,5 +137,8 @@ def ask_few(workflow: Workflow) -> None:
 
 
 def is_finished(workflow: Workflow) -> bool:
-    """Whether a run has all that its configuration asks for."""
-    return "Nothing to be done" in workflow.run("--dry-run").stdout
+    """Whether a run has all that its configuration asks for.
+
+    The page may be of another command: it names the files of `--configfile`.
+    """
+    return workflow.would_run() == {}
