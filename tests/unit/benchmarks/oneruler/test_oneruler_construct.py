@@ -9,7 +9,6 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import pyarrow as pa
 import pytest
@@ -351,25 +350,31 @@ def test_room_is_kept_for_the_answer_and_the_template(
 
 @given(
     costs=st.lists(st.integers(1, 9), min_size=3, max_size=20),
-    errors=st.lists(st.integers(-9, 9), min_size=21, max_size=21),
+    # At no size is a prediction right: the count would confirm it, and the next would be trusted.
+    errors=st.lists(st.integers(-9, 9).filter(bool), min_size=21, max_size=21),
     budget=st.integers(0, 120),
     guessed=st.integers(-3, 30),
 )
-def test_a_fit_is_the_largest_whatever_was_predicted(
+def test_wrong_predictions_still_give_the_largest_fit(
     costs: list[int], errors: list[int], budget: int, guessed: int
 ) -> None:
+    counted: list[int] = []
+
+    def count(n: int) -> int:
+        counted.append(n)
+        return sum(costs[:n])
+
     def found(wrong: list[int]) -> tuple[int, int] | None:
         def predict(n: int) -> int:
             return sum(costs[:n]) + wrong[n]
 
-        return fit(predict, counted, lambda tokens: guessed, budget, 2, len(costs))
+        return fit(predict, count, lambda tokens: guessed, budget, 2, len(costs))
 
-    counted = Mock(side_effect=lambda n: sum(costs[:n]))
     fitting = [(n, sum(costs[:n])) for n in range(2, len(costs) + 1) if sum(costs[:n]) <= budget]
     expected = fitting[-1] if fitting else None
     assert found([0] * 21) == expected
     # A prediction that the count confirms is counted once.
-    assert counted.call_count == 1
+    assert len(counted) == 1
     assert found(errors) == expected
 
 

@@ -50,7 +50,7 @@ def key_variables(config: Config) -> list[str]:
     own = {entry["key_env"] for entry in entries if entry.get("key_env")}
     for model in config["models"].values():
         if model["backend"] == "inspect":
-            own |= {*provider_keys(model["name"])}
+            own.update(provider_keys(model["name"]))
     return sorted({*_USUAL, *own})
 
 
