@@ -65,15 +65,13 @@ explorer-bundle: setup-explorer
 	cd explorer && npm run build
 
 # The default run on the embedded sample: tables and figures in results/. A first page comes after few answers
-# of the language model. With FEW=1, it answers 30 prompts.
-FEW_PROMPTS = --config 'run={notice: SmolLM2 is answering 30 prompts; the page is made again.}'
-
+# of the language model.
 demo: setup-demo
 	@$(MAKE) --no-print-directory weights \
 		|| echo "The weights cannot be had here: the demo runs without SmolLM2."
 	@test ! -e $(VENV)/.weights || test -e results/index.html \
-		|| $(BIN)/snakemake --cores all --configfile config/first.yaml $(if $(FEW),$(FEW_PROMPTS))
-	@$(BIN)/snakemake --cores all $(if $(FEW),--configfile config/few.yaml)
+		|| $(BIN)/snakemake --cores all --configfile config/first.yaml
+	@$(BIN)/snakemake --cores all
 
 # Snakemake's report of the finished run, with its provenance, beside results/.
 report: setup-demo

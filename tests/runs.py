@@ -11,9 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-from snakemake.utils import update_config
-
 import warm_snakemake
 from needlework.planning.layout import Layout
 from needlework.prompts.spans import Documents
@@ -34,9 +31,6 @@ FOLLOWING = (
     *("total", "all", "provenance", "explorer", "overview", "make_reproduction"),
     *("card_numbers", "report_card"),
 )
-
-# What `make demo FEW=1` changes of config.yaml.
-FEW = "config/few.yaml"
 
 # What Snakemake and the workflow keep of a run; the rest of .snakemake is locks, caches and scripts.
 KEPT = ("results", "journal", "token_sums", "logs", "benchmarks", ".snakemake/metadata")
@@ -122,23 +116,4 @@ def finished_demo(folder: Path) -> Workflow | None:
     for name in KEPT:
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, folder / name, symlinks=True)
-    if is_finished(workflow):
-        return workflow
-    ask_few(workflow)
-    return workflow if is_finished(workflow) else None
-
-
-def ask_few(workflow: Workflow) -> None:
-    """Configure a copy of the workflow as `make demo FEW=1` does."""
-    given = [yaml.safe_load((ROOT / name).read_text("utf-8")) for name in ("config.yaml", FEW)]
-    update_config(*given)
-    text = yaml.safe_dump(given[0], sort_keys=False)
-    (workflow.root / "config.yaml").write_text(text, "utf-8")
-
-
-def is_finished(workflow: Workflow) -> bool:
-    """Whether a run has all that its configuration asks for.
-
-    The page may be of another command: it names the files of `--configfile`.
-    """
-    return workflow.would_run() == {}
+    return workflow if workflow.would_run() == {} else None

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from runs import Workflow, ask_few, copy_workflow, finished_demo
+from runs import Workflow, copy_workflow, finished_demo
 from smollm2 import smollm2
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("openvino")]
@@ -24,13 +24,12 @@ def selected(workflow: Workflow, benchmark: str, prefix: str) -> int:
 
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory: pytest.TempPathFactory) -> Workflow:
-    """The checkout's run, or a new one of this model with few prompts."""
+    """The checkout's run, or a new one of this model."""
     smollm2()
     found = finished_demo(tmp_path_factory.mktemp("demo"))
     if found is None:
         folder = tmp_path_factory.mktemp("demo")
         found = Workflow(copy_workflow(folder), folder)
-        ask_few(found)
         found.run("--config", "run={models: [smollm2]}")
     return found
 

@@ -449,13 +449,45 @@ def test_the_settings_are_what_the_engine_does(given, used, told, tmp_path, capl
     backend.load()
     settings = backend.settings()
     assert settings["EXECUTION_MODE_HINT"] == given.get("EXECUTION_MODE_HINT", "ACCURACY")
-    assert given or settings["INFERENCE_PRECISION_HINT"] in ("f32", "dynamic")
+    # A processor computes in float32 unless the mode is another; "dynamic" would be each kernel's choice.
+    assert settings["INFERENCE_PRECISION_HINT"] == "f32" or "EXECUTION_MODE_HINT" in given
     assert settings["prompts_at_once"] == 1
     assert json.dumps(settings)
     assert (settings["KEY_CACHE_PRECISION"], settings["VALUE_CACHE_PRECISION"]) == used
     assert [sentence[: sentence.index(":", 20)] for sentence in settings["ignored"]] == told
     remember(tmp_path / "m", "lost_in_the_middle", backend)
     assert all(f"models.m.engine.{sentence}" in caplog.text for sentence in told)
+
+
+@pytest.mark.parametrize("chosen", ["INFERENCE_PRECISION_HINT", "EXECUTION_MODE_HINT"])
+def test_a_chosen_precision_or_mode_has_no_default_beside_it(chosen: str) -> None:
+    value = {"INFERENCE_PRECISION_HINT": "bf16", "EXECUTION_MODE_HINT": "ACCURACY"}[chosen]
+    backend = load_backend("openvino", entry(engine={chosen: value}))
+    assert backend.identity()["engine"] == {chosen: value}
+    assert backend.former_identity() is None
+
+
+@pytest.mark.parametrize(
+    ("formats", "found"), [(["FP32", "BF16"], True), (["FP16", "FP32"], False)]
+)
+def test_former_answers_count_where_they_were_in_float32(
+    formats: list[str], found: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runtime().Core, "get_property", lambda *_: formats)
+    backend = load_backend("openvino", entry())
+    former = backend.former_identity()
+    assert former == ({**backend.identity(), "engine": {}} if found else None)
+
+
+def test_answers_of_a_chosen_float32_are_those_of_the_default(small: Path, tmp_path: Path) -> None:
+    requests = [request(prompt, new=4) for prompt in PROMPTS]
+    own = {"sampling": GREEDY, "name": str(small)}
+    chosen = entry(**own, engine={"INFERENCE_PRECISION_HINT": "f32"})
+    with Journal(tmp_path) as journal:
+        before = generate(requests, load_backend("openvino", chosen), journal)
+        default = load_backend("openvino", entry(**own))
+        assert generate(requests, default, journal) == before
+    assert default._engine is None
 
 
 def test_the_engine_holds_keys_and_values_as_it_says(small: Path) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,10 @@ logger = logging.getLogger("needlework")
 
 # In the mode PERFORMANCE, OpenVINO computes in bfloat16 if the processor has it, with a cache of 8 bits:
 # answers then depend on the other prompts of the batch and on the machine.
-_PROPERTIES = {"EXECUTION_MODE_HINT": "ACCURACY"}
+# ACCURACY alone leaves the precision to each kernel ("dynamic"): processors with AVX512-FP16 then compute in
+# float16, at a quarter of the speed.
+_ACCURACY = {"EXECUTION_MODE_HINT": "ACCURACY"}
+_PRECISION = {"INFERENCE_PRECISION_HINT": "f32"}
 # For prompts and answers, in GB. It is taken as it is needed.
 _CACHE_GB = 2
 # Of a prompt, in one step. In OpenVINO's own 256, 1,080 tokens took a sixth more processor time.
@@ -88,10 +91,16 @@ class OpenVino(InAnyOrder):
             "chat": self.config["chat"],
             "chat_template": self._template,
             "sampling": self.config["sampling"],
-            "engine": answer_arguments(self.config["engine"]),
+            "engine": answer_arguments(self._precision | self.config["engine"]),
             **reasoning_identity(self.config),
             **regime(self.config),
         }
+
+    def former_identity(self) -> Mapping[str, object] | None:
+        """Older records name no precision: it was float32 where the device does not compute in float16."""
+        if not self._precision or "FP16" in self._capabilities():
+            return None
+        return {**self.identity(), "engine": answer_arguments(self.config["engine"])}
 
     def holds(self, record: Record) -> bool:
         """Whether the model's `context` leaves the answer as it is."""
@@ -319,7 +328,21 @@ class OpenVino(InAnyOrder):
         # The schema fills in vLLM's.
         ours = {k: v for k, v in own if not k.endswith("_parallel_size")}
         scheduler = {k: v for k, v in ours.items() if not k.isupper()}
-        return scheduler, _PROPERTIES | {k: v for k, v in ours.items() if k.isupper()}
+        given = {k: v for k, v in ours.items() if k.isupper()}
+        return scheduler, _ACCURACY | self._precision | given
+
+    @property
+    def _precision(self) -> dict[str, str]:
+        """The default precision: none if `engine` has one or a mode, nor on an NPU, which has no float32."""
+        chosen = {*_ACCURACY, *_PRECISION} & {*self.config["engine"]}
+        return {} if chosen or self._on_npu else _PRECISION
+
+    def _capabilities(self) -> Collection[str]:
+        """The formats in which the device computes fast; none are known if OpenVINO is not installed."""
+        try:
+            return list(runtime().Core().get_property(self._device, "OPTIMIZATION_CAPABILITIES"))
+        except ImportError:
+            return ()
 
     def _scheduler(self) -> Any:
         """The scheduler's configuration."""
