@@ -66,12 +66,11 @@ def test_a_terminal_shows_a_bar_with_job_and_log() -> None:
     assert "3/4" in text and "1 failed" in text and "prompt/s" in text
 
 
-def test_the_time_left_goes_by_the_share_of_the_work() -> None:
-    """Three short prompts of four are answered, and the long one takes nine times as long as they."""
-    text = answer(False, "09:", done=3, ago=60, share=lambda: 0.1)
-    assert re.search(r"answers 3 of 4 prompts, .*, 09:0\d left", text)
+def test_the_time_left_is_as_the_work_says() -> None:
+    text = answer(False, "09:", done=3, ago=60, left=lambda: 541.0)
+    assert re.search(r"answers 3 of 4 prompts, .*, 09:01 left", text)
     # Where it is unknown, none is shown.
-    text = answer(False, "1 of 4", share=lambda: 0)
+    text = answer(False, "1 of 4", left=lambda: None)
     assert "1 of 4 prompts" in text and "left" not in text
 
 

@@ -738,6 +738,20 @@ def test_a_job_without_room_for_its_template_asks_nothing(requests, tmp_path) ->
     assert backend.asked.total() == 0 and backend.closes == 1 and not list(journal.records())
 
 
+def test_a_job_says_what_it_will_send_before_it_does(requests, tmp_path, capsys) -> None:
+    with Journal(tmp_path) as journal:
+        generate(requests, Changing(), journal)
+        said = capsys.readouterr().err
+        tokens = sum(request.n_tokens for request in requests)
+        limits = sum(request.max_new_tokens for request in requests)
+        assert (
+            f"will send 24 prompts of {tokens:,} tokens in all; answers may have up to {limits:,}"
+            in said
+        )
+        generate(requests, Changing(), journal)
+        assert "will send" not in capsys.readouterr().err
+
+
 # Where runs that share a journal go on
 
 

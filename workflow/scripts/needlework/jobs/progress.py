@@ -48,26 +48,26 @@ def progress(
     total: int | None = None,
     unit: str = "it",
     told: bool = False,
-    share: Callable[[], float] | None = None,
+    left: Callable[[], float | None] | None = None,
     **options: object,
 ) -> Any:
     """`items`, with a bar that says `desc` and counts `unit`s; `options` are tqdm's.
 
     `told` is for long work: without a terminal, a line is printed now and then. If units differ in size,
-    `share` says how much of the work is done, from 0 (unknown) to 1: the time left goes by that.
+    `left` says how many seconds are left (None: unknown).
     """
     file = _watched or sys.stderr
     interval = 0.2 if file.isatty() else 10
     if told and _watched:
         desc = f"{_job}: {desc} (log: {_log})"
-    if share:
+    if left:
         options["bar_format"] = (
             "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}<{left}, {rate_fmt}{postfix}]"
         )
     return _bar_class()(
         items,
         told=told,
-        share=share,
+        left=left,
         delay=DELAY_S if file.isatty() else 0,
         leave=told or not file.isatty(),
         desc=desc,
@@ -89,10 +89,10 @@ def _bar_class() -> type:
             self,
             *arguments: Any,
             told: bool = False,
-            share: Callable[[], float] | None = None,
+            left: Callable[[], float | None] | None = None,
             **options: Any,
         ) -> None:
-            self._share = share
+            self._seconds_left = left
             super().__init__(*arguments, **options)
             self._over = Event()
             if told and _told is not None:
@@ -112,12 +112,13 @@ def _bar_class() -> type:
             return {**found, "left": self._left(found["elapsed"], found["initial"])}
 
         def _left(self, elapsed: float, initial: float) -> str:
-            """The time left, by the share of the work that is done, else by the number of units."""
-            if self._share:
-                done = self._share()
+            """The time left, else by the number of units."""
+            if self._seconds_left:
+                seconds = self._seconds_left()
             else:
                 done = (self.n - initial) / max((self.total or self.n) - initial, 1)
-            return tqdm.format_interval((1 - done) * elapsed / done) if done else "?"
+                seconds = (1 - done) * elapsed / done if done else None
+            return "?" if seconds is None else tqdm.format_interval(seconds)
 
         def close(self) -> None:
             # tqdm closes bars that were never made, too.

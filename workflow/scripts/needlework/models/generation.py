@@ -29,7 +29,7 @@ import pyarrow.compute as pc
 
 from needlework.benchmarks.contract import Entry
 from needlework.errors import UserError
-from needlework.jobs.progress import progress
+from needlework.jobs.progress import progress, tell
 from needlework.journal import Journal, Record
 from needlework.models import selection
 from needlework.models.accounts import ERROR, FAILED, LENGTH, PROMPT_CUT, REFUSED, SKIPPED, STOP
@@ -380,11 +380,16 @@ class _Job:
         turns = Turns(len(places), self._journal.begin(), random.Random())
         writer = _Writer(self._journal)
         try:
+            work = WorkDone(self._sizes, places)
+            if self._backend.asks_a_model:
+                tell(
+                    f"will send {len(places):,} prompts of {work.all.prompts:,} tokens in all; answers "
+                    f"may have up to {work.all.limits:,} tokens."
+                )
             self._backend.load()
             loaded()
             left = _missing(self._requests, places, turns, others)
-            work = WorkDone(self._sizes, places)
-            sent = self._keep(_answers(left, self._backend, work), writer, work)
+            sent = self._keep(_answers(left, self._backend), writer, work)
             self._outcomes |= {key: others.found[key] for key in others.found.keys() - sent}
             n_known = len(sent | others.found.keys())
             if n_known != len(places):
@@ -407,9 +412,14 @@ class _Job:
         """Take answers as they come, and write those without an error into the journal; their keys."""
         sent, failed, total = set(), 0, len(self.missing)
         with progress(
-            desc="answers", total=total, unit="prompt", told=True, share=work.share
+            desc="answers", total=total, unit="prompt", told=True, left=work.seconds_left
         ) as bar:
-            self._backend.when_ready = bar.begin
+
+            def ready() -> None:
+                bar.begin()
+                work.begin()
+
+            self._backend.when_ready = ready
             for key, answer in answers:
                 sent.add(key)
                 self._outcomes[key] = outcome(answer)
@@ -475,15 +485,14 @@ class _Writer:
 
 
 def _answers(
-    requests: Iterable[tuple[str, Request]], backend: Backend, work: WorkDone
+    requests: Iterable[tuple[str, Request]], backend: Backend
 ) -> Iterator[tuple[str, Answer]]:
-    """The backend's answers by key, as they come. What it takes is counted in `work`."""
+    """The backend's answers by key, as they come."""
     under_way: dict[int, str] = {}
 
     def asked() -> Iterator[Request]:
         for place, (key, request) in enumerate(requests):
             under_way[place] = key
-            work.sent(key)
             yield request
 
     for place, answer in backend.answers(asked()):

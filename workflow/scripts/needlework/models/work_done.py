@@ -1,14 +1,17 @@
-"""The share of a job's work that is done, by tokens; the time left is estimated from it."""
+"""The seconds that a job of answers still takes, by tokens and by the rate since its first answers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from needlework.models.outcomes import Size
 
 # A token of an answer takes the time of so many tokens of a prompt, roughly, with several prompts at once.
 ANSWER_TOKEN = 4
+# Answers until so many times the seconds to the first one came with it, from an engine that works on several.
+_WITH_THE_FIRST = 1.2
 
 
 @dataclass
@@ -24,37 +27,52 @@ class _Tokens:
 
 
 class WorkDone:
-    """The share of a job's work that is done.
+    """The work of a job, in tokens of prompts and of answers, and how much of it is done.
 
-    Answers are seldom as long as their limits: those that are missing are taken to be as long, by their
-    limits, as those that came. Of the prompts that the backend has now, half the work is taken to be done.
+    Answers are seldom as long as their limits: missing ones are taken to be as long, by their limits, as
+    those that came. An engine that works on several prompts gives no answer for a while, and then answers at
+    its rate: so the rate is measured from the first answers on.
     """
 
-    def __init__(self, sizes: Mapping[str, Size], missing: Iterable[str]) -> None:
-        self._sizes = sizes
-        self._all, self._under_way, self._done = _Tokens(), _Tokens(), _Tokens()
+    def __init__(
+        self,
+        sizes: Mapping[str, Size],
+        missing: Iterable[str],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._sizes, self._clock = sizes, clock
+        self.all, self._done, self._first = _Tokens(), _Tokens(), _Tokens()
+        self._first_s = self._last_s = 0.0
         self._answered = 0
         for key in missing:
-            self._all.add(sizes[key])
+            self.all.add(sizes[key])
+        self.begin()
 
-    def sent(self, key: str) -> None:
-        """Count a prompt that the backend took."""
-        self._under_way.add(self._sizes[key])
+    def begin(self) -> None:
+        """Start the clock now: the time before says nothing of the rate."""
+        self._began = self._clock()
 
     def answered(self, key: str, tokens: int | None, failed: bool = False) -> None:
         """Count an answer of so many tokens (None: unknown); one that failed took no time to speak of."""
         size = self._sizes[key]
-        self._under_way.add(size, -1)
         if failed:
-            self._all.add(size, -1)
+            self.all.add(size, -1)
             return
+        now = self._clock() - self._began
         self._done.add(size)
         self._answered += size.new if tokens is None else min(tokens, size.new)
+        self._last_s = now
+        if now <= _WITH_THE_FIRST * (self._first_s or now):
+            self._first = replace(self._done)
+            self._first_s = self._first_s or now
 
-    def share(self) -> float:
-        """The share, from 0 to 1; 0 until as much is done as is under way, since all may end together."""
+    def seconds_left(self) -> float | None:
+        """The seconds until the last answer; None while all answers came with the first."""
         weight = ANSWER_TOKEN * self._answered / max(self._done.limits, 1)
-        done, under_way, whole = (
-            part.prompts + weight * part.limits for part in (self._done, self._under_way, self._all)
+        first, done, whole = (
+            part.prompts + weight * part.limits for part in (self._first, self._done, self.all)
         )
-        return (done + under_way / 2) / whole if 0 < done >= under_way else 0.0
+        if done == first:
+            return None
+        at_last = (whole - done) * (self._last_s - self._first_s) / (done - first)
+        return max(0.0, at_last - (self._clock() - self._began - self._last_s))
