@@ -740,7 +740,7 @@ def test_a_job_without_room_for_its_template_asks_nothing(requests, tmp_path) ->
 
 def test_a_job_says_what_it_will_send_before_it_does(requests, tmp_path, capsys) -> None:
     with Journal(tmp_path) as journal:
-        generate(requests, Changing(), journal)
+        generate(requests, Changing(lambda _, answer: answer), journal)
         said = capsys.readouterr().err
         tokens = sum(request.n_tokens for request in requests)
         limits = sum(request.max_new_tokens for request in requests)
@@ -748,7 +748,7 @@ def test_a_job_says_what_it_will_send_before_it_does(requests, tmp_path, capsys)
             f"will send 24 prompts of {tokens:,} tokens in all; answers may have up to {limits:,}"
             in said
         )
-        generate(requests, Changing(), journal)
+        generate(requests, Changing(lambda _, answer: answer), journal)
         assert "will send" not in capsys.readouterr().err
 
 
