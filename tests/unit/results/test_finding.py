@@ -58,12 +58,12 @@ def test_what_was_not_asked_or_compared_is_not_claimed() -> None:
     grids = {"b": overview.grids("b", scores, ("task", "closed_book")), "c": []}
     said = finding({"b": scores, "c": scores[:0]}, both, grids, ["m"], {})
     assert said["not_asked"] == ["Other"] and list(said["titles"]) == ["b"]
-    # A run that compares nothing shows no drop and says of none that it is missing.
+    # A run that compares nothing says of no drop that it is missing.
     none = {"points": pd.DataFrame(columns=list(POINTS))}
     none["comparisons"] = pd.DataFrame(columns=list(COMPARED))
     said = found(scores, none)
     (row,) = said["rows"]
-    assert said["title"] == ["m"] and row.breaks == ""
+    assert said["title"] == ["m scores 50% [38, 62] in Bench"] and row.breaks == ""
 
 
 @pytest.mark.parametrize("drop", [True, False])
@@ -83,7 +83,7 @@ def test_the_title_is_the_largest_drop_with_its_interval(drop: bool) -> None:
     }
     said = found(answers({"m": 0.5}), cards)
     place = "32% there, 55% at the ends (Bench, 47 questions)"
-    shown = f"m loses 23 points [6, 40] in the middle: {place}" if drop else "m shows no drop"
+    shown = f"m loses 23 points [6, 40] in the middle: {place}" if drop else "m scores 50% [38, 62] in Bench"
     assert said["title"] == [shown]
     (row,) = said["rows"]
     assert row.breaks == ("middle: 23 points [6, 40] (Bench)" if drop else "no drop shown")

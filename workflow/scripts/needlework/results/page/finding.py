@@ -346,6 +346,10 @@ def _title(
             model, drops = losing[0]
             return [_loss(model, drops.iloc[0], cards["points"], titles)]
         model = rows[0].model
+        found = [(titles[name], one) for name, one in rows[0].asked.items() if one]
+        if len(found) == 1 and (mean := found[0][1].mean) is not None:
+            title, one = found[0]
+            return [f"{model} scores {mean:.0f}% [{one.low:.0f}, {one.high:.0f}] in {title}"]
         return [f"{model} shows no drop" if _is_compared(model, compared) else model]
     said = []
     first = [row.model for row in rows if row.rank.split("–")[0] == "1"]
