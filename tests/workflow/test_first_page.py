@@ -32,7 +32,7 @@ def test_make_demo_makes_the_first_page_first() -> None:
     said = subprocess.run(
         ["make", "--dry-run", "demo"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
-    first, rest = re.findall(r"snakemake --cores all .*", said)
+    first, rest = re.findall(r"snakemake --cores all.*", said)
     assert FIRST in first and FIRST not in rest
     # A page that is there is never made again from fewer answers.
     assert "test -e results/index.html" in said[: said.index(first)]
