@@ -382,13 +382,29 @@ def refusal(status: int, message: str, code: str | None = None, **headers: str) 
 
 
 class OpenAIServer(Server):
-    """Answers with `reply(number of the request, its body)`."""
+    """Answers with `reply(number of the request, its body)`.
+
+    What a run asks before its first job is in `asked_first`: the list of models, which is `listed`, and a
+    prompt of one word, answered by `first_reply`.
+    """
 
     path = "/v1"
 
     def __init__(self) -> None:
         super().__init__()
         self.reply: Callable[[int, Any], Reply] = lambda number, body: completion(body)
+        self.listed = Reply({"error": {"message": "no such address"}}, 404)
+        self.first_reply: Callable[[Any], Reply] = lambda body: completion(body)
+        self.asked_first: list[Received] = []
+
+    def take(self, received: Received) -> Reply:
+        if received.method == "GET":
+            self.asked_first.append(received)
+            return self.listed
+        if isinstance(received.body, dict) and received.body.get("max_tokens") == 1:
+            self.asked_first.append(received)
+            return self.first_reply(received.body)
+        return super().take(received)
 
     def reply_to(self, number: int, received: Received) -> Reply:
         return self.reply(number, received.body)

@@ -83,7 +83,11 @@ def test_the_title_is_the_largest_drop_with_its_interval(drop: bool) -> None:
     }
     said = found(answers({"m": 0.5}), cards)
     place = "32% there, 55% at the ends (Bench, 47 questions)"
-    shown = f"m loses 23 points [6, 40] in the middle: {place}" if drop else "m scores 50% [38, 62] in Bench"
+    shown = (
+        f"m loses 23 points [6, 40] in the middle: {place}"
+        if drop
+        else "m scores 50% [38, 62] in Bench"
+    )
     assert said["title"] == [shown]
     (row,) = said["rows"]
     assert row.breaks == ("middle: 23 points [6, 40] (Bench)" if drop else "no drop shown")

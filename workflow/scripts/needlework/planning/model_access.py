@@ -20,6 +20,7 @@ from needlework.benchmarks.contract import Config
 from needlework.data.packaged import is_packaged, local_name
 from needlework.errors import UserError
 from needlework.folders import entries
+from needlework.planning.first_request import refusal
 from needlework.services.endpoints import api_key, check_provider_key, shown_url
 
 CONNECT_S = 5.0
@@ -55,10 +56,11 @@ def check_model_files(config: Config, results: str | Path = "results") -> None:
 
 
 def check_service(config: Config, name: str, local: bool, planning: bool) -> list[str]:
-    """A sentence if nothing answers at a model's address, which an error is not.
+    """A sentence if nothing answers at a model's address, or refuses the model, which an error is not.
 
-    Raises UserError if its key or certificates are missing, or if nothing answers there and the journal has
-    no answers, unless it is only `planning`. Of models on this machine there is nothing to check.
+    Raises UserError if its key or certificates are missing, or if the journal has no answers and nothing
+    answers there or the answer is a refusal. If it is only `planning`, nothing is asked, and what does not
+    answer may be started later. Of models on this machine there is nothing to check.
     """
     model = config["models"][name]
     if model["backend"] == "inspect":
@@ -69,10 +71,17 @@ def check_service(config: Config, name: str, local: bool, planning: bool) -> lis
         api_key(model["key_env"], f"the model models.{name}")
     if model["base_url"].startswith("https:"):
         _check_authorities(f"models.{name}")
-    if not local or not (found := _unreachable(model["base_url"])):
+    where = f"models.{name}: {shown_url(model['base_url'])}"
+    # On a cluster, another address may be of the node where the job runs.
+    asked = not planning and (local or model["base_url"].startswith("https:"))
+    if local and (unreachable := _unreachable(model["base_url"])):
+        trouble, remedy, may_pass = unreachable
+        said = f"{where} cannot be reached ({trouble})"
+    elif asked and (refused := refusal(model)):
+        (trouble, remedy), may_pass = refused, False
+        said = f"{where}: {trouble}"
+    else:
         return []
-    trouble, remedy, may_pass = found
-    said = f"models.{name}: {shown_url(model['base_url'])} cannot be reached ({trouble})"
     journal = answers_folder(config, name)
     answered = bool(entries(journal))
     if not answered and not (planning and may_pass):

@@ -1,0 +1,117 @@
+"""What an endpoint is asked before any job, and what is said of its reply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from http_server import OpenAIServer, Reply, completion
+from needlework.errors import UserError
+from needlework.planning.first_request import refusal
+from needlework.planning.model_access import check_service
+
+KEY = "sk-verysecret0123456789"
+UNAUTHORIZED = Reply({"error": {"message": f"Incorrect API key provided: {KEY}"}}, 401)
+
+
+def listed(*names: str, **fields: Any) -> Reply:
+    return Reply({"object": "list", "data": [{"id": name, **fields} for name in names]})
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("MINE_KEY", KEY)
+    with OpenAIServer() as running:
+        yield running
+
+
+def entry(server: OpenAIServer, **changes: Any) -> dict[str, Any]:
+    own = {"backend": "openai", "name": "mine", "base_url": server.url, "key_env": "MINE_KEY"}
+    return {**own, "chat": True, "batch": False, "context": 8192, **changes}
+
+
+def test_a_listed_model_costs_no_prompt(server: OpenAIServer) -> None:
+    server.listed = listed("other", "mine")
+    assert refusal(entry(server)) is None
+    (asked,) = server.asked_first
+    assert asked.path == "/v1/models" and asked.headers["authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.parametrize("where", ["listed", "first_reply"])
+def test_a_refused_key_names_its_variable(server: OpenAIServer, where: str) -> None:
+    setattr(server, where, UNAUTHORIZED if where == "listed" else lambda body: UNAUTHORIZED)
+    trouble, remedy = refusal(entry(server)) or ("", "")
+    assert "refuses the key in MINE_KEY (status 401)" in trouble and "MINE_KEY" in remedy
+    assert KEY not in trouble + remedy
+    trouble, remedy = refusal(entry(server, key_env=None)) or ("", "")
+    assert "asks for a key" in trouble and "`key_env`" in remedy
+
+
+def test_a_name_that_is_not_served_lists_the_served_ones(server: OpenAIServer) -> None:
+    server.listed = listed(*(f"model-{number}" for number in range(7)))
+    # A server may answer for names that it does not list.
+    assert refusal(entry(server)) is None
+    server.first_reply = lambda body: Reply({"error": {"message": "model not found"}}, 404)
+    trouble, remedy = refusal(entry(server)) or ("", "")
+    assert trouble == "it does not serve 'mine'"
+    assert remedy.endswith("model-0, model-1, model-2, model-3, model-4 and 2 more")
+
+
+def test_a_wrong_address_names_the_end_of_it(server: OpenAIServer) -> None:
+    server.first_reply = lambda body: Reply(f"no page here, {KEY}".encode(), 404)
+    trouble, remedy = refusal(entry(server)) or ("", "")
+    assert "status 404: no page here, ***" in trouble and "often in /v1" in remedy
+
+
+def test_a_shorter_context_names_the_option_of_the_server(server: OpenAIServer) -> None:
+    server.listed = listed("mine", max_model_len=4096)
+    trouble, remedy = refusal(entry(server)) or ("", "")
+    assert "takes 4,096 tokens" in trouble and "--max-model-len 8192" in remedy
+    assert refusal(entry(server, context=4096)) is None
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply({"error": {"message": "max_tokens is too small"}}, 400),
+        Reply({"error": {"message": "slow down"}}, 429),
+        Reply(b"<html>starting</html>", 503),
+        Reply(stop_after=0),
+        Reply({}, 307, {"Location": "http://127.0.0.1:9/v1"}),
+    ],
+)
+def test_other_replies_are_left_to_the_job(server: OpenAIServer, reply: Reply) -> None:
+    server.first_reply = lambda body: reply
+    assert refusal(entry(server)) is None
+
+
+def test_a_base_model_is_asked_to_complete_a_word(server: OpenAIServer) -> None:
+    server.first_reply = completion
+    assert refusal(entry(server, chat=False)) is None
+    assert server.asked_first[-1].path == "/v1/completions"
+    # A batch API may have no other.
+    assert refusal(entry(server, batch=True)) is None and len(server.asked_first) == 3
+
+
+def test_answers_in_the_journal_make_it_a_warning(server: OpenAIServer, tmp_path: Path) -> None:
+    server.listed = UNAUTHORIZED
+    config = {"models": {"mine": entry(server)}, "journal": str(tmp_path)}
+    with pytest.raises(UserError, match=r"^models\.mine: http.*refuses the key in MINE_KEY"):
+        check_service(config, "mine", local=True, planning=False)
+    folder = tmp_path / "generations/mine"
+    folder.mkdir(parents=True)
+    (folder / "a.jsonl").write_text("{}\n")
+    (said,) = check_service(config, "mine", local=True, planning=False)
+    assert said.startswith("Warning: models.mine") and "only answers in the journal" in said
+
+
+def test_a_dry_run_and_a_cluster_ask_nothing(server: OpenAIServer, tmp_path: Path) -> None:
+    server.listed = UNAUTHORIZED
+    config = {"models": {"mine": entry(server)}, "journal": str(tmp_path)}
+    for local, planning in ((True, True), (False, False)):
+        assert check_service(config, "mine", local=local, planning=planning) == []
+    assert server.asked_first == []

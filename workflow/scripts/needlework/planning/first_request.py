@@ -1,0 +1,131 @@
+"""One request to an endpoint before any job: whether it takes the key and serves the model.
+
+The list of models costs nothing. Where there is none, or where it lacks the name, a prompt of one word is
+sent with a limit of one token. Only the standard library: Snakemake's own process may have no client.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from http.client import HTTPException
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+from needlework.services.endpoints import excerpt, secrets_in, without
+
+TIMEOUT_S = 10.0
+# Bytes of a reply that are read: a public service lists hundreds of models.
+_MOST = 1 << 22
+# So many names of a list are shown.
+_SHOWN = 5
+
+
+class _NoRedirect(HTTPRedirectHandler):
+    """A redirected request would take the key along."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def refusal(model: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Why an endpoint would refuse a model's requests, and the remedy; None if it would not, or if unknown.
+
+    model: an entry of `backend: openai`, whose key is in the environment.
+    """
+    status, listed = _ask(model, "models")
+    if status == 401:
+        return _key(model)
+    if status == 0:
+        return None
+    served = _names(listed)
+    if model["name"] in served:
+        return _too_short(model, served[model["name"]])
+    if model["batch"]:
+        return None
+    prompt = (
+        {"messages": [{"role": "user", "content": "Hi"}]} if model["chat"] else {"prompt": "Hi"}
+    )
+    status, said = _ask(
+        model,
+        "chat/completions" if model["chat"] else "completions",
+        {"model": model["name"], "max_tokens": 1, **prompt},
+    )
+    if status == 401:
+        return _key(model)
+    if status == 404 and served:
+        names = ", ".join(list(served)[:_SHOWN])
+        more = f" and {len(served) - _SHOWN} more" if len(served) > _SHOWN else ""
+        return f"it does not serve {model['name']!r}", f"set `name` to one of {names}{more}"
+    if status == 404:
+        text = said if isinstance(said, str) else json.dumps(said)
+        return (
+            f"status 404: {_shown(model, text)}",
+            "correct `name`, or `base_url`, which ends before /chat/completions, often in /v1",
+        )
+    return None
+
+
+def _key(model: Mapping[str, Any]) -> tuple[str, str]:
+    if variable := model["key_env"]:
+        return (
+            f"it refuses the key in {variable} (status 401)",
+            f"set the environment variable {variable} to a key of this server",
+        )
+    return (
+        "it asks for a key (status 401)",
+        "set `key_env` to the environment variable that holds it",
+    )
+
+
+def _too_short(model: Mapping[str, Any], listed: Mapping[str, Any]) -> tuple[str, str] | None:
+    """vLLM and SGLang list a model's limit, in its own tokens; `context` may count words, which are fewer."""
+    limit = listed.get("max_model_len")
+    if type(limit) is not int or limit >= model["context"]:
+        return None
+    return (
+        f"it takes {limit:,} tokens, and `context` is {model['context']:,}",
+        f"start it with a longer context (vLLM: --max-model-len {model['context']}), or lower `context`",
+    )
+
+
+def _names(listed: Any) -> dict[str, Mapping[str, Any]]:
+    """The models of a list by their names; none if it is no such list."""
+    data = listed.get("data") if isinstance(listed, dict) else None
+    rows = data if isinstance(data, list) else []
+    return {
+        "".join(filter(str.isprintable, row["id"]))[:200]: row
+        for row in rows
+        if isinstance(row, dict) and isinstance(row.get("id"), str)
+    }
+
+
+def _ask(model: Mapping[str, Any], path: str, body: object = None) -> tuple[int, Any]:
+    """The status and the body of a reply, as JSON or else text; status 0 if there is none."""
+    address, question, query = model["base_url"].partition("?")
+    headers = {"Content-Type": "application/json", "User-Agent": "needlework"}
+    if model["key_env"]:
+        headers["Authorization"] = f"Bearer {os.environ[model['key_env']].strip()}"
+    data = None if body is None else json.dumps(body).encode()
+    request = Request(f"{address.rstrip('/')}/{path}{question}{query}", data, headers)
+    try:
+        with build_opener(_NoRedirect).open(request, timeout=TIMEOUT_S) as reply:
+            status, content = reply.status, reply.read(_MOST)
+    except HTTPError as error:
+        with error:
+            status, content = error.code, error.read(_MOST)
+    except (OSError, HTTPException, ValueError):
+        return 0, None
+    try:
+        return status, json.loads(content)
+    except (ValueError, RecursionError):
+        return status, content.decode("utf-8", "replace")
+
+
+def _shown(model: Mapping[str, Any], text: str) -> str:
+    """The beginning of a server's text, without the secrets of a model's entry."""
+    for secret in secrets_in(model["base_url"]):
+        text = without(text, secret)
+    return excerpt(text, os.environ.get(model["key_env"] or "", "").strip())
