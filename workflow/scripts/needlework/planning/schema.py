@@ -27,11 +27,14 @@ _CHARACTERS, _OF_A_PATH, _OF_LINES = 200, 4095, 50_000
 # No line breaks and tabs; other control characters are in no value (`check_values`).
 _ONE_LINE = r"^[^\t\n\r]*$"
 _SEE = "see docs/configuration.md"
-# What other programs call a model's keys.
+# What other programs call a model's keys, and programs whose servers a backend asks.
 _OTHER_NAMES = {
     **{"api_key": "key_env", "api_base": "base_url", "url": "base_url", "model": "name"},
     **dict.fromkeys(("max_model_len", "context_length", "n_ctx"), "context"),
     **dict.fromkeys(("temperature", "top_p"), "sampling"),
+    **dict.fromkeys(("ollama", "llama.cpp", "llamacpp", "lmstudio", "sglang", "tgi"), "openai"),
+    **dict.fromkeys(("anthropic", "google", "gemini"), "inspect"),
+    **dict.fromkeys(("hf", "huggingface"), "transformers"),
 }
 
 
@@ -319,7 +322,8 @@ def _sentence(error: Any, config: Any) -> str:
             if key not in error.instance:
                 return f"{where} lacks the key {key!r}: {nearest('', _tags(error.schema))}."
             given = error.instance[key]
-            return f"{where}.{key} is {quoted(given)}: {nearest(given, _tags(error.schema))}."
+            named = _OTHER_NAMES.get(given, given) if isinstance(given, str) else given
+            return f"{where}.{key} is {quoted(given)}: {nearest(named, _tags(error.schema))}."
         case "oneOf":
             wanted = " or ".join(
                 repr(choice["const"]) if "const" in choice else f"of type {choice['type']!r}"
@@ -362,7 +366,7 @@ def _sentence(error: Any, config: Any) -> str:
 def _nearest_key(error: Any) -> str:
     """The nearest of the keys that an entry takes, and all of these."""
     given, keys = _unknown(error), _own_keys(error.schema)
-    named = _OTHER_NAMES.get(given, "")
+    named = _OTHER_NAMES.get(given)
     return nearest(named if named in keys else given, keys)
 
 

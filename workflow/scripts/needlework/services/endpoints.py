@@ -109,6 +109,8 @@ def check_url(url: str, where: str) -> None:
         raise UserError(
             f"{where} is not an http(s) URL, such as http://localhost:8000/v1: correct it."
         )
+    if (end := re.search(r"/(chat/)?completions/*$", parts.path)) is not None:
+        raise UserError(f"{where} ends in {end[0]}, which the requests add: leave it out.")
 
 
 def shown_url(url: str) -> str:
