@@ -318,7 +318,6 @@ class Batches:
 
     def _submit_next(self) -> bool:
         """Submit a batch that is held back, or the next requests; whether that was possible."""
-        check_stop()
         if not self._held and self._next is None:
             return False
         # Another job may have submitted some since.
@@ -382,6 +381,7 @@ class Batches:
 
     def _create(self, batch: _Batch) -> None:
         """Submit a batch whose file the endpoint has."""
+        check_stop()
         keys = sorted(batch.pending_keys)
         batch.tokens_in_flight = self._tokens_in_flight()
         batch.planned = time.time()
