@@ -911,7 +911,7 @@ def test_a_stopped_run_submits_nothing_and_collects_it_later(
             stop_run()
 
     server.fault = see
-    with pytest.raises(Stopped, match="stopped by SIGTERM"):
+    with pytest.raises(Stopped, match=r"by SIGTERM.*: the next run collects them"):
         texts(server, tmp_path, "abcdefgh")
     assert len(server.batches) == 2
     server.works, server.fault = True, lambda number, method, path: None
