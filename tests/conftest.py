@@ -14,6 +14,7 @@ from typing import Any
 import hypothesis
 import pytest
 
+from needlework.jobs import stop
 from needlework.jobs.job import NEW_OBJECTS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -42,6 +43,17 @@ def mirror() -> Path:
     if not MIRROR.is_dir():
         pytest.skip(f"real data is not at {MIRROR}: this test needs a mirror of the sources")
     return MIRROR
+
+
+@pytest.fixture
+def stop_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], object]:
+    """Stops the run to which this process belongs during the test, as its Snakemake does at a SIGTERM."""
+    file = tmp_path / "stop"
+    file.touch()
+    monkeypatch.setenv(stop.FILE, str(file))
+    for name, value in (("LOOK_S", 0.0), ("_signal", ""), ("_next_look", 0.0)):
+        monkeypatch.setattr(stop, name, value)
+    return lambda: file.write_text("SIGTERM", encoding="ascii")
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ import pytest
 from jobs import PYTHON, SCRIPTS, Job, run
 from tokenizers import Tokenizer
 
+from needlework.jobs.stop import FILE
 from needlework.journal import Journal
 from needlework.prompts.spans import Span, literal
 from needlework.records import PASSAGES, instances_schema, write_table
@@ -234,6 +235,27 @@ def test_kills_at_random_moments_lose_and_double_nothing(
         assert resumed.process.returncode == 0, said
     keys = Counter(record["key"] for record in resumed.records())
     assert len(keys) == 2 * QUESTIONS * SAMPLES and set(keys.values()) == {1}
+    assert answers(resumed.table()) == answers(undisturbed.table())
+
+
+def test_a_stopped_run_leaves_what_waits_in_the_engine(
+    undisturbed: Job, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "stop"
+    file.touch()
+    monkeypatch.setenv(FILE, str(file))
+    with job(tmp_path / "run", made, cold=True) as running:
+        running.wait_for(lambda: bool(running.records()))
+        file.write_text("SIGTERM")
+        said = running.finish()
+        assert running.process.returncode == 1 and "stopped by SIGTERM" in said
+        assert running.survivors() == [] and not (running.folder / "answers.parquet").exists()
+        # All its prompts were with the engine.
+        assert 0 < len(running.records()) < QUESTIONS * SAMPLES
+    monkeypatch.delenv(FILE)
+    with job(tmp_path / "run", made, cold=True) as resumed:
+        said = resumed.finish()
+        assert resumed.process.returncode == 0, said
     assert answers(resumed.table()) == answers(undisturbed.table())
 
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import pty
+import re
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +23,7 @@ import pytest
 import yaml
 
 from http_server import OpenAIServer, Reply, completion
+from needlework.jobs.stop import FILE
 from needlework.journal import Journal
 from needlework.records import read_table
 from needlework.seeding import rng
@@ -289,3 +295,133 @@ def test_a_job_whose_snakemake_dies_while_it_starts_asks_nothing(
             for process in (*loads, job):
                 if process.is_running():
                     process.kill()
+
+
+# Signals that can be heard
+
+# Makes a new session's standard input its terminal, and becomes the command that follows.
+LEADER = """
+import fcntl, os, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+def hang_up(snakemake: psutil.Popen, terminal: int) -> None:
+    """Close the run's terminal, as when ssh is lost."""
+    os.close(terminal)
+
+
+def interrupt(snakemake: psutil.Popen, terminal: int) -> None:
+    """Press Ctrl-C."""
+    os.write(terminal, b"\x03")
+
+
+def terminate(snakemake: psutil.Popen, terminal: int) -> None:
+    snakemake.terminate()
+
+
+def terminate_all(snakemake: psutil.Popen, terminal: int) -> None:
+    os.killpg(snakemake.pid, signal.SIGTERM)
+
+
+def said_until_end(terminal: int) -> str:
+    """What the run says on its terminal, until it ends; "" if the terminal is closed."""
+    said = b""
+    # Of a terminal that nobody has open any more, EIO.
+    with suppress(OSError):
+        while part := os.read(terminal, 1 << 16):
+            said += part
+    return said.decode(errors="replace")
+
+
+def test_a_signal_stops_requests_and_loses_no_answer(
+    prompts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C, SIGTERM to Snakemake and to all, a closed terminal; then the same command, without `--unlock`.
+
+    Every run has the environment of a job of a run that was stopped.
+    """
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    stale = tmp_path / "stale"
+    stale.write_text("SIGTERM")
+    monkeypatch.setenv(FILE, str(stale))
+    with Endpoint() as server:
+        workflow, arguments = beginning(prompts, tmp_path / "stopped", server)
+        arguments.remove("--nolock")
+        answer, total = server.reply, 0
+        server.reply = lambda number, body: replace(answer(number, body), delay=0.5)
+        for stop in (terminate, interrupt, terminate_all, hang_up):
+            before = len(server.received)
+            terminal, own = pty.openpty()
+            snakemake = psutil.Popen(
+                # A session's first terminal is the one whose keys and end it hears of.
+                [sys.executable, "-c", LEADER, *workflow.command(*arguments)],
+                cwd=workflow.root,
+                **dict.fromkeys(("stdin", "stdout", "stderr"), own),
+                start_new_session=True,
+            )
+            os.close(own)
+            try:
+                end = time.monotonic() + 120
+                while len(server.received) < before + 2 * CONCURRENCY:
+                    assert snakemake.poll() is None and time.monotonic() < end, "nothing was asked"
+                    time.sleep(0.01)
+                stop(snakemake, terminal)
+                said = "" if stop is hang_up else said_until_end(terminal)
+                assert snakemake.wait(120) == 1, said
+            finally:
+                if snakemake.is_running():
+                    os.killpg(snakemake.pid, signal.SIGKILL)
+                if stop is not hang_up:
+                    os.close(terminal)
+            sent = len(server.received)
+            assert server.under_way == 0
+            assert sent < before + 10 * CONCURRENCY, f"{stop.__name__} was not heard"
+            journal = Journal(workflow.directory / "journal/generations/served")
+            assert len([*journal.records()]) == sent, f"{stop.__name__} lost answers"
+            assert not (workflow.directory / ANSWERS).exists()
+            if said:
+                assert "this run is being stopped" in said and "the same command goes on" in said
+                total = total or sent + int(
+                    re.search(r"([\d,]+) of [\d,]+ requests were not", said)[1]
+                )
+                assert f"{total - sent} of {total} requests were not sent" in said
+        server.reply = answer
+        workflow.run(*arguments)
+        assert set(server.asked().values()) == {1} and server.asked().total() == total
+        assert not [*workflow.directory.glob(".snakemake/locks/*")]
+
+
+def test_a_signal_stops_its_own_run_alone(
+    prompts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two runs in a folder, with a model and a journal each."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with Endpoint() as server, Endpoint() as other:
+        folder = tmp_path / "two"
+        workflow, arguments = beginning(prompts, folder, server)
+        config = yaml.safe_load((folder / "served.yaml").read_text())
+        model = config["models"]["served"] | {"base_url": other.url, "name": "other"}
+        config |= {"journal": "other", "run": {"models": ["other"]}, "models": {"other": model}}
+        (folder / "other.yaml").write_text(yaml.safe_dump(config))
+        answers = ANSWERS.replace("served", "other")
+        others = ["--configfile", str(folder / "other.yaml"), "--nolock", "--", answers]
+        release = threading.Event()
+        for each in (server, other):
+            each.reply = lambda number, body: replace(completion(body), delay=0.1, after=release)
+        runs = [started(workflow, arguments), started(workflow, others)]
+        try:
+            end = time.monotonic() + 120
+            while min(server.under_way, other.under_way) < CONCURRENCY:
+                assert time.monotonic() < end, "nothing was asked"
+                time.sleep(0.01)
+            runs[0].terminate()
+            release.set()
+            assert [run.wait(120) for run in runs] == [1, 0]
+        finally:
+            for run in runs:
+                if run.is_running():
+                    os.killpg(run.pid, signal.SIGKILL)
+        assert len(server.received) < len(other.received)
+        assert read_table(folder / answers).num_rows == len(other.received)

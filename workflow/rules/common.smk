@@ -8,6 +8,7 @@ from pathlib import Path
 from snakemake.common.configfile import load_configfile
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
+from snakemake.scheduling.job_scheduler import JobScheduler
 from snakemake.settings.enums import Quietness
 from snakemake.settings.types import DeploymentMethod
 
@@ -23,6 +24,7 @@ from needlework.data.corpora.registry import LANGUAGE
 from needlework.errors import UserError
 from needlework.jobs.guard import announce
 from needlework.jobs.short_log import shorten
+from needlework.jobs.stop import stop_at_signals
 from needlework.benchmarks.parts import part_file
 from needlework.jobs.job import NEW_OBJECTS
 from needlework.planning.audits import check_audits
@@ -192,6 +194,8 @@ if (
 
 # A job ends with the Snakemake that started it, even one that is killed before the job is ready.
 announce()
+if workflow.is_main_process:
+    stop_at_signals(JobScheduler, logger.warning)
 
 
 def search(w):

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from needlework.jobs.job import running
+from needlework.jobs.stop import Stopped
 from needlework.journal import Journal
 from needlework.models.accounts import account_of, write_account
 from needlework.models.audits import other_batches
@@ -93,6 +94,9 @@ if __name__ == "__main__":
         try:
             answers = answers_of(snakemake, backend, rows.extend)
             reason = ""
+        except Stopped as stopped:
+            reason = str(stopped)
+            raise
         except Exception as error:
             reason = str(error)
             if not is_judge:

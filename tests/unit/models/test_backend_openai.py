@@ -24,6 +24,7 @@ import factories.models
 from factories.models import SECRET, answers, remote, requests
 from http_server import OpenAIServer, Reply, completion, prompt_of, refusal
 from needlework.errors import UserError
+from needlework.jobs.stop import Stopped
 from needlework.journal import Journal
 from needlework.models import remote_models
 from needlework.models.backends import openai
@@ -661,3 +662,41 @@ def test_the_login_in_an_address_shows_nowhere(server, caplog) -> None:
     assert "***" in shown
     for secret in ("pass word9", "pass%20word9", base64.b64encode(b"someone:pass word9").decode()):
         assert secret not in shown
+
+
+# A run that is being stopped
+
+
+@pytest.mark.parametrize("pause", ["600", ""])
+def test_a_stopped_run_sends_no_request_and_no_retry(server, stop_run, tmp_path, pause) -> None:
+    """What is under way is waited for; what the endpoint puts off is not."""
+    under_way = threading.Barrier(4)
+
+    def respond(number: int, body: Any) -> Reply:
+        if number >= 4:
+            return completion(body)
+        under_way.wait(60)
+        stop_run()
+        if number % 2:
+            return Reply(completion(body).body, delay=0.1)
+        return Reply(b"", 429 if pause else 500, {"Retry-After": pause} if pause else {})
+
+    server.reply = respond
+    asked = requests(*"abcdefgh")
+    rows: list[dict[str, Any]] = []
+    with Journal(tmp_path) as journal:
+        with pytest.raises(Stopped, match="stopped by SIGTERM"):
+            generate(asked, remote(server.url, concurrency=4), journal, told=rows.extend)
+        assert len(server.received) == 4
+        assert Counter(row["outcome"] for row in rows) == {"answered": 2, "unasked": 6}
+        assert len([*journal.records()]) == 2
+
+
+def test_answers_that_a_stopped_run_has_are_written(server, stop_run, tmp_path) -> None:
+    def respond(number: int, body: Any) -> Reply:
+        stop_run()
+        return completion(body)
+
+    server.reply = respond
+    with Journal(tmp_path) as journal:
+        assert generate(requests("a"), remote(server.url), journal).num_rows == 1

@@ -26,6 +26,7 @@ from hypothesis import strategies as st
 from factories.models import SECRET, answers, remote, requests
 from http_server import BatchServer, Reply, completion, prompt_of, refusal
 from needlework.errors import UserError
+from needlework.jobs.stop import FILE, Stopped
 from needlework.journal import Journal
 from needlework.models import openai_batches
 from needlework.models.backends.base import Answer, Request
@@ -893,3 +894,28 @@ def test_the_key_shows_nowhere(server, tmp_path, caplog, monkeypatch, escaped) -
         shown += "" if file.is_dir() else file.read_bytes().decode("utf-8", "replace")
     assert "ABSK" not in shown + caplog.text
     assert not any(key.encode() in received.content for received in server.received)
+
+
+# A run that is being stopped
+
+
+def test_a_stopped_run_submits_nothing_and_collects_it_later(
+    server, stop_run, tmp_path, monkeypatch
+) -> None:
+    """The endpoint works on, so the job does not wait. Two batches had been submitted of four."""
+    monkeypatch.setattr(openai_batches, "MOST_REQUESTS", 2)
+    server.works = False
+
+    def see(number: int, method: str, path: str) -> None:
+        if len(server.batches) == 2:
+            stop_run()
+
+    server.fault = see
+    with pytest.raises(Stopped, match=r"by SIGTERM.*: the next run collects them"):
+        texts(server, tmp_path, "abcdefgh")
+    assert len(server.batches) == 2
+    server.works, server.fault = True, lambda number, method, path: None
+    monkeypatch.setenv(FILE, os.devnull)
+    monkeypatch.setattr("needlework.jobs.stop._signal", "")
+    assert texts(server, tmp_path, "abcdefgh") == [f"<{letter}>" for letter in "abcdefgh"]
+    assert set(server.asked.values()) == {1} and len(server.asked) == 8

@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -22,6 +21,7 @@ import pytest
 from http_server import OpenAIServer, Reply, completion, prompt_of, refusal
 from needlework.benchmarks.mlneedle import scores as released_mlneedle
 from needlework.errors import UserError
+from needlework.jobs.stop import FILE, Stopped
 from needlework.journal import Journal
 from needlework.records import GENERATIONS, QUESTIONS, TRANSLATIONS
 from needlework.scoring import metrics
@@ -414,6 +414,29 @@ def test_a_refused_request_discards_no_translation_that_has_come(
     assert asked(service) == texts[-1:]
 
 
+def test_a_stopped_run_keeps_what_is_translated(
+    service, kind, stop_run, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setattr("needlework.scoring.translators.google.MAX_TEXTS", 1)
+    block, answer = kind
+    texts = numbered(40)
+
+    def respond(number: int, body: Any) -> Reply:
+        if number == 9:
+            stop_run()
+        return Reply(answer(body).body, delay=0.05)
+
+    service.reply = respond
+    with pytest.raises(Stopped):
+        translate(texts, load_translator(block(service)), tmp_path)
+    before = asked(service)
+    assert len(before) < 30
+    monkeypatch.setattr("needlework.jobs.stop._signal", "")
+    monkeypatch.delenv(FILE)
+    translate(texts, load_translator(block(service)), tmp_path)
+    assert asked(service) == sorted(texts), "each once"
+
+
 @pytest.mark.parametrize("fault", ["no such model", "the disk is full"])
 def test_nothing_is_sent_after_a_lasting_fault(service, tmp_path, monkeypatch, fault):
     def respond(number: int, body: Any) -> Reply:
@@ -520,7 +543,7 @@ def test_a_fault_is_tried_again_and_told_if_it_lasts(service, kind, fault, monke
 def test_retry_after_is_honoured_unless_it_asks_for_hours(service, kind, monkeypatch):
     block, answer = kind
     pauses, after = [], "7"
-    monkeypatch.setattr(http, "time", SimpleNamespace(sleep=pauses.append))
+    monkeypatch.setattr(http, "rest", pauses.append)
     service.reply = lambda number, body: (
         answer(body) if number == 1 else Reply(b"", 429, {"Retry-After": after})
     )

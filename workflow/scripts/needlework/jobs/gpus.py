@@ -18,6 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from needlework.jobs.stop import rest
+
 if TYPE_CHECKING:
     from filelock import FileLock
 
@@ -88,7 +90,7 @@ def _take(number: int, devices: list[str]) -> dict[str, FileLock]:
         if not told and time.monotonic() - began > _PATIENCE_S:
             logger.info("Waiting for %d free GPUs of %s (locks in %s).", number, devices, folder)
             told = True
-        time.sleep(_POLL_S * (1 + random.random()))
+        rest(_POLL_S * (1 + random.random()))
 
 
 def _lock_folder() -> Path:

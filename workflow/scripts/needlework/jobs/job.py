@@ -16,7 +16,8 @@ from typing import Any, NoReturn, TextIO
 from needlework.errors import UserError
 from needlework.jobs.gpus import own_gpus
 from needlework.jobs.guard import end_with_parent
-from needlework.jobs.progress import show_on
+from needlework.jobs.progress import show, show_on
+from needlework.jobs.stop import Stopped, check_stop
 from needlework.printable import printable
 
 # Errors that only a disk, or its permissions, can cause.
@@ -46,7 +47,7 @@ def running(snakemake: Any) -> Iterator[logging.Logger]:
         path.parent.mkdir(parents=True, exist_ok=True)
         log_file = path.open("w", encoding="utf-8")
     except OSError as error:
-        print(f"\n{snakemake.rule}: {disk_trouble(error, path)}", file=terminal, flush=True)
+        show(f"\n{snakemake.rule}: {disk_trouble(error, path)}", terminal)
         sys.exit(1)
     own = getattr(snakemake, "wildcards", None) or ()
     show_on(terminal, " ".join([snakemake.rule, *own]), str(path))
@@ -59,11 +60,13 @@ def running(snakemake: Any) -> Iterator[logging.Logger]:
         handler.setFormatter(_Printable("%(asctime)s %(levelname)s %(message)s"))
         logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
         try:
+            # A cluster may start it later than its run was stopped.
+            check_stop()
             with own_gpus(getattr(snakemake, "resources", {}).get("gpu", 0)):
                 yield logger
-        except UserError as error:
+        except (UserError, Stopped) as error:
             logger.error("%s", error)
-            print(f"\n{snakemake.rule}: {printable(str(error))}", file=terminal, flush=True)
+            show(f"\n{snakemake.rule}: {printable(str(error))}", terminal)
             sys.exit(1)
         except OSError as error:
             if error.errno not in DISK_ERRORS:
@@ -72,11 +75,7 @@ def running(snakemake: Any) -> Iterator[logging.Logger]:
             with suppress(OSError):
                 traceback.print_exc()
             outputs = [*snakemake.output] or [path]
-            print(
-                f"\n{snakemake.rule}: {disk_trouble(error, Path(outputs[0]))}",
-                file=terminal,
-                flush=True,
-            )
+            show(f"\n{snakemake.rule}: {disk_trouble(error, Path(outputs[0]))}", terminal)
             sys.exit(1)
         except (SystemExit, KeyboardInterrupt, GeneratorExit):
             raise
@@ -97,7 +96,7 @@ def _report(snakemake: Any, error: BaseException, path: Path, terminal: TextIO) 
     """Report an unexpected error and the file with its traceback, and end the job."""
     print(printable(traceback.format_exc()), file=sys.stderr)
     last = printable(traceback.format_exception_only(error)[-1].strip())
-    print(f"\n{snakemake.rule}: {last} (traceback in {path})", file=terminal, flush=True)
+    show(f"\n{snakemake.rule}: {last} (traceback in {path})", terminal)
     sys.exit(1)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import cache
 from threading import Event, Thread
 from typing import Any, TextIO, TypeVar
@@ -38,7 +39,13 @@ def tell(sentence: str) -> None:
     sentence = printable(sentence)
     print(sentence, file=sys.stderr, flush=True)
     if terminal := _watched or _told:
-        print(f"\n{_job}: {sentence}", file=terminal, flush=True)
+        show(f"\n{_job}: {sentence}", terminal)
+
+
+def show(line: str, terminal: TextIO) -> None:
+    """Print a line on a terminal, unless it was closed: the job goes on."""
+    with suppress(OSError):
+        print(line, file=terminal, flush=True)
 
 
 def progress(
@@ -96,11 +103,11 @@ def _bar_class() -> type:
             super().__init__(*arguments, **options)
             self._over = Event()
             if told and _told is not None:
-                Thread(target=self._beat, name="heartbeat", daemon=True).start()
+                Thread(target=self._beat, args=[_told], name="heartbeat", daemon=True).start()
 
-        def _beat(self) -> None:
+        def _beat(self, terminal: TextIO) -> None:
             while not self._over.wait(HEARTBEAT_S):
-                print(_line(self), file=_told, flush=True)
+                show(_line(self), terminal)
 
         def begin(self) -> None:
             """Start the clock now: what came before is not part of the work."""

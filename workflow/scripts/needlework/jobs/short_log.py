@@ -12,6 +12,8 @@ from functools import partial
 
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from needlework.jobs.progress import show
+
 # Seconds between two lines at first; in a longer run, a thirtieth of its time.
 PAUSE_S = 10.0
 _DROPPED = {
@@ -33,6 +35,8 @@ _DROPPED_LINES = (
     "Select jobs to execute",
     "Removing temporary output",
     "Storing output in storage",
+    # `stop` says it better.
+    "Will exit after finishing currently running jobs",
 )
 # What follows a run's last lines; a run that failed keeps them.
 _AFTERWARDS = ("Complete log(s):", "Elapsed time:")
@@ -92,4 +96,4 @@ def shorten(logger: logging.Logger) -> None:
     """Keep the lines of jobs off the terminal; other handlers, such as the log file's, keep them."""
     for handler in logger.handlers:
         if handler.name == "DefaultStreamHandler" and isinstance(handler, logging.StreamHandler):
-            handler.addFilter(ShortLog(partial(print, file=handler.stream, flush=True)))
+            handler.addFilter(ShortLog(partial(show, terminal=handler.stream)))

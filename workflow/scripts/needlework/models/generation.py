@@ -30,6 +30,7 @@ import pyarrow.compute as pc
 from needlework.benchmarks.contract import Entry
 from needlework.errors import UserError
 from needlework.jobs.progress import progress, tell
+from needlework.jobs.stop import check_stop, stopping
 from needlework.journal import Journal, Record
 from needlework.models import selection
 from needlework.models.accounts import ERROR, FAILED, LENGTH, PROMPT_CUT, REFUSED, SKIPPED, STOP
@@ -369,7 +370,11 @@ class _Job:
         self._found.replace(self._journal, self.wanted, self._holds)
 
     def _send(self, loaded: Callable[[], None]) -> None:
-        """Send the missing requests; what becomes of each is in `_outcomes` as soon as it is known."""
+        """Send the missing requests; what becomes of each is in `_outcomes` as soon as it is known.
+
+        Raises Stopped if the run is being stopped and some are left.
+        """
+        check_stop()
         # Each request's first place, in the order of sending.
         places: dict[str, int] = {}
         for place, (_, _, key) in enumerate(self._asked):
@@ -393,6 +398,7 @@ class _Job:
             self._outcomes |= {key: others.found[key] for key in others.found.keys() - sent}
             n_known = len(sent | others.found.keys())
             if n_known != len(places):
+                check_stop()
                 raise ValueError(f"{n_known} answers to {len(places)} requests")
         finally:
             try:
@@ -492,6 +498,8 @@ def _answers(
 
     def asked() -> Iterator[Request]:
         for place, (key, request) in enumerate(requests):
+            if stopping():
+                return
             under_way[place] = key
             yield request
 

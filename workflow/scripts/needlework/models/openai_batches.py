@@ -20,6 +20,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from needlework.errors import UserError
 from needlework.jobs.progress import progress
+from needlework.jobs.stop import check_stop, rest
 from needlework.journal import Journal, Record
 from needlework.models.backends.base import Answer
 from needlework.models.openai_batch_endpoint import (
@@ -137,7 +138,8 @@ class Batches:
 
         `lines` are read as far as they can be submitted. Raises UserError if the endpoint refuses a
         batch, or will not say what became of one. Nothing more is submitted then, and the answers of
-        all other batches, which are paid for, are waited for and given before.
+        all other batches, which are paid for, are waited for and given before. Raises Stopped if the run is
+        being stopped: the next one collects what is submitted.
         """
         self._source = iter(lines)
         self._next = next(self._source, None)
@@ -153,7 +155,7 @@ class Batches:
             waited_for = any(batch.wanted and not batch.closed for batch in self._batches.values())
             if not waited_for and not self._held and self._next is None:
                 break
-            time.sleep(pause)
+            rest(pause)
             pause = min(1.5 * pause, LONGEST_PAUSE_S)
         if self._troubles:
             first, *others = self._troubles
@@ -284,7 +286,7 @@ class Batches:
                 logger.info("%s: the batch %s was submitted before.", self._where, found)
                 return
             if left > 0:
-                time.sleep(min(left, FIRST_PAUSE_S))
+                rest(min(left, FIRST_PAUSE_S))
             elif not announced:
                 self._record(batch, "ending")
                 announced = True
@@ -326,6 +328,7 @@ class Batches:
             self._create(self._held.pop(0))
             return True
         keys, content, tokens = self._next_requests()
+        check_stop()
         if not keys or self._troubles:
             return False
         batch = self._new(tokens, keys)
@@ -378,6 +381,7 @@ class Batches:
 
     def _create(self, batch: _Batch) -> None:
         """Submit a batch whose file the endpoint has."""
+        check_stop()
         keys = sorted(batch.pending_keys)
         batch.tokens_in_flight = self._tokens_in_flight()
         batch.planned = time.time()
@@ -519,5 +523,5 @@ class Batches:
                         f"{self._where}: the batch API at {self._address} keeps failing ({failure}). What "
                         f"was submitted is remembered: run again to collect it. {last_resort}".rstrip()
                     ) from None
-                time.sleep(max(pause, failure.pause))
+                rest(max(pause, failure.pause))
                 pause = min(2 * pause, LONGEST_PAUSE_S)

@@ -15,6 +15,7 @@ from typing import Any
 
 from needlework.benchmarks.contract import Entry
 from needlework.errors import UserError
+from needlework.jobs.stop import LOOK_S, finishing, stopping
 from needlework.models.backends.base import Answer, InAnyOrder, Request
 from needlework.models.openai_protocol import ITS_OWN_FAULT, Refusal, other_model
 from needlework.services.endpoints import (
@@ -94,11 +95,15 @@ class RemoteModel(InAnyOrder):
 
         Raises UserError if the endpoint no longer answers: its key, its address or the model's name is
         wrong, or it keeps failing. Nothing more is sent then; answers to requests already sent, which
-        are paid for, are yielded before.
+        are paid for, are yielded before. The same if the run is being stopped, without an error.
         """
+        with finishing():
+            yield from self._answers(requests)
+
+    def _answers(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:
         loop = self._runner.get_loop()
         unsent = enumerate(requests)
-        places: dict[asyncio.Task[Answer], int] = {}
+        places: dict[asyncio.Task[Answer | None], int] = {}
         try:
             while True:
                 free = self.config["concurrency"] - len(places)
@@ -109,7 +114,9 @@ class RemoteModel(InAnyOrder):
                     break
                 loop.run_until_complete(asyncio.wait(places, return_when=asyncio.FIRST_COMPLETED))
                 for task in [task for task in places if task.done()]:
-                    yield places.pop(task), task.result()
+                    place, answer = places.pop(task), task.result()
+                    if answer is not None:
+                        yield place, answer
             if not self._hopeless.done():
                 return
             raise UserError(
@@ -130,15 +137,17 @@ class RemoteModel(InAnyOrder):
             self._shown = True
             logger.info("The first prompt, sent %s:\n%s", *self.as_sent(request.prompt))
 
-    async def _answer(self, request: Request) -> Answer:
-        """The answer, after as many attempts as it takes."""
+    async def _answer(self, request: Request) -> Answer | None:
+        """The answer, after as many attempts as it takes; None if the run is being stopped before it."""
         async with self._slots:
             sent = self._prepared(request)
-            attempt, left, pause = 1, ATTEMPTS, FIRST_PAUSE_S
+            attempt, left, pause, until = 1, ATTEMPTS, FIRST_PAUSE_S, 0.0
             while True:
-                await self._wait_for_the_rate()
+                await self._wait(until)
                 if self._hopeless.done():
                     return Answer("", error=self._hopeless.result())
+                if stopping():
+                    return None
                 try:
                     return await self._attempt(sent, request.n_tokens)
                 except RateLimit as failure:
@@ -151,7 +160,7 @@ class RemoteModel(InAnyOrder):
                         return self._failed(f"{failure} (attempt {attempt})")
                     logger.warning("%s: %s; the request is retried.", self._where, failure)
                     self._rest(failure.pause)
-                    await self._sleep(pause)
+                    until = self._runner.get_loop().time() + pause
                     pause *= 2
                 attempt += 1
 
@@ -213,14 +222,16 @@ class RemoteModel(InAnyOrder):
         """Send no request for this number of seconds: a pause that the endpoint asks of one holds for all."""
         self._not_before = max(self._not_before, self._runner.get_loop().time() + pause)
 
-    async def _wait_for_the_rate(self) -> None:
-        loop = self._runner.get_loop()
-        while (left := self._not_before - loop.time()) > 0 and not self._hopeless.done():
-            await self._sleep(left)
+    async def _wait(self, until: float) -> None:
+        """Wait until this time of the loop, and until no pause holds for all requests.
 
-    async def _sleep(self, seconds: float) -> None:
-        """Wait this number of seconds, or until the endpoint is given up."""
-        await asyncio.wait([self._hopeless], timeout=seconds)
+        Ends as soon as the endpoint is given up, or the run is being stopped.
+        """
+        now = self._runner.get_loop().time
+        while (left := max(until, self._not_before) - now()) > 0:
+            if self._hopeless.done() or stopping():
+                return
+            await asyncio.wait([self._hopeless], timeout=min(left, LOOK_S))
 
     def _refused(self, refusal: Refusal, pause: float, sent: Any) -> Answer:
         """The answer after a reply without one. Raises Passing if a retry may help."""

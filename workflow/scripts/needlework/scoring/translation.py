@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from needlework.errors import UserError
 from needlework.jobs.progress import progress
+from needlework.jobs.stop import check_stop
 from needlework.journal import Journal, Record
 from needlework.records import TRANSLATIONS
 from needlework.scoring.translators.base import Translator
@@ -85,6 +86,7 @@ def translate(texts: Iterable[str], translator: Translator, cache: str | Path) -
         size = translator.batch_size
         starts = range(0, len(pending), size)
         for start in progress(starts, desc="translate", unit="block"):
+            check_stop()
             batch = pending[start : start + size]
             with closing(translator.arriving(batch, [languages[t] for t in batch])) as arriving:
                 for some in arriving:

@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl
 
 from needlework.benchmarks.contract import Entry
 from needlework.errors import UserError, not_installed
+from needlework.jobs.stop import Stopped
 from needlework.models.backends.base import Answer, Request, sample_seed
 from needlework.models.generation import request_key
 from needlework.models.local_models import messages, regime
@@ -205,8 +206,12 @@ class OpenAI(RemoteModel):
                 yield Line(key, self._prepared(request), request.n_tokens)
 
         assert self._batches is not None, "`load` has made them"
-        for key, answer in self._batches.answers(lines()):
-            yield places.pop(key), answer
+        try:
+            for key, answer in self._batches.answers(lines()):
+                yield places.pop(key), answer
+        except Stopped as stopped:
+            paid = "batches go on at the endpoint and are paid for: the next run collects them"
+            raise Stopped(f"{stopped}; {paid}") from None
 
     def _key(self, request: Request) -> str:
         """The request's key in the journal of answers."""

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from needlework.benchmarks.contract import Entry
 from needlework.errors import UserError, not_installed, reason
+from needlework.jobs.stop import stopping
 from needlework.models.backends.base import Answer, InAnyOrder, Request, sample_seed
 from needlework.models.local_models import (
     encode,
@@ -135,7 +136,7 @@ class Transformers(InAnyOrder):
             else:
                 prompts.append(prompt)
         prompts.sort(key=lambda prompt: (prompt.new, len(prompt.tokens)), reverse=True)
-        while prompts:
+        while prompts and not stopping():
             size = 1 if self._dynamic else self._batch_size
             group = [prompt for prompt in prompts[:size] if prompt.new == prompts[0].new]
             found = self._ask(group)

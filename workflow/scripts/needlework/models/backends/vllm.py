@@ -19,6 +19,7 @@ from typing import Any
 from needlework.benchmarks.contract import Entry
 from needlework.errors import UserError, reason
 from needlework.jobs.guard import descendants, end, start_guard
+from needlework.jobs.stop import stopping
 from needlework.journal import Record
 from needlework.models.backends.base import Answer, Backend, Request, in_order, sample_seed
 from needlework.models.engine_arguments import answer_arguments, ignored
@@ -165,9 +166,12 @@ class Vllm(Backend):
     def _finish(
         self, unsent: Iterator[tuple[int, Request]], sent: dict[int, Request]
     ) -> Iterator[tuple[int, Answer]]:
-        """The answers to unsent requests. `sent` holds those with the engine, in case it dies."""
+        """The answers to unsent requests. `sent` holds those with the engine, in case it dies.
+
+        If the run is being stopped, these are dropped: thousands may wait in the engine.
+        """
         ahead = 0
-        while True:
+        while not stopping():
             room = len(sent) < PROMPTS_AHEAD and ahead < TOKENS_AHEAD
             if room and (following := next(unsent, None)):
                 place, request = following

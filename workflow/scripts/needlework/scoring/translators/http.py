@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
-import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from needlework.errors import UserError
+from needlework.jobs.stop import check_stop, rest
 from needlework.services.bounded_replies import bounded
 from needlework.services.endpoints import (
     ATTEMPTS,
@@ -67,8 +67,9 @@ class Endpoint:
         `read` raises LookupError, TypeError or ValueError on a body that is not what it expects. Requests are
         repeated if the server is busy, the connection is lost, a timeout passes or the body cannot be read,
         after a pause of at least Retry-After. Raises UserError if repeating did not help, and Refused if it
-        cannot.
+        cannot; and Stopped, instead of sending, if the run is being stopped.
         """
+        check_stop()
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 return self._attempt(payload, read)
@@ -80,7 +81,7 @@ class Endpoint:
                     ) from None
                 pause = max(failure.pause, FIRST_PAUSE_S * 2 ** (attempt - 1))
                 logger.warning("%s: %s; retry in %.0f s", self._translator, failure, pause)
-                time.sleep(pause)
+                rest(pause)
         raise AssertionError("unreachable")
 
     def _attempt(self, payload: Mapping[str, object], read: Callable[[Any], T]) -> T:
