@@ -53,7 +53,7 @@ with running(snakemake) as logger:
             used[model] |= engine_used(journal, benchmark, identity)
     with atomic_write(output.csv) as part:
         pd.DataFrame(table).to_csv(part, index=False, float_format="%.6g")
-    setting = Setting(base, changed, params.changes, used[base], used[changed])
+    setting = Setting(base, changed, params.changes, used[base], used[changed], params.worse_than)
     text = summary(table, setting, params.audit)
     with atomic_write(output.summary) as part:
         part.write_text(text, encoding="utf-8")
