@@ -14,7 +14,8 @@ with running(snakemake):
         scores.setdefault(Path(path).stem, []).append(path)
     verdicts = judge.verdicts(read_table(inputs.prompts), read_table(inputs.replies))
     agreement = judge.agreement(known_cases(inputs.known), verdicts)
-    judged = judge.judged(scores, verdicts)
+    used = judge.unused(verdicts) if judge.distrust(agreement) else verdicts
+    judged = judge.judged(scores, used)
     for table, file in (
         (verdicts, output.verdicts),
         (agreement, output.agreement),
