@@ -159,7 +159,7 @@ def test_a_judge_decides_and_its_agreement_is_told(tmp_path, server) -> None:
     assert run.table("judged") == [row]
 
 
-def test_a_judge_that_agrees_by_chance_is_named_and_decides_nothing(tmp_path, server) -> None:
+def test_a_judge_that_agrees_by_chance_decides_nothing(tmp_path, server) -> None:
     """Also where no other metric than the second scorer's is in the scores."""
     run = Run(tmp_path, server.url)
     server.reply = answering({}, "CORRECT")

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from needlework.atomic import write_csv
 from needlework.jobs.job import running
 from needlework.records import read_table
 from needlework.results.page import judge
@@ -21,4 +22,4 @@ with running(snakemake):
         (agreement, output.agreement),
         (judged, output.judged),
     ):
-        table.to_csv(file, index=False, lineterminator="\n", float_format="%.6g")
+        write_csv(table, file, float_format="%.6g")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from needlework.atomic import inert
 from needlework.models.accounts import LENGTH, UNANSWERED
 from needlework.records import read_notes, read_table
 from needlework.results import stats
@@ -34,7 +35,7 @@ def verdicts(prompts: pa.Table, replies: pa.Table) -> pd.DataFrame:
     """A row for each answer that was put to the judge: benchmark, model, instance_id, sample, verdict, reply.
 
     Of a known answer, `model` is empty and `instance_id` its place in the file. The verdict is RIGHT, WRONG,
-    UNDECIDED or NO_REPLY.
+    UNDECIDED or NO_REPLY. The reply is `inert`, as a cell of CSV.
     """
     asked = prompts.select(["instance_id", *_KEYS]).to_pandas()
     given = replies.select(["instance_id", "text", "finish_reason"]).to_pandas()
@@ -44,6 +45,7 @@ def verdicts(prompts: pa.Table, replies: pa.Table) -> pd.DataFrame:
     # What a cut reply would have ended with is unknown.
     found["verdict"] = found["reply"].mask(found["finish_reason"] == LENGTH, "").map(verdict)
     found["verdict"] = found["verdict"].mask(silent, NO_REPLY)
+    found["reply"] = found["reply"].map(inert)
     names = {"judged_benchmark": "benchmark", "judged": "instance_id", "judged_sample": "sample"}
     order = ["benchmark", "model", "instance_id", "sample", "verdict", "reply"]
     return found.rename(columns=names)[order]
@@ -93,14 +95,13 @@ def distrust(agreed: pd.DataFrame) -> str:
     if not every["decided"]:
         return f"it decided none of {every['n']} answers of known verdict"
     if every["agreement"] < LEAST:
-        return f"it agreed with {_share(every)} of the known verdicts, and at least {100 * LEAST:.0f}% is needed"
+        needed = f"at least {100 * LEAST:.0f}% is needed"
+        return f"it agreed with {_share(every)} of the known verdicts, and {needed}"
     for _, row in agreed[agreed["by"] == KNOWN_AS].iterrows():
         if not row["ci_low"] > CHANCE:
             share = f" and agreed on {_share(row)}" if row["decided"] else ""
-            return (
-                f"of {row['n']} answers that are known to be {row['level']} it decided {row['decided']}{share}, "
-                "which is not above chance"
-            )
+            known = f"of {row['n']} answers that are known to be {row['level']}"
+            return f"{known} it decided {row['decided']}{share}, which is not above chance"
     return ""
 
 
