@@ -134,6 +134,8 @@ INTRODUCTIONS = {
     "phi 4": "<|im_end|><|im_start|>assistant<|im_sep|>",
     "channels": "<|end|><|start|>assistant",
     "an empty channel": "<turn|>\n<|turn>model\n<|channel>thought\n<channel|>",
+    "attributes": '<|close|>message<|sep|><|open|>message role="assistant"<|sep|><|open|>think<|sep|>',
+    "brackets": "[e~[\n]~b]ai\n<think>\n",
     "vicuna": " ASSISTANT:",
     "alpaca": "\n\n### Response:\n",
     "three words": "<|end_of_turn|>GPT4 Correct Assistant:",
@@ -172,7 +174,7 @@ def test_an_answer_behind_the_prompt_is_refused(added: str, tokenizer: Any) -> N
         sent(tokenizer, TURNS + added)
     said = str(caught.value)
     assert said.startswith("models.mine: the chat template of a/model adds words behind the prompt")
-    assert "give a `chat_template` that ends where" in said and "\n" not in said
+    assert "give a `chat_template` that ends where the answer begins" in said and "\n" not in said
 
 
 def test_an_answer_before_every_answer_is_refused(tokenizer: Any) -> None:

@@ -16,8 +16,19 @@ from needlework.models import template_process
 # A tag or control token, of at most two words.
 _TAG = re.compile(r"<[^<>\s]+(?: [^<>\s]+)?>|\[[^\[\]\s]+\]")
 _WORD = re.compile(r"[^\W_]+")
-# Roles and channels with which most templates introduce an answer; others take so many words and letters.
-_ROLES = {"assistant", "model", "thought", "analysis", "final"}
+# Names of roles, channels and attributes with which most templates introduce an answer. Others take at most
+# so many words and letters.
+_NAMES = {
+    "assistant",
+    "model",
+    "message",
+    "role",
+    "response",
+    "think",
+    "thought",
+    "analysis",
+    "final",
+}
 _WORDS, _LETTERS = 3, 24
 # A question and an answer that are in no template.
 _ASKED, _ANSWERED = "needlework-asks-7f3a", "needlework-answers-7f3a"
@@ -73,13 +84,13 @@ def added_words(
 ) -> str:
     """The text behind the prompt in a filled template, if it has words that do not introduce an answer.
 
-    Tags, and names of roles and channels, introduce an answer. So do at most three words that also stand
+    Tags, and names of roles and the like, introduce an answer. So do at most three words that also stand
     between a question and an answer that was given. `before` are the messages before the prompt,
     `values` as of `fill`.
     """
     tail = _behind(filled, prompt)
     words = _words(tail)
-    if set(words) <= _ROLES:
+    if set(words) <= _NAMES:
         return ""
     if len(words) <= _WORDS and sum(map(len, words)) <= _LETTERS:
         usual = _introduction(jinja, json.dumps([list(before), dict(values)], default=str))
