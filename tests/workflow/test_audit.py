@@ -121,10 +121,36 @@ def test_a_gate_fails_and_leaves_table_and_summary(run) -> None:
     )
     assert "results/audits/plain/other/audit.csv has all cells" in said
     assert run.result("audit.csv").exists() and run.result("audit.md").exists()
+
+
+def test_a_gate_passes_on_evidence_alone(run) -> None:
+    """Equal answers to 15 questions: plus and minus 36 points show no loss of 2, but one of more than 50."""
+    run.server.reply = lambda number, body: completion(body, prompt_of(body))
+    own = {"questions": None, "again": 2, "by": ["position"]}
+    code, said = run(own, {"fail_if_worse_by": 0.02})
+    assert code == 1 and not run.result("passed").exists()
+    why = "no cell could have shown a loss of more than 2 points: mlneedle has plus or minus 36.1 points"
+    needed = "about 280 questions of such prompts would be needed: there are 15"
+    for text in (said, run.result("audit.md").read_text("utf-8")):
+        assert f"{why} from 15 questions (60 prompts)" in text and needed in text
     asked = len(run.server.received)
-    code, said = run(own, {"fail_if_worse_by": 1.0})
+    code, said = run(own, {"fail_if_worse_by": 0.5})
     assert code == 0 and run.result("passed").exists(), said[-3000:]
+    assert "does not pass" not in run.result("audit.md").read_text("utf-8")
     assert len(run.server.received) == asked
+    # Another limit is judged anew.
+    assert run(own, {"fail_if_worse_by": 0.02})[0] == 1 and not run.result("passed").exists()
+
+
+def test_a_gate_of_equal_apologies_does_not_pass(run) -> None:
+    run.server.reply = lambda number, body: completion(body, "I'm sorry, I cannot help with that.")
+    code, said = run({"questions": None, "again": 2}, {"fail_if_worse_by": 0.5})
+    assert code == 1 and not run.result("passed").exists()
+    why = (
+        "plain itself scores at most 0.0% in any cell, so no loss of more than 50 points could show"
+    )
+    assert why in said
+    assert why.replace("plain", "`plain`") in run.result("audit.md").read_text("utf-8")
 
 
 def test_a_gate_fails_where_answers_are_missing(run) -> None:
@@ -136,18 +162,18 @@ def test_a_gate_fails_where_answers_are_missing(run) -> None:
         return completion(body, prompt)
 
     run.server.reply = refuses
-    run.model = {"max_failed": 1000}
-    code, said = run({"questions": 3, "again": 2}, {"fail_if_worse_by": 0.02})
+    run.model, own = {"max_failed": 1000}, {"questions": None, "again": 2, "by": ["position"]}
+    code, said = run(own, {"fail_if_worse_by": 0.5})
     assert code == 1 and not run.result("passed").exists()
-    lacks = re.search(r"other lacks (\d+) of 12 answers to mlneedle: what is missing", said)
-    assert lacks and 0 < int(lacks[1]) < 12
-    assert f"`other` lacks {lacks[1]} of 12 answers" in run.result("audit.md").read_text("utf-8")
+    lacks = re.search(r"other lacks (\d+) of 60 answers to mlneedle: what is missing", said)
+    assert lacks and 0 < int(lacks[1]) < 60
+    assert f"`other` lacks {lacks[1]} of 60 answers" in run.result("audit.md").read_text("utf-8")
     table = pd.read_csv(run.result("audit.csv")).set_index("by")
     assert (table["missing_base"] == 0).all()
     assert table.loc["all", "missing_changed"] == int(lacks[1])
     # Only what is missing is asked again.
     run.server.reply, asked = lambda number, body: completion(body, prompt_of(body)), run.asked()
-    code, said = run({"questions": 3, "again": 2}, {"fail_if_worse_by": 0.02})
+    code, said = run(own, {"fail_if_worse_by": 0.5})
     assert code == 0 and run.result("passed").exists(), said[-3000:]
     again = run.asked() - asked
     assert {model for model, _ in again} == {"changed"} and len(again) == int(lacks[1])

@@ -31,6 +31,7 @@ class Run:
 
     def __init__(self, folder: Path, url: str) -> None:
         self.folder, self.url = folder, url
+        self.metric = ""
         self.workflow, self.results = Workflow(ROOT, folder / "run"), folder / "run/results"
 
     def arguments(self, judge: str | None, **changes: Any) -> list[str]:
@@ -42,6 +43,7 @@ class Run:
             **{"needle_languages": ["en"], "haystack_languages": ["en"], "questions": 3},
             **{"lengths": [512], "tasks": ["exact"]},
             "comparisons": {"instruction_tuning": [], "decoding": []},
+            **({"metric": self.metric} if self.metric else {}),
         }
         config = {
             "run": {"models": ["served", "lexical"], "benchmarks": ["mlneedle"]},
@@ -88,7 +90,7 @@ def replies_to_known() -> dict[str, str]:
     found = {}
     for number, case in enumerate(known_cases(RESOURCES / "known.csv")):
         right = case.right if number % 4 else not case.right
-        said = "I cannot say." if number % 7 == 0 else "CORRECT" if right else "INCORRECT: no"
+        said = "I cannot say." if number % 7 == 0 else "CORRECT" if right else "INCORRECT"
         found[prompt(case, templates[case.kind]).strip()] = said
     return found
 
@@ -155,6 +157,21 @@ def test_a_judge_decides_and_its_agreement_is_told(tmp_path, server) -> None:
     run()
     assert len(server.received) == n_asked
     assert run.table("judged") == [row]
+
+
+def test_a_judge_that_agrees_by_chance_decides_nothing(tmp_path, server) -> None:
+    """Also where no other metric than the second scorer's is in the scores."""
+    run = Run(tmp_path, server.url)
+    server.reply = answering({}, "CORRECT")
+    run.metric = "careful"
+    said = run()
+    why = "judge gpt are not used: it agreed with 50% [43, 57] of the known verdicts"
+    assert why in run.page and why in " ".join(said.split())
+    (row,) = run.table("judged")
+    assert (row["right"], row["wrong"], row["left"]) == ("0", "0", row["undecided"])
+    assert row["judged"] == row["careful"] and row["paper"] == row["metric"] == ""
+    given = [each["verdict"] for each in run.table("verdicts")]
+    assert set(given) == {"right"} and len(given) == 200 + int(row["undecided"])
 
 
 def test_a_judge_that_fails_stops_no_other_result(tmp_path, server) -> None:

@@ -159,6 +159,7 @@ rule tabulate_audit:
         metrics={name: files.settings(name).get("metric") for name in BENCHMARKS},
         audit=config["audit"] | {"seed": config["run"]["seed"]},
         changes=lambda w: changes(config, w.base, w.changed),
+        worse_than=lambda w: AUDITS[w.base, w.changed].worse_than,
         code=code_digest("tabulate_audit.py"),
     message:
         "Comparing {wildcards.changed} with {wildcards.base}"

@@ -3,6 +3,7 @@
 from itertools import chain
 from pathlib import Path
 
+from needlework.atomic import write_csv
 from needlework.errors import UserError
 from needlework.jobs.job import running
 from needlework.records import read_table
@@ -34,7 +35,7 @@ with running(snakemake) as logger:
     sets = sets_of(table, list(used))
     text = f"{in_a_line(table, params.title)}\n{as_text(table, sets)}"
     logger.info("\n%s", text)
-    table.to_csv(output.csv, index=False)
+    write_csv(table, output.csv)
     Path(output.text).write_text(f"{text}\n", encoding="utf-8")
     latex = as_latex(table, sets, params.benchmark, params.title)
     Path(output.tex).write_text(latex, encoding="utf-8")

@@ -1,9 +1,10 @@
 """Tabulate numbers and lengths of a tokenizer's prompts, and what could not be built."""
 
+from needlework.atomic import write_csv
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.jobs.job import running
 from needlework.results.page.prompts import describe
 
 with running(snakemake):
     spec = load_benchmark(snakemake.wildcards.benchmark).shown.prompts
-    describe(spec, snakemake.input).to_csv(snakemake.output[0], index=False)
+    write_csv(describe(spec, snakemake.input), snakemake.output[0])

@@ -1,11 +1,11 @@
-"""Fail if a cell of an audit is worse than the configuration allows, or if answers are missing."""
+"""Fail if a cell of an audit is worse than allowed, answers are missing, or no cell could have shown it."""
 
 import csv
 from pathlib import Path
 
 from needlework.errors import UserError
 from needlework.jobs.job import running
-from needlework.results.audits import beyond, missing
+from needlework.results.audits import beyond, missing, unproven
 
 with running(snakemake) as logger:
     with Path(snakemake.input[0]).open(encoding="utf-8", newline="") as file:
@@ -23,5 +23,10 @@ with running(snakemake) as logger:
             f"{changed} is worse than {base} by more than {100 * limit:g} points (run.audits, "
             f"fail_if_worse_by): {'; '.join(found)}. "
             f"{snakemake.input[0]} has all cells."
+        )
+    if why := unproven(table, limit, base):
+        raise UserError(
+            f"The gate of {changed} against {base} (run.audits, fail_if_worse_by: {limit:g}) does not pass: "
+            f"{why}. {snakemake.input[0]} has all cells."
         )
     logger.info("No cell is worse by more than %g points.", 100 * limit)

@@ -4,6 +4,7 @@ from typing import Any
 
 import pandas as pd
 
+from needlework.atomic import write_csv
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.jobs.job import running
 from needlework.results import published
@@ -25,6 +26,6 @@ with running(snakemake) as logger:
         found += curves(*asked)
         answers += facts(*asked)
     points, compared = tables(found)
-    points.to_csv(snakemake.output.points, index=False)
-    compared.to_csv(snakemake.output.comparisons, index=False)
-    pd.DataFrame(answers, columns=list(FACTS)).to_csv(snakemake.output.answers, index=False)
+    write_csv(points, snakemake.output.points)
+    write_csv(compared, snakemake.output.comparisons)
+    write_csv(pd.DataFrame(answers, columns=list(FACTS)), snakemake.output.answers)

@@ -1,5 +1,6 @@
 """Make the numbers of a benchmark's results that are made of the same rows: a tidy CSV each."""
 
+from needlework.atomic import write_csv
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.jobs.job import running
 from needlework.results import published
@@ -14,4 +15,4 @@ with running(snakemake) as logger:
     context = Context(published.load(printed[0]) if printed else published.none(), params.run)
     for name, csv in zip(params.names, snakemake.output, strict=True):
         logger.info("%s", name)
-        benchmark.by_name[name](rows, context).to_csv(csv, index=False)
+        write_csv(benchmark.by_name[name](rows, context), csv)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from needlework.atomic import write_csv
 from needlework.jobs.job import running
 from needlework.records import read_table
 from needlework.results import published, reproduction
@@ -39,8 +40,8 @@ with running(snakemake) as logger:
     table = pd.concat(parts) if parts else pd.DataFrame(columns=list(reproduction.COLUMNS))
     if params.beside_alone:
         table = table[table["result"].notna()]
-    table.to_csv(snakemake.output.csv, index=False)
-    reproduction.counts(table).to_csv(snakemake.output.counts, index=False)
+    write_csv(table, snakemake.output.csv)
+    write_csv(reproduction.counts(table), snakemake.output.counts)
     logger.info("%s", reproduction.summary(table))
     titles = {name: own["title"] for name, own in params.benchmarks.items()}
     drawn = reproduction.comparable(table)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from needlework.atomic import write_csv
 from needlework.jobs.job import running
 from needlework.results.printed.numbers import FACTOR_COLUMNS, factors, table_of
 
@@ -13,5 +14,5 @@ with running(snakemake):
         for name, own in snakemake.params.benchmarks.items()
     ]
     found = pd.DataFrame(made, columns=list(FACTOR_COLUMNS)).round(4)
-    found.to_csv(snakemake.output.csv, index=False, lineterminator="\n")
+    write_csv(found, snakemake.output.csv)
     Path(snakemake.output.page).write_text(table_of(found) + "\n", encoding="utf-8")

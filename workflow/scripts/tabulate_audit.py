@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from needlework.atomic import atomic_write
+from needlework.atomic import atomic_write, write_csv
 from needlework.jobs.job import running
 from needlework.records import read_notes, read_table
 from needlework.results.audits import (
@@ -51,9 +51,8 @@ with running(snakemake) as logger:
             identity = read_notes(generations)["identity"]
             journal = Path(snakemake.config["journal"]) / "jobs" / model
             used[model] |= engine_used(journal, benchmark, identity)
-    with atomic_write(output.csv) as part:
-        pd.DataFrame(table).to_csv(part, index=False, float_format="%.6g")
-    setting = Setting(base, changed, params.changes, used[base], used[changed])
+    write_csv(pd.DataFrame(table), output.csv, float_format="%.6g")
+    setting = Setting(base, changed, params.changes, used[base], used[changed], params.worse_than)
     text = summary(table, setting, params.audit)
     with atomic_write(output.summary) as part:
         part.write_text(text, encoding="utf-8")

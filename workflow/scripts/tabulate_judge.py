@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from needlework.atomic import write_csv
 from needlework.jobs.job import running
 from needlework.records import read_table
 from needlework.results.page import judge
@@ -14,10 +15,11 @@ with running(snakemake):
         scores.setdefault(Path(path).stem, []).append(path)
     verdicts = judge.verdicts(read_table(inputs.prompts), read_table(inputs.replies))
     agreement = judge.agreement(known_cases(inputs.known), verdicts)
-    judged = judge.judged(scores, verdicts)
+    used = judge.unused(verdicts) if judge.distrust(agreement) else verdicts
+    judged = judge.judged(scores, used)
     for table, file in (
         (verdicts, output.verdicts),
         (agreement, output.agreement),
         (judged, output.judged),
     ):
-        table.to_csv(file, index=False, lineterminator="\n", float_format="%.6g")
+        write_csv(table, file, float_format="%.6g")

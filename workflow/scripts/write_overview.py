@@ -11,7 +11,14 @@ from needlework.records import read_names, read_notes, read_table
 from needlework.results.page import judge
 from needlework.results.page.overview_page import Cards, Front, write_page
 from needlework.results.page.own_data import read_report
-from needlework.results.page.terminal import SIZES, Cell, cell_of, lines_of_models, lines_to_paste
+from needlework.results.page.terminal import (
+    SIZES,
+    Cell,
+    cell_of,
+    fill,
+    lines_of_models,
+    lines_to_paste,
+)
 from needlework.results.sealed.clone import workflow
 
 
@@ -64,12 +71,14 @@ def last_lines() -> list[str]:
 
 
 with running(snakemake):
-    Path(snakemake.output.lines).write_text("\n".join(last_lines()), encoding="utf-8")
+    judging = judge.summary(snakemake.input.judged) if snakemake.input.judged else None
+    lines = [*last_lines(), *([fill(judging["unused"])] if judging and judging["unused"] else [])]
+    Path(snakemake.output.lines).write_text("\n".join(lines), encoding="utf-8")
     front = Front(
         run=snakemake.params.run,
         accounts=[account(path) for path in snakemake.input.generations],
         own_data=own_data(),
-        judge=judge.summary(snakemake.input.judged) if snakemake.input.judged else None,
+        judge=judging,
     )
     card_tables = {Path(path).stem: path for path in snakemake.input.card_tables}
     write_page(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ import pytest
 
 from needlework.journal import Journal
 from needlework.results.audits import (
+    SIDES,
     Rules,
     Setting,
     answers,
@@ -25,6 +29,7 @@ from needlework.results.audits import (
     pages,
     rows,
     summary,
+    unproven,
 )
 
 RULES = Rules(0.05 / 4, 0.04, 100)
@@ -143,6 +148,62 @@ def test_missing_answers_are_counted_for_each_model() -> None:
     text = summary([row], Setting("a", "b", {}, {}, {}), AUDIT)
     assert "**`b` lacks 6 of 600 answers to made.**" in text
     assert "9 prompts have no answer of both models" in text
+
+
+def equal(score: float, n: int, available: int = 2000, lost: float = 0.0) -> list[dict[str, Any]]:
+    """Four cells of `n` questions that both answered alike, but for a share `lost` of them."""
+    texts = {**{"instance_id": [f"i{q}" for q in range(n)], "sample": 0}, "text": "", "given": True}
+    base = pd.DataFrame({**texts, "example_id": texts["instance_id"], "skipped": False})
+    base["value"] = score
+    changed = base.assign(value=np.where(np.arange(n) < lost * n, 0.0, score))
+    cells = [{"by": "all", "level": "", "questions": available}] * 4
+    sides = {"base": base, "changed": changed, "base_again": base, "changed_again": changed}
+    return rows("made", joined(sides), cells, RULES)
+
+
+def test_a_cell_must_have_been_able_to_show_the_loss() -> None:
+    """A quarter of 48 questions lost is "cannot tell", as is none: neither could have shown two points."""
+    for few in (equal(1.0, 48, lost=0.25), equal(1.0, 48), equal(1.0, 2)):
+        assert beyond(few, 0.02) == []
+        assert "no cell could have shown a loss of more than 2 points" in unproven(few, 0.02, "a")
+    why = unproven(equal(1.0, 100), 0.02, "a")
+    (n,) = re.findall(r"about (\d+) questions of such prompts would be needed: set a larger", why)
+    # As many are enough, and nine tenths of them are not.
+    assert unproven(equal(1.0, int(n)), 0.02, "a") == ""
+    assert unproven(equal(1.0, int(n) * 9 // 10), 0.02, "a")
+    assert "there are 100, so add data" in unproven(equal(1.0, 100, available=100), 0.02, "a")
+    assert "no number of questions is enough" in unproven(equal(1.0, 500), 0.0, "a")
+    # One cell suffices.
+    assert unproven([*equal(1.0, 2)[:3], equal(1.0, int(n))[0]], 0.02, "a") == ""
+
+
+def test_a_base_without_right_answers_proves_nothing() -> None:
+    for score in (0.0, 0.01):
+        why = unproven(equal(score, 1000), 0.02, "a")
+        assert f"a itself scores at most {100 * score:.1f}% in any cell" in why
+    # A fall to 0 is beyond the limit, but its interval would not be.
+    assert "no cell could have shown" in unproven(equal(0.025, 600), 0.02, "a")
+    assert unproven(equal(0.05, 600), 0.02, "a") == ""
+    none = rows("made", joined(dict.fromkeys(SIDES, side(half, given=False))), CELLS, RULES)
+    assert "no question was answered by both" in unproven(none, 0.02, "a")
+    # The table as the gate reads it.
+    read = pd.DataFrame(equal(1.0, 500) + none).to_csv(index=False)
+    assert unproven(list(csv.DictReader(io.StringIO(read))), 0.02, "a") == ""
+
+
+def test_the_summary_says_why_a_gate_has_no_evidence() -> None:
+    found, setting = equal(1.0, 48), SETTING._replace(worse_than=0.02)
+    line = next(
+        t for t in summary(found, setting, AUDIT).splitlines() if t.startswith("**The gate")
+    )
+    assert line.startswith("**The gate (`fail_if_worse_by: 0.02`) does not pass: no cell could")
+    # Nor is it said of one that passes, of one that a shown loss stops, and where there is none.
+    for rows_, of in (
+        (equal(1.0, 500), setting),
+        (equal(1.0, 48, lost=1.0), setting),
+        (found, SETTING),
+    ):
+        assert "The gate" not in summary(rows_, of, AUDIT)
 
 
 def test_an_answer_has_the_configured_metric_or_its_own() -> None:

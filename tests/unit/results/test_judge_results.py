@@ -6,9 +6,10 @@ import math
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
-from needlework.records import GENERATIONS, write_table
+from needlework.records import GENERATIONS, read_table, write_table
 from needlework.results.page import judge
 from needlework.results.stats import estimate, wilson
 from needlework.scoring.judge import Case
@@ -44,6 +45,61 @@ def test_agreement_is_of_decided_answers_with_wilsons_interval() -> None:
     row = judge.agreement([known("en", True, 0)], verdicts()).iloc[0]
     assert (row["replies"], row["decided"]) == (0, 0)
     assert math.isnan(row["agreement"]) and math.isnan(row["ci_low"])
+
+
+@pytest.mark.parametrize(
+    "says, why",
+    [
+        (lambda n, right: "right", "it agreed with 50% [43, 57] of the known verdicts"),
+        (lambda n, right: "wrong", "it agreed with 50% [43, 57] of the known verdicts"),
+        (lambda n, right: "wrong" if right else "right", "it agreed with 0% [0, 2]"),
+        (lambda n, right: "right" if right == (n % 3 > 0) else "wrong", "it agreed with 66% [60,"),
+        (lambda n, right: "undecided", "it decided none of 200 answers"),
+        (
+            lambda n, right: ("right" if right else "wrong") if n < 3 else "undecided",
+            "known to be right it decided 2 and agreed on 100% [34, 100], which is not above chance",
+        ),
+        # It says nothing of wrong answers but once in ten, and then that they are right.
+        (
+            lambda n, right: "right" if right or n % 10 == 1 else "undecided",
+            "known to be wrong it decided 20 and agreed on 0% [0, 16], which is not above chance",
+        ),
+        (
+            lambda n, right: "right" if right else "undecided",
+            "known to be wrong it decided 0, which",
+        ),
+        (lambda n, right: "right" if right == (n % 5 > 0) else "wrong", ""),
+        (lambda n, right: "right" if right else "wrong", ""),
+    ],
+)
+def test_a_judge_is_used_if_it_agrees_above_chance(says, why: str) -> None:
+    cases = [known("en", n % 2 == 0, n) for n in range(200)]
+    found = verdicts(*(("m4le", "", str(n), says(n, n % 2 == 0)) for n in range(200)))
+    said = judge.distrust(judge.agreement(cases, found))
+    assert why in said and bool(said) == bool(why)
+
+
+def test_a_judge_that_is_not_used_decides_nothing(tmp_path) -> None:
+    file = scores(tmp_path / "scores", ["undecided:x"] * 3, [1.0, 0.0, 0.0], [1.0, 0.0, 0.0])
+    said = verdicts(*(("m4le", "gpt", f"i{k}", one) for k, one in enumerate(("wrong", "right"))))
+    said = pd.concat([said, verdicts(("m4le", "gpt", "i2", "undecided"))])
+    (row,) = judge.judged({"m4le": [file]}, judge.unused(said)).to_dict("records")
+    assert (row["right"], row["wrong"], row["left"], row["undecided"]) == (0, 0, 3, 3)
+    assert row["judged"] == row["careful"] == pytest.approx(1 / 3)
+
+
+def test_scores_of_the_second_scorer_alone_have_no_papers_mean(tmp_path) -> None:
+    """`metric: careful` leaves the paper's metric out of the scores."""
+    file = scores(tmp_path / "all", ["right", "undecided:x"], [0.0, 0.0], [1.0, 0.0])
+    table = read_table(file)
+    write_table(table.filter(pc.equal(table["metric"], "careful")), tmp_path / "alone")
+    said = verdicts(("m4le", "gpt", "i1", "right"))
+    both = [
+        judge.judged({"m4le": [path]}, said).to_dict("records")[0]
+        for path in (file, str(tmp_path / "alone"))
+    ]
+    assert (both[1]["careful"], both[1]["judged"]) == (both[0]["careful"], both[0]["judged"])
+    assert both[1]["judged"] == 1.0 and math.isnan(both[1]["paper"]) and pd.isna(both[1]["metric"])
 
 
 def scores(path, verdict: list[str], paper: list[float], careful: list[float]) -> str:
@@ -86,19 +142,21 @@ def test_the_judges_verdicts_replace_undecided_values_alone(tmp_path) -> None:
 def test_verdicts_are_of_replies_alone() -> None:
     prompts = pa.table(
         {
-            "instance_id": ["a", "b", "c"],
-            **{"judged_benchmark": ["m4le"] * 3, "model": ["gpt"] * 3, "judged": ["x", "y", "z"]},
-            "judged_sample": pa.array([0] * 3, pa.int32()),
+            "instance_id": ["a", "b", "c", "d"],
+            **{"judged_benchmark": ["m4le"] * 4, "model": ["gpt"] * 4, "judged": list("xyzw")},
+            "judged_sample": pa.array([0] * 4, pa.int32()),
         }
     )
     empty = dict.fromkeys(GENERATIONS.names)
     replies = pa.Table.from_pylist(
         [
-            {**empty, "instance_id": "b", "text": "INCORRECT", "finish_reason": "length"},
+            {**empty, "instance_id": "b", "text": "INCORRECT", "finish_reason": "stop"},
             {**empty, "instance_id": "a", "text": "CORRECT", "finish_reason": "error"},
+            {**empty, "instance_id": "d", "text": "CORRECT", "finish_reason": "length"},
         ],
         schema=GENERATIONS,
     )
     found = judge.verdicts(prompts, replies)
-    assert found["verdict"].tolist() == ["no_reply", "wrong", "no_reply"]
-    assert found["instance_id"].tolist() == ["x", "y", "z"]
+    # What a cut reply would have said at its end is unknown.
+    assert found["verdict"].tolist() == ["no_reply", "wrong", "no_reply", "undecided"]
+    assert found["instance_id"].tolist() == ["x", "y", "z", "w"]

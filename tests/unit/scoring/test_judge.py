@@ -31,9 +31,20 @@ def case(**changes: object) -> Case:
     "reply, verdict",
     [
         ("CORRECT", "right"),
-        ("**Incorrect**, because", "wrong"),
-        ("\n correct.", "right"),
+        ("**Incorrect**", "wrong"),
+        ("\n correct. \n\n", "right"),
+        ("The answer names Lyon, not Paris.\n\nINCORRECT", "wrong"),
+        ("CORRECT\nNo, it names Lyon.\nINCORRECT", "wrong"),
         ("UNDECIDED", "undecided"),
+        ("CORRECT / INCORRECT", "undecided"),
+        ("CORRECT, INCORRECT or UNDECIDED", "undecided"),
+        ("Your reply begins with one of the words CORRECT, INCORRECT and UNDECIDED.", "undecided"),
+        ("CORRECT: the answer gives a right answer as its own.", "undecided"),
+        ("CORRECT\nINCORRECT\nUNDECIDED", "undecided"),
+        ("CORRECT, because it names Paris.", "undecided"),
+        ("CORRECT\nIt names Paris.", "undecided"),
+        ("> CORRECT", "undecided"),
+        ("CORRECT?", "undecided"),
         ("The answer is CORRECT", "undecided"),
         ("not CORRECT", "undecided"),
         ("CORRECTLY", "undecided"),
@@ -41,7 +52,7 @@ def case(**changes: object) -> Case:
         ("...", "undecided"),
     ],
 )
-def test_the_verdict_is_the_first_word(reply: str, verdict: str) -> None:
+def test_the_verdict_is_a_last_line_of_one_word(reply: str, verdict: str) -> None:
     assert judge.verdict(reply) == verdict
 
 

@@ -1,4 +1,4 @@
-"""Atomic writing: a file gets its name only when it is complete."""
+"""Atomic writing: a file gets its name only when it is complete. CSV that spreadsheets may open."""
 
 from __future__ import annotations
 
@@ -11,11 +11,39 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # Temporary files of another machine, or an older version, are kept for this number of seconds.
 STALE_S = 86400.0
 # What follows a file's name while it is written: host, process, and a name of this writing.
 _LEFT_OVER = re.compile(r"(?:([0-9a-f]{8})-(\d+)-)?[0-9a-f]{8}\.part")
+
+# The beginning of a formula, also in wide forms; and text that is only a number or a dash.
+_FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\n]")
+_NUMBER = re.compile(r"[-+]?[\d.,]*(?:[eE][-+]?\d+)?%?")
+
+
+def inert(value: object) -> object:
+    """A cell of a CSV file: an apostrophe stands before text that a spreadsheet would run as a formula.
+
+    A carriage return, which no writer of CSV quotes, would begin a cell: it becomes a line feed.
+    """
+    if not isinstance(value, str):
+        return value
+    text = value.replace("\r\n", "\n").replace("\r", "\n")
+    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+
+
+def write_csv(frame: pd.DataFrame, path: str | Path, float_format: str | None = None) -> None:
+    """Write a table as CSV, without its index; text of models and data is `inert`."""
+    made = frame.rename(columns=inert)
+    for name in made.select_dtypes(exclude="number"):
+        made[name] = made[name].map(inert)
+    with atomic_write(path) as part:
+        made.to_csv(part, index=False, lineterminator="\n", float_format=float_format)
 
 
 @contextmanager

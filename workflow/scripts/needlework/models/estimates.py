@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from needlework.atomic import inert
 from needlework.benchmarks.contract import Entry
 from needlework.models.backends.base import Backend, Request
 from needlework.models.generation import languages, of_kind, request_key
@@ -340,7 +341,7 @@ def write_csv(rows: Sequence[Estimate], path: str | Path) -> None:
         writer = csv.DictWriter(file, [field.name for field in fields(Estimate)])
         writer.writeheader()
         for row in rows:
-            writer.writerow({k: _rounded(v) for k, v in asdict(row).items()})
+            writer.writerow({k: inert(_rounded(v)) for k, v in asdict(row).items()})
 
 
 def _rounded(value: object) -> object:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,6 +17,7 @@ from typing import Any
 from needlework.benchmarks.contract import Entry
 from needlework.errors import UserError, reason
 from needlework.folders import entries
+from needlework.models import chat_templates
 from needlework.models.accounts import DATED
 from needlework.models.backends.base import Answer, Request
 from needlework.models.control_tokens import control_texts, pieces
@@ -99,6 +100,11 @@ def encode(tokenizer: Any, prompt: str, config: Entry, template: str | None) -> 
     jinja = template_text(tokenizer, template)
     fixed = with_fixed_date(config, jinja)
 
+    # Other templates, such as mistral-common's, are code that keeps what it is given.
+    check = jinja and check_template(
+        config, prompt, fixed, getattr(tokenizer, "special_tokens_map", {})
+    )
+
     def fill(tokenize: bool) -> Any:
         return tokenizer.apply_chat_template(
             messages(config, prompt),
@@ -110,9 +116,8 @@ def encode(tokenizer: Any, prompt: str, config: Entry, template: str | None) -> 
         )
 
     filled = fill(tokenize=False)
-    # Other templates, such as mistral-common's, are code that keeps what it is given.
-    if jinja:
-        check_filled(filled, prompt, config)
+    if check:
+        check(filled)
     if not quoted and not prefix:
         return list(fill(tokenize=True))
     if quoted:
@@ -188,17 +193,41 @@ def _fixed_day(config: Entry) -> datetime:
     return datetime.fromisoformat(str(given))
 
 
-def check_filled(filled: str, prompt: str, config: Entry) -> None:
-    """Raise UserError if a filled chat template lacks the prompt or the system text, white space aside."""
-    for key, text in (("the prompt", prompt), ("the system text", config.get("system") or "")):
-        if text.strip() in filled or "".join(text.split()) in "".join(filled.split()):
-            continue
-        where = f"models.{config['model']}" if "model" in config else "the model"
-        remedy = "leave out `system`, or give" if key == "the system text" else "give"
-        raise UserError(
-            f"{where}: the chat template of {config.get('name') or 'the tokenizer'} loses {key}: {remedy} a "
-            "`chat_template` that keeps it as text."
-        )
+def check_template(
+    config: Entry, prompt: str, jinja: str, special: Mapping[str, object]
+) -> Callable[[str], None]:
+    """Fill a chat template apart, and give a check of what the engine makes of it.
+
+    `special` are the tokenizer's special tokens by name, which templates use. Raises UserError if the
+    template cannot be filled within bounds of memory and time. So does the check if the text lacks the prompt
+    or the system text, white space aside, or has words behind the prompt.
+    """
+    chat = messages(config, prompt)
+    values = {**special, **template_variables(config), "add_generation_prompt": True}
+    where = f"models.{config['model']}" if "model" in config else "the model"
+    name = config.get("name") or "the tokenizer"
+    try:
+        chat_templates.fill(jinja, chat, values)
+    except ValueError as error:
+        raise _unfilled(where, name, error) from None
+
+    def check(filled: str) -> None:
+        for key, text in (("the prompt", prompt), ("the system text", config.get("system") or "")):
+            if text.strip() in filled or "".join(text.split()) in "".join(filled.split()):
+                continue
+            remedy = "leave out `system`, or give" if key == "the system text" else "give"
+            raise UserError(
+                f"{where}: the chat template of {name} loses {key}: {remedy} a `chat_template` that keeps it "
+                "as text."
+            )
+        if added := chat_templates.added_words(filled, prompt, jinja, chat[:-1], values):
+            raise UserError(
+                f"{where}: the chat template of {name} adds words behind the prompt ({added[-80:]!r}): "
+                "give a `chat_template` that ends where the answer begins, and first words of the answer, if any, "
+                "as `answer_prefix`."
+            )
+
+    return check
 
 
 @lru_cache(maxsize=8)
@@ -330,7 +359,11 @@ def template_check(where: str, name: str) -> Iterator[None]:
     except UserError:
         raise
     except Exception as error:  # the template's own
-        raise UserError(
-            f"{where}: a prompt cannot be put into the chat template of {name}: {reason(error)}. Set "
-            "`chat: false` for a base model, or give `chat_template`."
-        ) from error
+        raise _unfilled(where, name, error) from error
+
+
+def _unfilled(where: str, name: str, error: Exception) -> UserError:
+    return UserError(
+        f"{where}: a prompt cannot be put into the chat template of {name}: {reason(error)}. Set "
+        "`chat: false` for a base model, or give `chat_template`."
+    )

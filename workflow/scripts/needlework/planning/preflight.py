@@ -31,7 +31,7 @@ from needlework.scoring.translators.base import check_translator
 _TEMPLATE_TOKENS = 512
 # The packages that read a model's tokenizer, by backend; Snakemake's own environment may lack them.
 _READ_WITH = {
-    "openvino": ("openvino_genai", "pyarrow"),
+    "openvino": ("openvino_genai", "jinja2", "pyarrow"),
     "transformers": ("transformers", "torch", "pyarrow"),
 }
 # The packages that jobs import, by backend, provider of inspect, kind of embedder and kind of translator.
@@ -39,7 +39,7 @@ BACKENDS: dict[str, tuple[str, ...]] = {
     "openai": ("openai", "httpx2"),
     "vllm": ("vllm",),
     "transformers": ("torch", "transformers"),
-    "openvino": ("openvino", "openvino_genai"),
+    "openvino": ("openvino", "openvino_genai", "jinja2"),
     "inspect": ("inspect_ai",),
 }
 PROVIDERS: dict[str, tuple[str, ...]] = {

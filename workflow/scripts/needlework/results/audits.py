@@ -58,6 +58,8 @@ NOTHING = Interval(math.nan, -1.0, 1.0, 0)
 # The chance that any cell of an audit is said to differ though it does not, however often the audit was
 # looked at: each cell gets an equal part. Differences within plus and minus the margin are ruled out.
 ALPHA, MARGIN = 0.05, 0.04
+# More questions than this are no advice.
+_MOST_QUESTIONS = 1e6
 
 
 def half_width(
@@ -260,6 +262,64 @@ def beyond(table: Sequence[Mapping[str, Any]], worse_than: float) -> list[str]:
     ]
 
 
+def unproven(table: Sequence[Mapping[str, Any]], worse_than: float, base: str) -> str:
+    """Why no cell could have shown a loss of more than this share, and what could; "" if a cell could.
+
+    A cell could have if its interval is at most as wide as plus and minus the share, and if the interval
+    would lie beyond the share had the changed model lost all that the base scores. `base` names that model.
+    """
+    limit = _points(worse_than)
+    asked = [row for row in table if int(row["n"])]
+    if not asked:
+        return "no question was answered by both models: give prompts that fit into their contexts"
+    goals = [min(worse_than, float(row["mean_base"]) - worse_than) for row in asked]
+    if any(_half(row) <= goal for row, goal in zip(asked, goals, strict=True)):
+        return ""
+    if max(goals) <= 0 < worse_than:
+        best = max(float(row["mean_base"]) for row in asked)
+        return (
+            f"{base} itself scores at most {_percent(best)} in any cell, so no loss of more than {limit} "
+            f"points could show, with any number of prompts: ask what {base} can answer"
+        )
+    alpha = ALPHA / len(table)
+    needed = [_needed(row, goal, alpha) for row, goal in zip(asked, goals, strict=True)]
+    n, row = min(zip(needed, asked, strict=True), key=lambda pair: pair[0])
+    found = (
+        f"no cell could have shown a loss of more than {limit} points: {name_of(row)} has plus or minus "
+        f"{_points(_half(row))} points from {int(row['n_questions']):,} questions ({int(row['n']):,} "
+        "prompts)"
+    )
+    if n == math.inf:
+        return f"{found}, and no number of questions is enough: set a larger fail_if_worse_by"
+    available = int(row["n_available"])
+    remedy = (
+        "set a larger audit.questions"
+        if n <= available
+        else f"there are {available:,}, so add data, or set a larger fail_if_worse_by"
+    )
+    return f"{found}, and about {n:,.0f} questions of such prompts would be needed: {remedy}"
+
+
+def _half(row: Mapping[str, Any]) -> float:
+    """Half of the width of a row's interval, of which one end may have been cut at -1 or 1."""
+    value, low, high = (float(row[name]) for name in ("difference", "ci_low", "ci_high"))
+    return max(value - low, high - value)
+
+
+def _needed(row: Mapping[str, Any], half: float, alpha: float) -> float:
+    """The questions, to two digits, with which a row's interval would have this half width."""
+    n, available = int(row["n_questions"]), int(row["n_available"])
+    least = float(half_width(n, 0, alpha, min(PLANNED, available)))
+    variance = math.log(1 / alpha) / 2 / n * max(0.0, (_half(row) / least) ** 2 - 1)
+    more = np.geomspace(n, _MOST_QUESTIONS, 2000)
+    planned = np.minimum(PLANNED, np.maximum(more, available))
+    enough = more[half_width(more, variance, alpha, planned) <= half]
+    if not len(enough):
+        return math.inf
+    step = 10 ** max(0, int(math.log10(enough[0])) - 1)
+    return math.ceil(enough[0] / step) * step
+
+
 def missing(table: Sequence[Mapping[str, Any]], base: str, changed: str) -> list[str]:
     """One sentence per benchmark and model with missing answers: how many are missing.
 
@@ -293,13 +353,17 @@ _HEAD = (
 
 
 class Setting(NamedTuple):
-    """The two models of an audit, how their entries differ, and the settings that their engines used."""
+    """The two models of an audit, how their entries differ, and the settings that their engines used.
+
+    `worse_than` is the share by which no cell may be worse, if there is a gate.
+    """
 
     base: str
     changed: str
     changes: Mapping[str, Sequence[Any]]
     base_engine: Mapping[str, Any]
     changed_engine: Mapping[str, Any]
+    worse_than: float | None = None
 
 
 def engine_used(
@@ -355,7 +419,7 @@ def _flat(engine: Mapping[str, Any]) -> dict[str, object]:
 
 
 def _verdict(table: Sequence[Mapping[str, Any]], of: Setting) -> list[str]:
-    """How many cells say what, in one line; and which model lacks answers, if one does."""
+    """How many cells say what, in one line; which model lacks answers; why a gate has no evidence."""
     kinds = Counter(row["sentence"].split(":")[0].split(" by ")[0] for row in table)
     said = [
         f"{kind} in {n} of {len(table)} cells" for kind, n in sorted(kinds.items(), reverse=True)
@@ -366,6 +430,11 @@ def _verdict(table: Sequence[Mapping[str, Any]], of: Setting) -> list[str]:
             "",
             f"**{'; '.join(lost)}.** A gate (`fail_if_worse_by`) does not pass without them.",
         ]
+    limit = of.worse_than
+    if limit is None or lost or beyond(table, limit):
+        return lines
+    if why := unproven(table, limit, f"`{of.base}`"):
+        lines += ["", f"**The gate (`fail_if_worse_by: {limit:g}`) does not pass: {why}.**"]
     return lines
 
 

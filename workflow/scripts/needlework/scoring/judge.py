@@ -40,9 +40,11 @@ FACTORS = {
 # The share of answers that are expected to be undecided: of ordinary sentences it is 3 to 6%.
 EXPECTED = 0.05
 _VERDICTS = {"CORRECT": RIGHT, "INCORRECT": WRONG}
+# What may stand around the word: white space, marks of Markdown, quotes, a full stop.
+_AROUND = " \t*_`'\"."
 # The most characters of a question, an answer, a reference; and the most references.
 _QUESTION, _ANSWER, _REFERENCE, _REFERENCES = 4000, 4000, 500, 50
-# The tokens of a reply: its first word is read.
+# The tokens of a reply: it is one word.
 _REPLY = 16
 _SEPARATOR = "|"
 
@@ -181,9 +183,9 @@ def _quoted(text: str) -> str:
 
 
 def verdict(reply: str) -> str:
-    """RIGHT, WRONG or UNDECIDED, by the first word of a judge's reply."""
-    first = re.search(r"[^\W_]+", reply)
-    return _VERDICTS.get(first[0].upper(), UNDECIDED) if first else UNDECIDED
+    """RIGHT, WRONG or UNDECIDED: the last line of a judge's reply, if it is one of the three words alone."""
+    *_, last = ["", *reply.strip().splitlines()]
+    return _VERDICTS.get(last.strip(_AROUND).upper(), UNDECIDED)
 
 
 def read_templates(files: Sequence[str | Path]) -> dict[str, str]:

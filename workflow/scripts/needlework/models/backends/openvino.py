@@ -21,7 +21,7 @@ from needlework.models.backends.base import Answer, InAnyOrder, Request, sample_
 from needlework.models.control_tokens import CONTROL_TEXT, control_texts, pieces
 from needlework.models.engine_arguments import answer_arguments, ignored
 from needlework.models.local_models import (
-    check_filled,
+    check_template,
     form,
     messages,
     new_tokens,
@@ -184,13 +184,19 @@ class OpenVino(InAnyOrder):
         """The prompt in the chat template, and the beginning of the answer."""
         text = prompt
         if self.config["chat"]:
+            special = {
+                f"{name}_token": getattr(self._tokenizer, f"get_{name}_token")()
+                for name in ("bos", "eos", "pad")
+            }
+            jinja = self._jinja or template_text(self._tokenizer, None)
+            check = check_template(self.config, prompt, jinja, special)
             text = self._tokenizer.apply_chat_template(
                 messages(self.config, prompt),
                 add_generation_prompt=True,
                 chat_template=self._jinja,
                 extra_context=template_variables(self.config),
             )
-            check_filled(text, prompt, self.config)
+            check(text)
         return text + (self.config["answer_prefix"] or "")
 
     def _tokens(self, prompt: str) -> Any:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from needlework.models.accounts import UNANSWERED
+from needlework.atomic import inert
+from needlework.models.accounts import LENGTH, UNANSWERED
 from needlework.records import read_notes, read_table
 from needlework.results import stats
 from needlework.scoring.judge import RIGHT, WRONG, Case, verdict
@@ -19,7 +20,12 @@ if TYPE_CHECKING:
 
 # A language with fewer known answers has no share of its own.
 FEWEST = 10
-ALL = "all"
+ALL, KNOWN_AS = "all", "known_as"
+# The least share of known verdicts that a judge agrees with, if its verdicts are used. Plain containment
+# agrees with 42% of them, and with 22% of what the second scorer leaves undecided in tests/data/verdicts.
+LEAST = 0.7
+# Half of the known answers are right.
+CHANCE = 0.5
 # The judge gave no reply: it failed, or the prompt does not fit into its context.
 NO_REPLY = "no_reply"
 _KEYS = ["judged_benchmark", "model", "judged", "judged_sample"]
@@ -29,21 +35,24 @@ def verdicts(prompts: pa.Table, replies: pa.Table) -> pd.DataFrame:
     """A row for each answer that was put to the judge: benchmark, model, instance_id, sample, verdict, reply.
 
     Of a known answer, `model` is empty and `instance_id` its place in the file. The verdict is RIGHT, WRONG,
-    UNDECIDED or NO_REPLY.
+    UNDECIDED or NO_REPLY. The reply is `inert`, as a cell of CSV.
     """
     asked = prompts.select(["instance_id", *_KEYS]).to_pandas()
     given = replies.select(["instance_id", "text", "finish_reason"]).to_pandas()
     found = asked.merge(given, on="instance_id", how="left").drop(columns="instance_id")
     silent = found["finish_reason"].isna() | found["finish_reason"].isin(UNANSWERED)
     found["reply"] = found["text"].fillna("").mask(silent, "")
-    found["verdict"] = found["reply"].map(verdict).mask(silent, NO_REPLY)
+    # What a cut reply would have ended with is unknown.
+    found["verdict"] = found["reply"].mask(found["finish_reason"] == LENGTH, "").map(verdict)
+    found["verdict"] = found["verdict"].mask(silent, NO_REPLY)
+    found["reply"] = found["reply"].map(inert)
     names = {"judged_benchmark": "benchmark", "judged": "instance_id", "judged_sample": "sample"}
     order = ["benchmark", "model", "instance_id", "sample", "verdict", "reply"]
     return found.rename(columns=names)[order]
 
 
 def agreement(known: Sequence[Case], found: pd.DataFrame) -> pd.DataFrame:
-    """How often the judge agrees with known verdicts: over all, by benchmark and by language.
+    """How often the judge agrees with known verdicts: over all, by verdict, by benchmark and by language.
 
     Columns: by, level, n (known answers), replies, decided, agreed, and the share `agreement` of the decided
     with its 95% interval (Wilson's). A language with fewer than FEWEST answers is in `all` alone.
@@ -54,10 +63,14 @@ def agreement(known: Sequence[Case], found: pd.DataFrame) -> pd.DataFrame:
     given = [str(own.get(case.instance_id, NO_REPLY)) for case in known]
     langs = [case.lang for case in known]
     groups = [(ALL, "", list(range(len(known))))]
-    for by, levels in (("benchmark", [case.benchmark for case in known]), ("lang", langs)):
+    for by, levels in (
+        (KNOWN_AS, [RIGHT if case.right else WRONG for case in known]),
+        ("benchmark", [case.benchmark for case in known]),
+        ("lang", langs),
+    ):
         for level in sorted(set(levels)):
             places = [i for i, value in enumerate(levels) if value == level]
-            if by == "benchmark" or len(places) >= FEWEST:
+            if by != "lang" or len(places) >= FEWEST:
                 groups.append((by, level, places))
     rows = []
     for by, level, places in groups:
@@ -72,6 +85,33 @@ def agreement(known: Sequence[Case], found: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def distrust(agreed: pd.DataFrame) -> str:
+    """Why a judge's verdicts are not used, by the result of `agreement`; "" if they are.
+
+    It must agree with LEAST of the known verdicts that it decides, and above chance with those of right
+    answers and with those of wrong ones, since one that always says the same is right about one of them.
+    """
+    every = agreed[agreed["by"] == ALL].iloc[0]
+    if not every["decided"]:
+        return f"it decided none of {every['n']} answers of known verdict"
+    if every["agreement"] < LEAST:
+        needed = f"at least {100 * LEAST:.0f}% is needed"
+        return f"it agreed with {_share(every)} of the known verdicts, and {needed}"
+    for _, row in agreed[agreed["by"] == KNOWN_AS].iterrows():
+        if not row["ci_low"] > CHANCE:
+            share = f" and agreed on {_share(row)}" if row["decided"] else ""
+            known = f"of {row['n']} answers that are known to be {row['level']}"
+            return f"{known} it decided {row['decided']}{share}, which is not above chance"
+    return ""
+
+
+def unused(found: pd.DataFrame) -> pd.DataFrame:
+    """The result of `verdicts` for a judge whose verdicts are not used: it leaves all undecided."""
+    return found.assign(
+        verdict=found["verdict"].mask(found["verdict"].isin([RIGHT, WRONG]), UNDECIDED)
+    )
+
+
 def judged(scores: Mapping[str, Sequence[str | Path]], found: pd.DataFrame) -> pd.DataFrame:
     """What the judge says of each model's undecided answers, by benchmark and task.
 
@@ -79,7 +119,7 @@ def judged(scores: Mapping[str, Sequence[str | Path]], found: pd.DataFrame) -> p
     that the second scorer reads), undecided, right, wrong, left (undecided by the judge too), no_reply; and
     means over the n answers: paper, careful (an undecided answer has the paper's value) and judged (it has
     the judge's, if that decides) with its 95% interval over questions. Without a reply to each of the
-    undecided, `judged` is empty.
+    undecided, `judged` is empty; so are `metric` and `paper` if the scores have no other metric.
     """
     import pandas as pd
 
@@ -104,14 +144,15 @@ def _of_model(benchmark: str, scores: pd.DataFrame, found: pd.DataFrame) -> list
     first = given[given["metric"] != CAREFUL].drop_duplicates(keys).set_index(keys)
     rows = []
     for task, own in second.groupby("task", sort=False):
-        model, papers = str(own["model"].iloc[0]), first.loc[own.index]
+        # With `metric: careful` there is no other.
+        model, papers = str(own["model"].iloc[0]), first.reindex(own.index)
         mine = found[(found["benchmark"] == benchmark) & (found["model"] == model)]
         said = mine.set_index(keys)["verdict"].reindex(own.index)
         undecided = own["verdict"].str.startswith(UNDECIDED)
         said = said.where(undecided).fillna(NO_REPLY).where(undecided)
         value = own["value"].mask(said == RIGHT, 1.0).mask(said == WRONG, 0.0)
         row: dict[str, Any] = {"benchmark": benchmark, "model": model, "task": str(task)}
-        row |= {"metric": str(papers["metric"].iloc[0]), "n": len(own)}
+        row |= {"metric": papers["metric"].iloc[0], "n": len(own)}
         row |= {"undecided": int(undecided.sum()), "left": int((said == UNDECIDED).sum())}
         row |= {kind: int((said == kind).sum()) for kind in (RIGHT, WRONG, NO_REPLY)}
         row |= {"paper": papers["value"].mean(), "careful": own["value"].mean()}
@@ -123,7 +164,7 @@ def _of_model(benchmark: str, scores: pd.DataFrame, found: pd.DataFrame) -> list
 
 
 def summary(files: Sequence[str]) -> dict[str, Any]:
-    """What the page says of a judge: its name, why it is missing ("" if it is there), and sentences.
+    """What the page says of a judge: its name, why it is missing or not used ("" if not), and sentences.
 
     `files` are those of `judged`, `agreement` and `verdicts` (CSV), and the replies, in the judge's folder.
     """
@@ -145,7 +186,8 @@ def summary(files: Sequence[str]) -> dict[str, Any]:
     counts = {
         name: int(shown[name].sum()) for name in ("undecided", RIGHT, WRONG, "left", NO_REPLY)
     }
-    if counts["undecided"] > counts[NO_REPLY]:
+    why = distrust(agreed) if known["replies"] else ""
+    if not why and counts["undecided"] > counts[NO_REPLY]:
         said.append(
             f"Of {counts['undecided']:,} answers that the second scorer leaves undecided, it calls "
             f"{counts[RIGHT]:,} right and {counts[WRONG]:,} wrong, and leaves {counts['left']:,} undecided."
@@ -153,7 +195,8 @@ def summary(files: Sequence[str]) -> dict[str, Any]:
     silent = counts[NO_REPLY] + int(known["n"] - known["replies"])
     if silent and not failed:
         failed = f"{silent:,} of its requests have no reply"
-    return {"judge": model, "missing": failed, "said": said}
+    unused = why and f"The verdicts of the judge {model} are not used: {why}."
+    return {"judge": model, "missing": failed, "unused": unused, "said": said}
 
 
 def _share(row: Any) -> str:

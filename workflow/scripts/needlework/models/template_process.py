@@ -1,0 +1,85 @@
+"""A process that fills chat templates, which are foreign code, within bounds of memory and time.
+
+It reads requests from its standard input, a line of JSON each, and writes a line for each: {"text": ...} or
+{"error": ...}. It needs only jinja2, since a process that has loaded more could not be bounded as closely,
+and fills templates as transformers does.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import signal
+import sys
+from contextlib import suppress
+from datetime import datetime
+from typing import Any
+
+# Bytes of the process's memory, and seconds of the processor for one text.
+MEMORY, SECONDS = 1 << 29, 2
+# How much longer than its messages a text may be, in characters.
+MOST_ADDED = 1_000_000
+
+
+def fill(jinja: str, values: dict[str, Any]) -> str:
+    """A template filled with `values`. Raises what the template raises."""
+    from jinja2.ext import Extension
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    class Generation(Extension):
+        """The tag around an assistant's words, which leaves them as they are."""
+
+        def parse(self, parser: Any) -> Any:
+            """The statements within the tag."""
+            next(parser.stream)
+            return parser.parse_statements(("name:endgeneration",), drop_needle=True)
+
+    Generation.tags = {"generation"}
+
+    def fail(message: str) -> None:
+        raise ValueError(message)
+
+    environment = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=[Generation, "jinja2.ext.loopcontrols"]
+    )
+    environment.filters["tojson"] = lambda value, ensure_ascii=False, **options: json.dumps(
+        value, ensure_ascii=ensure_ascii, **options
+    )
+    environment.globals |= {"raise_exception": fail, "strftime_now": datetime.now().strftime}
+    return environment.from_string(jinja).render(values)
+
+
+def _reply(request: dict[str, Any]) -> dict[str, str]:
+    values = request["values"]
+    try:
+        text = fill(request["jinja"], values)
+    except MemoryError:
+        return {"error": f"it takes more than {MEMORY >> 20} MiB of memory"}
+    except Exception as error:  # the template's own
+        return {"error": str(error) or type(error).__name__}
+    sent = sum(len(message["content"]) for message in values["messages"])
+    if len(text) > sent + MOST_ADDED:
+        return {"error": f"it adds more than {MOST_ADDED:,} characters"}
+    return {"text": text}
+
+
+def _limit(kind: int, most: int) -> None:
+    # Not every system has every limit.
+    with suppress(ValueError, OSError):
+        resource.setrlimit(kind, (most, resource.getrlimit(kind)[1]))
+
+
+def main() -> None:
+    """Answer requests until the standard input ends."""
+    # The one who asks hears of an interrupt too, and closes the input.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _limit(resource.RLIMIT_AS, MEMORY)
+    _limit(resource.RLIMIT_CORE, 0)
+    for line in sys.stdin:
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        _limit(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime) + SECONDS)
+        print(json.dumps(_reply(json.loads(line))), flush=True)
+
+
+if __name__ == "__main__":
+    main()
