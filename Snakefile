@@ -66,15 +66,9 @@ rule unknown_target:
     localrule: True
 
 
-# What became of the requests is the last thing on the terminal, and the top of the page.
 onsuccess:
-    say_requests()
-    for line in result_lines(files, {job.rule.name for job in workflow.dag.jobs}):
-        logger.info(line)
+    end_run(True)
 
 
 onerror:
-    say_requests()
-    asked = {job.rule.name for job in workflow.dag.jobs}
-    if request_lines(files, asked)[0] and any(a.failed for a in accounts(files)):
-        show_unfinished()
+    end_run(False)

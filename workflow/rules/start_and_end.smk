@@ -77,9 +77,28 @@ if workflow.is_main_process and workflow.modifier.is_main_snakefile():
     workflow._build_dag = functools.partial(build_graph_and_check, workflow._build_dag)
 
 
-def say_requests():
-    """Print what became of the requests, and what the user's own data lack."""
-    first, others = request_lines(files, {job.rule.name for job in workflow.dag.jobs})
+# A module's rules may have another name in front.
+NAMED = workflow.modifier.modify_rulename("")
+
+
+def end_run(success):
+    """Print the last lines: the outcomes of requests, the answer to the command or what is left, and where."""
+    asked = {job.rule.name.removeprefix(NAMED) for job in workflow.dag.jobs}
+    say_requests(asked)
+    if success:
+        for line in result_lines(files, asked):
+            logger.info(line)
+        return
+    if request_lines(files, asked)[0] and any(a.failed for a in accounts(files)):
+        show_unfinished()
+    logger.warning(
+        "The run is not finished. Its answers and files are kept: the same command goes on."
+    )
+
+
+def say_requests(asked):
+    """Print what became of the requests of these rules, and what the user's own data lack."""
+    first, others = request_lines(files, asked)
     for line in own_data_warnings(files):
         logger.warning(line)
     if first:
@@ -107,3 +126,10 @@ onstart:
     # would be spent on looking for jobs. Only a cluster needs the limit.
     if workflow.local_exec:
         workflow.scheduler.job_rate_limiter = None
+
+
+if workflow.is_main_process and not workflow.modifier.is_main_snakefile():
+    # Snakemake calls no hooks of a module; its files are elsewhere with a prefix.
+    if workflow.modifier.path_modifier.prefix is None:
+        workflow._onsuccess = lambda log: end_run(True)
+        workflow._onerror = lambda log: end_run(False)

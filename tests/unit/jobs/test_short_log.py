@@ -43,5 +43,47 @@ def test_warnings_errors_and_unknown_lines_stay() -> None:
     assert not shown.filter(record("Complete log(s): x"))
     assert shown.filter(record("a line of the workflow"))
     assert shown.filter(record("Building DAG of jobs is slow", logging.WARNING))
-    assert shown.filter(record("it failed", logging.ERROR, event=LogEvent.JOB_ERROR, jobid=1))
+    assert shown.filter(record("it failed", logging.ERROR))
     assert shown.filter(record("Complete log(s): x")), "after an error"
+
+
+def failed(**extra: object) -> logging.LogRecord:
+    own = {"rule_name": "build", "log": ["logs/build.log (check log file(s) for error details)"]}
+    return record("Error in rule build", logging.ERROR, event=LogEvent.JOB_ERROR, **own, **extra)
+
+
+def test_a_failed_job_is_one_line_without_its_inputs() -> None:
+    said: list[str] = []
+    shown = ShortLog(said.append)
+    status = "RuleException:\nCalledProcessError in file x:\n returned non-zero exit status {}."
+    for code in (1, 137):
+        assert not shown.filter(record(status.format(code), logging.ERROR))
+        assert not shown.filter(failed(input=["a", "b"]))
+    assert not shown.filter(failed(rule_msg="SLURM-job '7' failed, status: 'OUT_OF_MEMORY'"))
+    assert said == [
+        "build failed. Its log: logs/build.log",
+        "build failed: killed by SIGKILL, as when the memory is full. Its log: logs/build.log",
+        "build failed: SLURM-job '7' failed, status: 'OUT_OF_MEMORY'. Its log: logs/build.log",
+    ]
+    for text in ("Exiting because a job execution failed.", "At least one job did not complete"):
+        assert not shown.filter(record(text, logging.ERROR))
+
+
+def test_a_full_disk_is_told_once_as_that() -> None:
+    said: list[str] = []
+    shown = ShortLog(said.append)
+    for text in ("OSError in x:\n[Errno 28] {}", "Error recording metadata ([Errno 28] {})."):
+        assert not shown.filter(record(text.format("No space left on device"), logging.ERROR))
+    (line,) = said
+    assert "is full: free some space, and run the same command again" in line
+
+
+def test_a_warning_does_not_stand_twice_in_a_row() -> None:
+    shown = ShortLog(print)
+    given = ["a", "a", "b", "a"]
+    assert [shown.filter(record(text, logging.WARNING)) for text in given] == [
+        True,
+        False,
+        True,
+        True,
+    ]

@@ -6,9 +6,12 @@ Only the standard library and Snakemake, in whose process it runs.
 from __future__ import annotations
 
 import logging
+import re
+import signal
 import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 from snakemake_interface_logger_plugins.common import LogEvent
 
@@ -38,8 +41,13 @@ _DROPPED_LINES = (
     # `stop` says it better.
     "Will exit after finishing currently running jobs",
 )
-# What follows a run's last lines; a run that failed keeps them.
+# What follows a run's last lines; a run that failed keeps the first.
 _AFTERWARDS = ("Complete log(s):", "Elapsed time:")
+# How Snakemake says that a job's process ended, by a status or a signal.
+_STATUS = re.compile(r"returned non-zero exit status (\d+)|died with <Signals\.(\w+)")
+_NO_SPACE = "No space left on device"
+# Of errors that a line about the job has told.
+_SAID_ALREADY = ("At least one job did not complete", "Exiting because a job execution failed")
 
 
 class ShortLog(logging.Filter):
@@ -53,6 +61,9 @@ class ShortLog(logging.Filter):
         self._began = self._last = clock()
         self._running: dict[int, str] = {}
         self._failed = False
+        # Why the last job that failed could not say itself why.
+        self._killed = ""
+        self._last_text = ""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether a record is shown as it is."""
@@ -60,8 +71,15 @@ class ShortLog(logging.Filter):
         if record.levelno >= logging.ERROR or event in (LogEvent.JOB_ERROR, LogEvent.GROUP_ERROR):
             self._failed = True
             self._running.pop(getattr(record, "jobid", -1), None)
+        if event is LogEvent.JOB_ERROR:
+            self._say(self._failure(record))
+            return False
+        text = str(record.msg or "")
+        if record.levelno >= logging.ERROR:
+            return self._shows_error(text)
         if record.levelno >= logging.WARNING:
-            return True
+            repeated, self._last_text = text == self._last_text, text
+            return not repeated
         if event is LogEvent.RUN_INFO:
             n = getattr(record, "stats", {}).get("total", 0)
             self._say(f"{n:,} {'job' if n == 1 else 'jobs'}.")
@@ -75,10 +93,34 @@ class ShortLog(logging.Filter):
         if event is LogEvent.PROGRESS:
             self._tell(getattr(record, "done", 0), getattr(record, "total", 0))
             return False
-        text = str(record.msg or "")
         if text.startswith(_AFTERWARDS):
-            return self._failed
+            return self._failed and text.startswith(_AFTERWARDS[0])
         return event not in _DROPPED and not text.startswith(_DROPPED_LINES)
+
+    def _shows_error(self, text: str) -> bool:
+        """Whether an error is shown as it is: jobs have told their own, and their end says the rest."""
+        if ended := _STATUS.search(text):
+            status = int(ended[1] or 0)
+            name = ended[2] or (signal.Signals(status - 128).name if status > 128 else "")
+            self._killed = f"killed by {name}, as when the memory is full" if name else ""
+            return False
+        if _NO_SPACE in text:
+            if self._last_text != _NO_SPACE:
+                self._say(
+                    f"The disk of {Path.cwd()}, or of temporary files, is full: free some space, and run the "
+                    "same command again. What is finished is kept."
+                )
+            self._last_text = _NO_SPACE
+            return False
+        return not any(said in text for said in _SAID_ALREADY)
+
+    def _failure(self, record: logging.LogRecord) -> str:
+        """The line about a job that failed; on this machine, the job has told the reason before."""
+        rule, logs = getattr(record, "rule_name", "a job"), getattr(record, "log", None) or []
+        why, self._killed = self._killed or str(getattr(record, "rule_msg", "") or ""), ""
+        named = [str(log).split(" (check log file")[0] for log in logs]
+        where = f" Its log: {', '.join(named)}" if named else ""
+        return f"{rule} failed{f': {why}' if why else ''}.{where}"
 
     def _tell(self, done: int, total: int) -> None:
         now = self._clock()
