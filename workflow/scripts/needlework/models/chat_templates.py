@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -34,7 +35,8 @@ _WORDS, _LETTERS = 3, 24
 _ASKED, _ANSWERED = "needlework-asks-7f3a", "needlework-answers-7f3a"
 
 _lock = Lock()
-_running: list[subprocess.Popen[str]] = []
+# By the process that started it: a fork must not read another's replies.
+_running: dict[int, subprocess.Popen[str]] = {}
 
 
 def fill(jinja: str, chat: Sequence[Mapping[str, str]], values: Mapping[str, Any]) -> str:
@@ -45,9 +47,9 @@ def fill(jinja: str, chat: Sequence[Mapping[str, str]], values: Mapping[str, Any
     every = {"tools": None, "documents": None, **values, "messages": list(chat)}
     request = json.dumps({"jinja": jinja, "values": every}, default=str)
     with _lock:
-        if not _running or _running[0].poll() is not None:
-            _running[:] = [_start()]
-        process = _running[0]
+        process = _running.get(os.getpid())
+        if process is None or process.poll() is not None:
+            process = _running[os.getpid()] = _start()
         assert process.stdin is not None and process.stdout is not None
         process.stdin.write(f"{request}\n")
         process.stdin.flush()

@@ -13,9 +13,10 @@ import signal
 import sys
 from contextlib import suppress
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
-# Bytes of the process's memory, and seconds of the processor for one text.
+# Bytes beyond those of the process at its start, and seconds of the processor for one text.
 MEMORY, SECONDS = 1 << 29, 2
 # How much longer than its messages a text may be, in characters.
 MOST_ADDED = 1_000_000
@@ -69,11 +70,19 @@ def _limit(kind: int, most: int) -> None:
         resource.setrlimit(kind, (most, resource.getrlimit(kind)[1]))
 
 
+def _address_space() -> int:
+    """Bytes of this process's address space, which a preloaded allocator may have reserved; 0 if unknown."""
+    with suppress(OSError):
+        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
+        return int(pages) * resource.getpagesize()
+    return 0
+
+
 def main() -> None:
     """Answer requests until the standard input ends."""
     # The one who asks hears of an interrupt too, and closes the input.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _limit(resource.RLIMIT_AS, MEMORY)
+    _limit(resource.RLIMIT_AS, _address_space() + MEMORY)
     _limit(resource.RLIMIT_CORE, 0)
     for line in sys.stdin:
         used = resource.getrusage(resource.RUSAGE_SELF)
