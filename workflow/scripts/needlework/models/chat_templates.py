@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from threading import Lock
 from typing import Any
@@ -19,17 +20,7 @@ _TAG = re.compile(r"<[^<>\s]+(?: [^<>\s]+)?>|\[[^\[\]\s]+\]")
 _WORD = re.compile(r"[^\W_]+")
 # Names of roles, channels and attributes with which most templates introduce an answer. Others take at most
 # so many words and letters.
-_NAMES = {
-    "assistant",
-    "model",
-    "message",
-    "role",
-    "response",
-    "think",
-    "thought",
-    "analysis",
-    "final",
-}
+_NAMES = set("assistant model message role response think thought analysis final".split())
 _WORDS, _LETTERS = 3, 24
 # A question and an answer that are in no template.
 _ASKED, _ANSWERED = "needlework-asks-7f3a", "needlework-answers-7f3a"
@@ -51,9 +42,11 @@ def fill(jinja: str, chat: Sequence[Mapping[str, str]], values: Mapping[str, Any
         if process is None or process.poll() is not None:
             process = _running[os.getpid()] = _start()
         assert process.stdin is not None and process.stdout is not None
-        process.stdin.write(f"{request}\n")
-        process.stdin.flush()
-        line = process.stdout.readline()
+        line = ""
+        with suppress(BrokenPipeError):
+            process.stdin.write(f"{request}\n")
+            process.stdin.flush()
+            line = process.stdout.readline()
     if not line:
         # The system has ended it.
         process.wait()
