@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from threading import Lock
 from typing import Any
@@ -18,23 +20,14 @@ _TAG = re.compile(r"<[^<>\s]+(?: [^<>\s]+)?>|\[[^\[\]\s]+\]")
 _WORD = re.compile(r"[^\W_]+")
 # Names of roles, channels and attributes with which most templates introduce an answer. Others take at most
 # so many words and letters.
-_NAMES = {
-    "assistant",
-    "model",
-    "message",
-    "role",
-    "response",
-    "think",
-    "thought",
-    "analysis",
-    "final",
-}
+_NAMES = set("assistant model message role response think thought analysis final".split())
 _WORDS, _LETTERS = 3, 24
 # A question and an answer that are in no template.
 _ASKED, _ANSWERED = "needlework-asks-7f3a", "needlework-answers-7f3a"
 
 _lock = Lock()
-_running: list[subprocess.Popen[str]] = []
+# By the process that started it: a fork must not read another's replies.
+_running: dict[int, subprocess.Popen[str]] = {}
 
 
 def fill(jinja: str, chat: Sequence[Mapping[str, str]], values: Mapping[str, Any]) -> str:
@@ -45,13 +38,15 @@ def fill(jinja: str, chat: Sequence[Mapping[str, str]], values: Mapping[str, Any
     every = {"tools": None, "documents": None, **values, "messages": list(chat)}
     request = json.dumps({"jinja": jinja, "values": every}, default=str)
     with _lock:
-        if not _running or _running[0].poll() is not None:
-            _running[:] = [_start()]
-        process = _running[0]
+        process = _running.get(os.getpid())
+        if process is None or process.poll() is not None:
+            process = _running[os.getpid()] = _start()
         assert process.stdin is not None and process.stdout is not None
-        process.stdin.write(f"{request}\n")
-        process.stdin.flush()
-        line = process.stdout.readline()
+        line = ""
+        with suppress(BrokenPipeError):
+            process.stdin.write(f"{request}\n")
+            process.stdin.flush()
+            line = process.stdout.readline()
     if not line:
         # The system has ended it.
         process.wait()

@@ -223,8 +223,7 @@ def check_template(
         if added := chat_templates.added_words(filled, prompt, jinja, chat[:-1], values):
             raise UserError(
                 f"{where}: the chat template of {name} adds words behind the prompt ({added[-80:]!r}): "
-                "give a `chat_template` that ends where the answer begins, and first words of the answer, if "
-                "any, as `answer_prefix`."
+                "give a `chat_template` that ends where the answer begins (`answer_prefix` can begin it)."
             )
 
     return check
