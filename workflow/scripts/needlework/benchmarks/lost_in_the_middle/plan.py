@@ -372,7 +372,7 @@ def quotes(own: Own) -> list[CorpusTable]:
 
 
 def conditions(config: Config) -> dict[str, bool]:
-    """Which prompts a configuration asks, by the names that results have (`Result.conditions`)."""
+    """Which prompts a configuration asks, by the names that results have (`Result.when`)."""
     own = config["benchmarks"][NAME]
     tasks, comparisons, languages = own["tasks"], own["comparisons"], own["languages"]
     variants = _document_numbers(own)

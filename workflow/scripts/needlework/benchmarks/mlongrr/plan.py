@@ -190,7 +190,7 @@ def quotes(own: Own) -> list[CorpusTable]:
 
 
 def conditions(config: Config) -> dict[str, bool]:
-    """Which prompts and models a configuration has, by the names that results have (`Result.conditions`)."""
+    """Which prompts and models a configuration has, by the names that results have (`Result.when`)."""
     own = config["benchmarks"][NAME]
     found = needle_counts(own)
     asked = {question for task in own["tasks"] for question in task["questions"]}

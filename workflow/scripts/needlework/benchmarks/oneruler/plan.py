@@ -105,7 +105,7 @@ RELEASED_MAX_NEW_TOKENS = {"niah": 30, "cwe": 50}
 
 
 def conditions(config: Config) -> dict[str, bool]:
-    """Which prompts and models a configuration has, by the names that results have (`Result.conditions`)."""
+    """Which prompts and models a configuration has, by the names that results have (`Result.when`)."""
     own = config["benchmarks"][NAME]
     single = "niah_single" in own["tasks"]
     comparisons = own["comparisons"]

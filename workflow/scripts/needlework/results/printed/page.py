@@ -76,8 +76,8 @@ def _of_orders(rows: pd.DataFrame) -> str:
     word = "includes" if other["low"] <= 0 <= other["high"] else "excludes"
     return (
         f"**Orders of models.** ONERULER's {tau['items']} models keep their order from 8K to 128K with "
-        f"τ = {_with_interval(tau)}, p = {tau['p']:.3f}. Two papers asked two same models about Natural Questions: "
-        f"GPT-3.5-Turbo (16K) is {_with_interval(one, 100, 1)} points above LongChat-13B in Lost in the "
+        f"τ = {_with_interval(tau)}, p = {tau['p']:.3f}. Two papers asked two same models about "
+        f"Natural Questions: GPT-3.5-Turbo (16K) is {_with_interval(one, 100, 1)} points above LongChat-13B in Lost in the "
         f"Middle, and {_with_interval(other, 100, 1)} in M4LE, whose interval {word} 0."
     )
 
