@@ -29,8 +29,6 @@ from needlework.results.printed.agreement import Scores, scores, tau  # noqa: E4
 from needlework.results.printed.numbers import labels, table  # noqa: E402
 from needlework.seeding import rng  # noqa: E402
 
-OUT = ROOT / "perf/between_papers.json"
-
 
 def designs() -> Iterator[tuple[str, Scores, Scores]]:
     """Both sides of the comparisons, by kind."""
@@ -99,9 +97,12 @@ def main() -> None:
     """Simulate, and write what was found."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=20)
-    runs = parser.parse_args().runs
-    made = {"machine": describe(), "runs": runs, "coverage": coverage(runs)}
-    OUT.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+    parser.add_argument("--every", type=int, default=1, help="one design of so many")
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
+    given = parser.parse_args()
+    found = coverage(given.runs, given.every)
+    made = {"machine": describe(), "runs": given.runs, "coverage": found}
+    given.out.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(made["coverage"], indent=1))
 
 

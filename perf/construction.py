@@ -6,7 +6,7 @@
 26 languages x 7 tasks x 50 examples at each of 8K, 32K, 64K and 128K tokens of cl100k_base: 36,400
 prompts, in two processes, one slice at a time, as the workflow does. Books, nouns, words and prompts are
 the released ones, from a mirror of the sources (`--mirror`); reading them, which is done once for all
-tokenizers, is timed apart. Only the full set is written to perf/construction.json.
+tokenizers, is timed apart. The full set is written to perf/construction.json, a part to `--out` alone.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from machine import describe, measured, peak_memory_mib  # noqa: E402
 from needlework.benchmarks.oneruler import plan, prompts  # noqa: E402
 from needlework.prompts.tokenizers import load_tokenizer  # noqa: E402
 from needlework.records import write_table  # noqa: E402
+from tokenizers_made import link_encodings  # noqa: E402
 
 LENGTHS = [8000, 32000, 64000, 128000]
 PROCESSES = 2
@@ -81,13 +82,14 @@ def main() -> None:
     parser.add_argument("--languages", nargs="+", default=CONFIG["languages"])
     parser.add_argument("--lengths", nargs="+", type=int, default=LENGTHS)
     parser.add_argument("--mirror", type=Path, default=ROOT.parent / "shared/mirror")
+    parser.add_argument("--out", type=Path)
     args = parser.parse_args()
     names = [f"{lang}-{lang}" for lang in args.languages]
     n = len(names)
     with tempfile.TemporaryDirectory() as folder:
         if "TIKTOKEN_CACHE_DIR" not in os.environ:
-            cache = factories.oneruler.tiktoken_cache(args.mirror, Path(folder))
-            os.environ["TIKTOKEN_CACHE_DIR"] = cache
+            link_encodings(args.mirror, Path(folder))
+            os.environ["TIKTOKEN_CACHE_DIR"] = folder
         with measured() as took, ProcessPoolExecutor(PROCESSES) as pool:
             slices = (names, [args.lengths] * n, [folder] * n, [str(args.mirror)] * n)
             made = list(pool.map(build, *slices))
@@ -110,8 +112,9 @@ def main() -> None:
         "limits": LIMITS,
     }
     text = json.dumps(result, indent=1)
-    if names == plan.slices(CONFIG) and args.lengths == LENGTHS:
-        (ROOT / "perf/construction.json").write_text(text + "\n", encoding="utf-8")
+    full = names == plan.slices(CONFIG) and args.lengths == LENGTHS
+    if out := args.out or (Path(__file__).with_suffix(".json") if full else None):
+        out.write_text(text + "\n", encoding="utf-8")
     print(text)
 
 

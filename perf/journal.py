@@ -1,8 +1,8 @@
 """The journal's speed and memory: answers appended a second, and reading a million back.
 
-    python perf/journal.py [--answers 1000000] [--batch 1000]
+    python perf/journal.py [--answers 1000000] [--batch 1000] [--out perf/journal.json]
 
-Writes perf/journal.json. Targets: 20,000 answers/s appended with every batch synced to the disk; a
+Targets: 20,000 answers/s appended with every batch synced to the disk; a
 million read back in 20 s and 1 GiB. Each reading runs in a process of its own, which reports its
 peak memory; a reading for `keys` is what generation does, where the journal holds other models' too.
 """
@@ -74,10 +74,11 @@ def read(directory: Path, answers: int, what: str) -> dict[str, float]:
 
 
 def main() -> None:
-    """Measure, print and write perf/journal.json."""
+    """Measure, print and write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--answers", type=int, default=1_000_000)
     parser.add_argument("--batch", type=int, default=1_000)
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     options = parser.parse_args()
     result: dict[str, Any] = {"answers": options.answers, "batch": options.batch}
     # In the repository and not in /tmp, which may be memory.
@@ -93,7 +94,7 @@ def main() -> None:
                 result[f"read_{what}"] = pool.apply(read, (directory, options.answers, what))
     result["machine"] = machine.describe()
     text = json.dumps(result, indent=2)
-    (ROOT / "perf" / "journal.json").write_text(text + "\n", encoding="utf-8")
+    options.out.write_text(text + "\n", encoding="utf-8")
     print(text)
 
 

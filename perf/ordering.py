@@ -1,8 +1,8 @@
 """How long ordering takes, in what memory, and what an engine with a prefix cache computes in each order.
 
-    python perf/ordering.py
+    python perf/ordering.py [--files 26 56] [--questions 100] [--out perf/ordering.json]
 
-Writes perf/ordering.json. Prompts at the papers' scale are stand-ins given as spans, in instance files:
+Prompts at the papers' scale are stand-ins given as spans, in instance files:
 36,400 of ONERULER (26 languages, 7 tasks, 4 lengths, 50 examples), and 84,000 of MLNeedle at 32K tokens, of
 601 spans each. Each set is read and ordered in a process of its own, which reports its peak memory. The cache
 is simulated (blocks of 16 tokens, words as tokens, the memory of four longest prompts) on smaller sets, in
@@ -11,6 +11,7 @@ our order, in that of the instance files and in a random one.
 
 from __future__ import annotations
 
+import argparse
 import json
 import multiprocessing
 import sys
@@ -66,9 +67,9 @@ def write(spans: pa.Array, lengths: list[int], name: str, folder: Path) -> None:
     write_table(pa.table(arrays, schema=SCHEMA), folder / f"{name}.parquet", page_bytes=1 << 26)
 
 
-def oneruler(folder: Path) -> None:
-    """26 files: needles in slices of a book, and word lists of a document each."""
-    for lang in range(26):
+def oneruler(folder: Path, files: int) -> None:
+    """A file a language: needles in slices of a book, and word lists of a document each."""
+    for lang in range(files):
         prompts = []
         for length in (8_000, 32_000, 64_000, 128_000):
             for example in range(50):
@@ -95,13 +96,13 @@ def oneruler(folder: Path) -> None:
         write(spans, [len(prompt) for prompt in prompts], f"slice-{lang:02}", folder)
 
 
-def mlneedle(folder: Path) -> None:
-    """56 files of 1,500 prompts: 100 questions, 3 positions, 5 tasks or samples; 299 passages a prompt.
+def mlneedle(folder: Path, files: int) -> None:
+    """Files of 1,500 prompts: 100 questions, 3 positions, 5 tasks or samples; 299 passages a prompt.
 
     As in the paper, questions have their own distractors, and several prompts share them.
     """
     labels = [literal("haystack", f"\n[{n}] ") for n in range(300)]
-    for slice_ in range(56):
+    for slice_ in range(files):
         hay = f"mmarco/{slice_ % 8}"
         asked = [Span("needle", f"mlqa/{slice_ // 8}/{n}", 0, 800) for n in range(100)]
         passages = [Span("distractor", f"{hay}/{n}", 0, 300) for n in range(10_000)]
@@ -169,26 +170,32 @@ def simulated(made: prompt_sets.PromptSet) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Measure, print and write perf/ordering.json."""
+    """Measure, print and write."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--files", type=int, nargs=2, default=[26, 56], help="of each set")
+    parser.add_argument("--questions", type=int, default=100, help="of the simulated cache's sets")
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
+    given = parser.parse_args()
     result: dict[str, Any] = {}
-    for name, make in SETS.items():
+    for (name, make), files in zip(SETS.items(), given.files, strict=True):
         with tempfile.TemporaryDirectory(dir=ROOT, prefix=".perf-ordering-") as folder:
-            make(Path(folder))
+            make(Path(folder), files)
             # spawn: a forked child would start with this process's memory.
             with multiprocessing.get_context("spawn").Pool(1) as pool:
                 result[name] = pool.apply(measure, (Path(folder),))
         print(name, result[name], flush=True)
-    sets = {"mlneedle_sample": prompt_sets.sample_set([1024, 4096], questions=10)}
+    few = -(-given.questions // 10)
+    sets = {"mlneedle_sample": prompt_sets.sample_set([1024, 4096], questions=few)}
     if MIRROR.is_dir():
-        sets["mlneedle_mirror"] = prompt_sets.mirror_set(MIRROR, [1024, 4096], questions=10)
+        sets["mlneedle_mirror"] = prompt_sets.mirror_set(MIRROR, [1024, 4096], questions=few)
         sets["multi_document"] = prompt_sets.multi_document_set(
-            MIRROR, 100, [10, 20, 30], [0, 4, 9, 14, 19, 24, 29]
+            MIRROR, given.questions, [10, 20, 30], [0, 4, 9, 14, 19, 24, 29]
         )
     result["cache"] = {"block": BLOCK, **{name: simulated(made) for name, made in sets.items()}}
     result["limits"] = {"seconds": 60, "times_the_least": 1.05}
     result["machine"] = describe(["numpy", "pyarrow"])
     text = json.dumps(result, indent=1)
-    (ROOT / "perf/ordering.json").write_text(text + "\n", encoding="utf-8")
+    given.out.write_text(text + "\n", encoding="utf-8")
     print(text)
 
 

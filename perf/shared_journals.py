@@ -1,8 +1,8 @@
 """Requests that runs which share a journal send beyond those needed.
 
-    python perf/shared_journals.py [--seeds 8] [--real-seeds 8]
+    python perf/shared_journals.py [--seeds 8] [--real-seeds 8] [--out perf/shared_journals.json]
 
-Writes perf/shared_journals.json. Limits: a median of 3% more at 5,000 prompts, in a simulation that drives
+Limits: a median of 3% more at 5,000 prompts, in a simulation that drives
 the library's own `Turns`, and of 6% at 1,200, in processes that ask a real HTTP server whose answers take
 5 to 200 ms. The tables of runs that end together must be equal, and made again they must send nothing.
 """
@@ -82,8 +82,8 @@ def simulated(size: int, concurrency: Sequence[int], apart: float, seed: int) ->
     return sent - size
 
 
-def run(folder: Path, url: str, concurrency: int) -> None:
-    """One run: it asks the server, and writes its table."""
+def run(folder: Path, url: str, concurrency: int, size: int) -> None:
+    """One run: it asks the server so many prompts, and writes its table."""
     entry: dict[str, Any] = {
         "model": "served",
         "backend": "openai",
@@ -105,14 +105,14 @@ def run(folder: Path, url: str, concurrency: int) -> None:
     }
     requests = [
         Request(f"{n:064x}", 0, "exact", [literal("question", f"Question {n}")], ["x"], 16, 5, {})
-        for n in range(REAL)
+        for n in range(size)
     ]
     with Journal(folder.parent / "journal/generations/served") as journal:
         table = generate(requests, load_backend("openai", entry), journal)
     write_table(table, folder / "answers.parquet")
 
 
-def real(concurrency: Sequence[int], apart: float, seed: int) -> int:
+def real(size: int, concurrency: Sequence[int], apart: float, seed: int) -> int:
     """How many requests the server got beyond those needed, from processes that share a journal."""
     from http_server import OpenAIServer, Reply, completion
 
@@ -129,7 +129,7 @@ def real(concurrency: Sequence[int], apart: float, seed: int) -> int:
             sent, jobs = len(server.received), []
             for folder, at_once in zip(folders, concurrency, strict=True):
                 folder.mkdir(exist_ok=True)
-                command = [sys.executable, __file__, "--run", folder, server.url, at_once]
+                command = [sys.executable, __file__, "--run", folder, server.url, at_once, size]
                 jobs.append(subprocess.Popen([*map(str, command)]))
                 time.sleep(0 if again else apart)
             if any(job.wait() for job in jobs):
@@ -139,7 +139,7 @@ def real(concurrency: Sequence[int], apart: float, seed: int) -> int:
                 raise SystemExit("the tables differ")
             if again and len(server.received) > sent:
                 raise SystemExit("runs that were made again sent requests")
-        return len(server.received) - REAL
+        return len(server.received) - size
 
 
 def summary(beyond: Sequence[int], size: int, limit: float) -> dict[str, Any]:
@@ -154,25 +154,31 @@ def summary(beyond: Sequence[int], size: int, limit: float) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Measure, print and write perf/shared_journals.json."""
+    """Measure, print and write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=8)
     parser.add_argument("--real-seeds", type=int, default=8)
-    parser.add_argument("--run", nargs=3, metavar=("FOLDER", "URL", "CONCURRENCY"))
+    parser.add_argument("--prompts", type=int, nargs=2, default=[SIMULATED, REAL])
+    parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES))
+    parser.add_argument("--run", nargs=4, metavar=("FOLDER", "URL", "CONCURRENCY", "PROMPTS"))
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     options = parser.parse_args()
     if options.run:
-        run(Path(options.run[0]), options.run[1], int(options.run[2]))
+        folder, url, *numbers = options.run
+        run(Path(folder), url, *map(int, numbers))
         return
+    many, few = options.prompts
+    cases = {name: CASES[name] for name in options.cases}
     result: dict[str, Any] = {"latency_seconds": LATENCY_S, "simulation": {}, "real": {}}
-    for name, case in CASES.items():
-        found = [simulated(SIMULATED, *case, seed) for seed in range(options.seeds)]
-        result["simulation"][name] = summary(found, SIMULATED, 3)
-    for name, case in CASES.items():
-        found = [real(*case, seed) for seed in range(options.real_seeds)]
-        result["real"][name] = summary(found, REAL, 6)
+    for name, case in cases.items():
+        found = [simulated(many, *case, seed) for seed in range(options.seeds)]
+        result["simulation"][name] = summary(found, many, 3)
+    for name, case in cases.items():
+        found = [real(few, *case, seed) for seed in range(options.real_seeds)]
+        result["real"][name] = summary(found, few, 6)
     result["machine"] = machine.describe(["openai", "pyarrow"])
     text = json.dumps(result, indent=2)
-    (ROOT / "perf/shared_journals.json").write_text(text + "\n", encoding="utf-8")
+    options.out.write_text(text + "\n", encoding="utf-8")
     print(text)
 
 

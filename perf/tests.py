@@ -10,6 +10,7 @@ begin first, and `make check` leaves out the tests that took longest.
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 import sys
@@ -47,9 +48,13 @@ def read(report: Path) -> tuple[Counter[str], dict[str, float]]:
 
 def main() -> None:
     """Run the tests, or read a report of them, and write how long they took."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("report", type=Path, nargs="?")
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
+    given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        report = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(folder, "report.xml")
-        if len(sys.argv) == 1:
+        report = given.report or Path(folder, "report.xml")
+        if given.report is None:
             options = ["-o", "junit_family=xunit1", f"--junitxml={report}"]
             subprocess.run([*COMMAND, *options], cwd=ROOT, check=True)
         (suite,) = ElementTree.parse(report).iter("testsuite")
@@ -61,7 +66,7 @@ def main() -> None:
         "seconds": {name: round(own, 1) for name, own in groups.most_common() if own >= 1},
         "slow": dict(sorted(slow.items())),
     }
-    Path(__file__).with_suffix(".json").write_text(json.dumps(result, indent=2) + "\n", "utf-8")
+    given.out.write_text(json.dumps(result, indent=2) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

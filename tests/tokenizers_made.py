@@ -138,6 +138,11 @@ TOKENIZERS["cl100k"] = {"kind": "tiktoken", "encoding": "cl100k_base"}
 
 def tiktoken_cache(mirror, tmp_path, monkeypatch) -> None:
     """Give tiktoken the mirror's encodings under the names that it looks for."""
-    for name, cached in ENCODINGS.items():
-        (tmp_path / cached).symlink_to(mirror / f"tokenizers/{name}.tiktoken")
+    link_encodings(mirror, tmp_path)
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", os.fspath(tmp_path))
+
+
+def link_encodings(mirror: Path, folder: Path) -> None:
+    """The mirror's encodings in a folder, which TIKTOKEN_CACHE_DIR may be."""
+    for name, cached in ENCODINGS.items():
+        (folder / cached).symlink_to(mirror / f"tokenizers/{name}.tiktoken")

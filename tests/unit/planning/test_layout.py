@@ -11,11 +11,13 @@ import pytest
 
 import preset_runs
 from factories import demo_run
+from needlework.benchmarks.parts import names
 from needlework.data.corpora.registry import CORPORA, languages_of
 from needlework.planning.affects import numbers_digest, shown_digest
 from needlework.planning.config import validated
 from needlework.planning.layout import CPU_THREADS, Layout, job_gpus, job_threads, resource
 from needlework.planning.schema import schema
+from needlework.results.result import told
 
 ROOT = Path(__file__).resolve().parents[3]
 DEFAULT = demo_run(run={"benchmarks": ["mlneedle"]})
@@ -330,6 +332,24 @@ def test_data_of_both_sides_stand_once_and_in_no_caption() -> None:
     assert files.run_settings("oneruler", "scores")["data"].startswith(data)
     asked_nothing = "; not asked: ONERULER, M4LE"
     assert files.ran([], {})["models"]["smollm2"].endswith(asked_nothing)
+
+
+@pytest.mark.parametrize("name", names())
+def test_what_scores_make_names_its_metric(name: str) -> None:
+    """In captions, and in what tables and figures say below; a table of several metrics has a column of them."""
+    keys = schema()["properties"]["benchmarks"]["properties"][name]["properties"]
+    for metric in keys["metric"]["enum"]:
+        run = {"models": ["lexical"], "benchmarks": [name]}
+        files = Layout(validated({**DEFAULT, "run": run, "benchmarks": {name: {"metric": metric}}}))
+        facts = files.run_settings(name, "scores")
+        for result in files.benchmark(name).results:
+            grids = [] if result.kind == "figures" else result.shown
+            columns = {factor.name for grid in grids for factor in (*grid.rows, *grid.columns)}
+            said = [files.caption(name, result).replace("\\", ""), told(result, facts)]
+            by_metric = result.needs == "scores" and result.by_metric and "metric" not in columns
+            assert all((f"Metric: {metric}" in text) == by_metric for text in said), result.name
+            papers = f"{said} {result.full_caption} {result.shown}".casefold()
+            assert metric == "containment" or "exact accuracy" not in papers
 
 
 def test_a_preset_has_the_papers_data() -> None:

@@ -56,7 +56,7 @@ QUESTIONS = pa.schema(
     ]
 )
 
-# Documents of a user's with what can be asked about them (`benchmarks.m4le.data.records.Record`).
+# Documents of a user's with what can be asked about them (`benchmarks.m4le.data.rows.Record`).
 RECORDS = pa.schema(
     [
         *((name, pa.string()) for name in ("text", "title", "label", "question")),

@@ -15,7 +15,7 @@ from described import filled, results
 from factories import ROOT, configuration
 from factories.lost_in_the_middle import INDICES, block
 from needlework.benchmarks.lost_in_the_middle import plan
-from needlework.benchmarks.lost_in_the_middle.paper import SETUP
+from needlework.benchmarks.lost_in_the_middle.paper import ANSWERS, SETUP
 from needlework.data.corpora.registry import languages_of
 from needlework.errors import UserError
 from needlework.planning.config import validated
@@ -250,7 +250,7 @@ def test_results_know_tokenizers_and_how_each_model_decodes() -> None:
     assert settings["decoding"] == {"greedy": "greedy", "sampling": sampled}
     # All that stands in `setup` is read.
     setup = settings["setup"]
-    assert set(setup) == {*SETUP, "max_new_tokens", "source"}
+    assert set(setup) == {*SETUP, *ANSWERS, "source"}
     assert (setup["max_new_tokens"], setup["corpus"]) == (100, "nq_open")
 
 

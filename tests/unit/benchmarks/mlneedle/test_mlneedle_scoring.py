@@ -15,6 +15,7 @@ from needlework.benchmarks.mlneedle.scores import Semantic, released_accuracy
 from needlework.benchmarks.mlneedle.scores import score as all_scores
 from needlework.errors import UserError
 from needlework.records import scores_schema, write_table
+from needlework.results.page.misreads import misreads
 from needlework.results.rows import result_rows
 
 FACTORS = {"needle_lang": "string", "depth": "double", "length": "int32"}
@@ -51,6 +52,18 @@ THREE = instances(
     ("b", "existence", ["No"]),
     ("c", "closed_book", ["Roma", "Rome"]),
 )
+
+
+@pytest.mark.parametrize("metric", ["containment", "released", "careful"])
+def test_an_undecided_answer_has_the_papers_value(metric: str) -> None:
+    """Whatever the metric of tables. All words stand in it, so the released scorer calls it right."""
+    given = generations(("a", "It was either Gustave or Alexandre Eiffel."))
+    made = all_scores(THREE.slice(0, 1), given, None, model="m", settings={"metric": metric})
+    (second,) = made.filter(pc.field("metric") == "careful").to_pylist()
+    assert (second["value"], second["verdict"]) == (0.0, "undecided:partly")
+    # It is misread by no metric.
+    for found in misreads(made.to_pandas(), ()):
+        assert found[2:] == (0, 0, 1, 0)
 
 
 def test_scores_keep_the_order_and_factors_of_answers():

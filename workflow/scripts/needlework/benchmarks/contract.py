@@ -17,7 +17,7 @@ Config: TypeAlias = Mapping[str, Any]
 SliceSettings: TypeAlias = Mapping[str, Any]
 # An entry under `models`, `translators`, `embedders` or `corpora`; its keys depend on its kind.
 Entry: TypeAlias = Mapping[str, Any]
-# What results know of a run. `results.context` has the same type: no prompt may depend on results.
+# What results know of a run. `results.result.Run` is the same type: no prompt may depend on results.
 Run: TypeAlias = Mapping[str, Any]
 # (corpus, language) of a table.
 CorpusTable: TypeAlias = tuple[str, str]

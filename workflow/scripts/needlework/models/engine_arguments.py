@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from needlework.benchmarks.contract import Entry
@@ -25,6 +25,24 @@ def decoding(entry: Entry) -> str:
     if values["temperature"] == 0:
         return GREEDY
     return ", ".join(f"{_NAMES[key]} {values[key]:g}" for key in _NAMES if values[key] is not None)
+
+
+# Texts of a model's entry that no paper adds to its prompts and answers.
+_ADDED = {"system": "a system prompt", "answer_prefix": "a begun answer", "stop": "stop strings"}
+
+
+# The share of a length up to which a tokenizer's `reserve` is room for a chat template.
+_TEMPLATE = 0.01
+
+
+def added(entry: Entry, tokenizer: Entry, lengths: Sequence[int]) -> list[str]:
+    """How a model is asked otherwise than in any paper, in words; `lengths` are those in tokens."""
+    said = [f"{words}, in the paper none" for key, words in _ADDED.items() if entry.get(key)]
+    if lengths and tokenizer["kind"] in ("words", "characters"):
+        said.append(f"lengths are in {tokenizer['kind']}, in the paper tokens")
+    if lengths and tokenizer["reserve"] > _TEMPLATE * min(lengths):
+        said.append(f"reserve is {tokenizer['reserve']}, in the paper 0")
+    return said
 
 
 # An argument that is not listed here counts as changing answers: a forgotten one costs time, not truth.

@@ -249,7 +249,7 @@ def generate(
     A prompt of more tokens than the context, or than the backend takes with its chat template, is
     `skipped`. A request that fails is `error` in the table, and so is one that a server refuses as too
     long, though its prompt and answer fit into the context. These stay out of the journal, so the next
-    run sends them again. A prompt that the server cut (`prompts_read`) is an `error` too; its answer,
+    run sends them again. A prompt that the server cut (`cut_prompts`) is an `error` too; its answer,
     which was paid for, is in the journal.
 
     Runs that share the journal end with the same answers (`Journal.settled`), and what another run has

@@ -17,7 +17,7 @@ from needlework.data.corpora.registry import (
     sources,
 )
 from needlework.folders import matching
-from needlework.models.engine_arguments import answer_arguments, decoding, gpus
+from needlework.models.engine_arguments import added, answer_arguments, decoding, gpus
 from needlework.models.selection import CONTROLS, READERS, asks_nothing, in_words, only_of
 from needlework.planning.affects import affecting, not_affecting
 from needlework.planning.model_checks import lengths_of
@@ -281,10 +281,20 @@ class Layout:
             "published": {m: e["published"] for m, e in entries.items() if e["published"]},
             "setup": {name: self._value(place) for name, place in own.run.setup.items()},
             "unit_of_length": self.unit_of_length,
+            "scored_by": self.settings(benchmark).get("metric", ""),
             **own.run.run_settings(self.config),
         }
         if needs == "scores":
             settings["decoding"] = {m: decoding(e) for m, e in entries.items()}
+            in_tokens = own.plan.spare(self.settings(benchmark)) is not None
+            settings["added"] = {
+                model: added(
+                    entry,
+                    self.config["tokenizers"][entry["tokenizer"]],
+                    lengths_of(self.config, model, benchmark) if in_tokens else [],
+                )
+                for model, entry in entries.items()
+            }
             settings["controls"] = [m for m, e in entries.items() if e["backend"] in CONTROLS]
             settings |= {"asked": self.asked(benchmark), "counted": self.counted(benchmark)}
         return settings
@@ -318,13 +328,14 @@ class Layout:
         return f"Means over models are of {names}{but}."
 
     def caption(self, benchmark: str, result: Result) -> str:
-        """A result's caption, and what models were asked (reStructuredText).
+        """A result's caption, its metric, and what models were asked (reStructuredText).
 
         The last is in a figure's small print.
         """
-        in_small_print = result.kind == "figures"
-        asked = self.asked(benchmark) if result.needs == "scores" and not in_small_print else ""
-        run = {"counted": self.counted(benchmark), "asked": asked}
+        run = {"counted": self.counted(benchmark)}
+        if result.needs == "scores":
+            asked = "" if result.kind == "figures" else self.asked(benchmark)
+            run = {**self.run_settings(benchmark, "scores"), "data": "", "asked": asked}
         said = told(result, run)
         return f"{result.full_caption} {said.replace('_', chr(92) + '_')}".strip()
 

@@ -361,7 +361,7 @@ class RuleInputs(Layout):
         }
 
     def _explored_answers(self, model: str, benchmark: str) -> dict[str, str]:
-        """The arguments of `explorer.answers.Answers`."""
+        """The arguments of `explorer.data.Answers`."""
         files = {
             "tokenizer": self.tokenizer(model),
             "scores": f"results/scores/{model}/{benchmark}.parquet",

@@ -457,7 +457,8 @@ class Result:
     name: of its files ("table1" and "figure4b" are the paper's). caption: reStructuredText. numbers: makes
     its tidy table, one cell a row. shown: how that is laid out or drawn. needs: the rows that `numbers`
     gets. when: conditions of the benchmark (`RunFacts.conditions`) that must hold for it to have rows.
-    over_models: whether some of its numbers are means over models.
+    over_models: whether some of its numbers are means over models. by_metric: whether scores in it are by the
+    run's metric.
     """
 
     name: str
@@ -468,6 +469,7 @@ class Result:
     needs: Needs = "scores"
     when: tuple[str, ...] = ()
     over_models: bool = False
+    by_metric: bool = True
 
     def __call__(self, rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         """The tidy table of these rows."""
@@ -519,9 +521,17 @@ Decorated: TypeAlias = Callable[[Numbers], Result]
 
 
 def told(result: Result, run: Mapping[str, Any]) -> str:
-    """What captions, notes and LaTeX say of a run: its data, the models in means, and those asked a part."""
+    """What captions, notes and LaTeX say of a run: its data, its metric, the models in means, and those asked
+    a part.
+
+    A table with a column of metrics names its own.
+    """
+    grids = () if isinstance(result.shown, Drawing) else result.shown
+    named = any(factor.name == "metric" for grid in grids for factor in (*grid.rows, *grid.columns))
+    by = run.get("scored_by", "") if result.by_metric and result.needs == "scores" else ""
+    metric = f"Metric: {by}." if by and not named else ""
     counted = run.get("counted", "") if result.over_models else ""
-    return " ".join(filter(None, (run.get("data", ""), counted, run.get("asked", ""))))
+    return " ".join(filter(None, (run.get("data", ""), metric, counted, run.get("asked", ""))))
 
 
 def table(
@@ -531,12 +541,13 @@ def table(
     when: tuple[str, ...] = (),
     notes: tuple[str, ...] = (),
     over_models: bool = False,
+    by_metric: bool = True,
 ) -> Decorated:
     """Make the decorated function a table, laid out as these grids.
 
     Its docstring is the caption; `notes` are further sentences of it, which several results share.
     """
-    return _result(title, grids, needs, when, notes, over_models)
+    return _result(title, grids, needs, when, notes, over_models, by_metric)
 
 
 def figure(
@@ -547,9 +558,10 @@ def figure(
     when: tuple[str, ...] = (),
     notes: tuple[str, ...] = (),
     over_models: bool = False,
+    by_metric: bool = True,
 ) -> Decorated:
     """Make the decorated function a figure; docstring and `notes` as for `table`."""
-    return _result(title, drawing, needs, when, notes, over_models)
+    return _result(title, drawing, needs, when, notes, over_models, by_metric)
 
 
 def _result(
@@ -558,12 +570,12 @@ def _result(
     needs: Needs,
     when: tuple[str, ...],
     notes: tuple[str, ...],
-    over_models: bool,
+    *flags: bool,
 ) -> Decorated:
     def decorate(numbers: Numbers) -> Result:
         caption = " ".join([*(inspect.getdoc(numbers) or "").split(), *notes])
         name = numbers.__name__
-        return Result(name, title, caption, numbers, shown, needs, when, over_models)
+        return Result(name, title, caption, numbers, shown, needs, when, *flags)
 
     return decorate
 

@@ -529,16 +529,19 @@ def other_decoding(
 ) -> Iterator[str]:
     """How a model's decoding differs from the paper's: from `named`, by its name there, or from `usual`.
 
-    Models that the paper lacks are looked at only if `ours_too`.
+    So do texts that its entry adds, and the unit of its lengths. Models that the paper lacks are looked at
+    only if `ours_too`.
     """
     from needlework.results import cells
 
     used, found = cell.run.run.get("decoding", {}), []
+    added = cell.run.run.get("added", {})
     for model in model_order(cell.part.values("model"), cell.run.run):
         name = cell.run.paper_name(model)
         if model in used and (name or ours_too):
             wanted = (named or {}).get(name, usual)
             found += cells.differences({"decoding": used[model]}, {"decoding": wanted})
+            found += added.get(model, ())
     yield from dict.fromkeys(found)
 
 

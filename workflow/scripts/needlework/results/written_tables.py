@@ -446,7 +446,7 @@ MOST_ROWS = 300
 
 
 def html_table(table: pd.DataFrame, layout: Layout, title: str, asked: str = "") -> str:
-    """The parts of a table, each as a table of HTML with its notes; `asked` as in `latex.lay_out`.
+    """The parts of a table, each as a table of HTML with its notes; `asked` as in `lay_out`.
 
     Rows have a cell for each column, so that they can be sorted by what `data-v` holds, or by their text.
     """

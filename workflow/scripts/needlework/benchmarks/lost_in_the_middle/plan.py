@@ -31,7 +31,7 @@ SETUP = {
     "corpus": "benchmarks.lost_in_the_middle.needles",
     **{
         key: f"benchmarks.lost_in_the_middle.{key}"
-        for key in ("source", "gold_without_answer", "max_new_tokens")
+        for key in ("source", "gold_without_answer", "max_new_tokens", "metric")
     },
 }
 
@@ -372,7 +372,7 @@ def quotes(own: Own) -> list[CorpusTable]:
 
 
 def conditions(config: Config) -> dict[str, bool]:
-    """Which prompts a configuration asks, by the names that results have (`Result.conditions`)."""
+    """Which prompts a configuration asks, by the names that results have (`Result.when`)."""
     own = config["benchmarks"][NAME]
     tasks, comparisons, languages = own["tasks"], own["comparisons"], own["languages"]
     variants = _document_numbers(own)
@@ -412,13 +412,15 @@ def run_settings(config: Config) -> Run:
 
     instruction_tuning: pairs [base, instruction-tuned]. encoder_decoder: models of that architecture.
     tokenizers: all tokenizers, in the order of rows. published_tokenizers: tokenizer to its row in the
-    paper's Tables 2 to 4.
+    paper's Tables 2 to 4. scored_by: the metric, in words.
     """
     own, run = config["benchmarks"][NAME], config["run"]
+    pairs = "key_value" in own["tasks"] and own["metric"] not in BESIDE
     used = [config["models"][model]["tokenizer"] for model in run["models"]]
     tokenizers = list(dict.fromkeys([*used, *run["tokenizers"]]))
     return {
         **own["comparisons"],
+        "scored_by": own["metric"] + ("; pairs by key_value_accuracy" if pairs else ""),
         "instructions": sorted(own["instructions"]),
         "tokenizers": tokenizers,
         # The paper's token counts of GPT-3.5-Turbo are those of its encoding (appendix F).

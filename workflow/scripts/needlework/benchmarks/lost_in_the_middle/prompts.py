@@ -45,7 +45,7 @@ def build(
 ) -> Built:
     """The instances of a slice, and counts of questions that were left out or have a peculiarity.
 
-    `slice_settings` is what `plan.settings` gives; `tables` holds the corpora that `plan.corpora` names and
+    `slice_settings` is what `plan.settings` gives; `tables` holds the corpora that `plan.reads` names and
     the "distractors", each by language; `templates` are files named after their prompt. The counts, in
     questions unless said otherwise:
 

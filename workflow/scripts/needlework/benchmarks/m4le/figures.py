@@ -62,7 +62,7 @@ CALLED = {
     )
 }
 SCORE = "Normalised score"
-HALF = "Metric: {metric}; 0.5 equals {reference_name} at 1K."
+HALF = "0.5 equals {reference_name} at 1K."
 # The paper's models that were not run are drawn beside either metric.
 DRAWN = "metric == '{metric}' or source == 'published'"
 NOTHING = "no model answered prompts that can be normalised"
@@ -94,9 +94,7 @@ def figure3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         horizontal=True,
         values=Values(name="Slope", unit="normalised score a bucket", limits=None),
         rows=Selection(where=DRAWN),
-        small_print=SmallPrint(
-            words="Metric: {metric}.", paper="the paper's Figure 3, by the released scorer"
-        ),
+        small_print=SmallPrint(paper="the paper's Figure 3, by the released scorer"),
         nothing="no model answered prompts of two lengths",
     ),
 )

@@ -271,7 +271,7 @@ def _common_length(first: Sequence[str], second: Sequence[str]) -> int:
 
 
 def common(first: Sequence[str], others: Sentences) -> list[int]:
-    """Indices in `others.words` of the words in a longest common subsequence of `first` and each sentence.
+    """Indices in `Sentences.words` of the words in a longest common subsequence of `first` and each sentence.
 
     If there are several longest subsequences, the one that a scan from the texts' ends finds is taken: equal
     words are taken; otherwise `first` steps back if only that makes the subsequence shorter, else the other

@@ -199,7 +199,7 @@ def quotes(own: Own) -> list[CorpusTable]:
 
 
 def conditions(config: Config) -> dict[str, bool]:
-    """Which prompts a configuration asks, by the names that results have (`Result.conditions`)."""
+    """Which prompts a configuration asks, by the names that results have (`Result.when`)."""
     own = config["benchmarks"][NAME]
     return {
         "closed_book": own["closed_book"] and any(map(asks_alone, tasks(own))),

@@ -62,10 +62,10 @@ CALLED = {
         Factor("length", label="Length ({unit_of_length})", format=in_1024),
         Factor("depth", label="Needle position", words={0: "start", 0.5: "middle", 1: "end"}),
         Factor("size", label="Number of prompts"),
-        Factor("task", words={"exact": "Exact accuracy", "existence": "Existence accuracy"}),
+        Factor("task", words={"exact": "Accuracy", "existence": "Existence accuracy"}),
     )
 }
-EXACT, TOKENS = "Exact accuracy", "{length} {unit_of_length}"
+TOKENS = "{length} {unit_of_length}"
 NO_HAYSTACK = "no model answered prompts with a haystack"
 TASK = Factor("task")
 BOTH_TASKS = "task in ('exact', 'existence') and length > 0 and needle_present == True"
@@ -104,9 +104,8 @@ def depth(cell: Cell) -> float:
     "Accuracy by language, needle and haystack alike",
     Dots(
         x="needle_lang",
-        values=Values(name=EXACT),
         small_print=SmallPrint(
-            words="Exact accuracy, mean of all lengths.",
+            words="Mean of all lengths.",
             paper="the paper's Table 2, which is of the longest length alone",
         ),
         nothing="no model answered prompts whose needle and haystack share a language",
@@ -132,7 +131,6 @@ def figure1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     Lines(
         x="needle_lang",
         facets=Facets(panel="length", title=TOKENS),
-        values=Values(name=EXACT),
         names=Names(called={0: "No distractors"}),
         rows=Selection(needs="length > 0"),
         small_print=SmallPrint(
@@ -172,7 +170,6 @@ def with_languages(data: pd.DataFrame, run: Run) -> pd.DataFrame:
         x="depth",
         scaled=True,
         facets=Facets(row=("resources",), panel="length", title=TOKENS),
-        values=Values(name=EXACT),
         rows=Selection(prepare=with_languages),
         nothing=NO_HAYSTACK,
     ),
@@ -197,7 +194,7 @@ def figure4(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         scaled=True,
         facets=Facets(panel="model"),
         line="length",
-        values=Values(limits=None, name=EXACT),
+        values=Values(limits=None),
         names=Names(title=TOKENS),
         levels=("size",),
         small_print=SmallPrint(
@@ -236,7 +233,7 @@ def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 
 @figure(
-    "Exact and existence accuracy by position and needle language",
+    "Accuracy and existence accuracy by position and needle language",
     Lines(
         x=("depth", "needle_lang"),
         scaled=True,
@@ -271,7 +268,7 @@ def _by_position_and_language(
 
 
 @figure(
-    "Exact and existence accuracy by haystack language",
+    "Accuracy and existence accuracy by haystack language",
     Lines(
         x="haystack_lang",
         facets=Facets(row=("task",), panel="model"),
@@ -297,7 +294,6 @@ def figure7(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         x=("needle_lang", "depth"),
         scaled=True,
         facets=Facets(row=("pair",), panel="length", title=TOKENS, row_title=""),
-        values=Values(name=EXACT),
         names=Names(suffix="decoding"),
         levels=("depth",),
         small_print=SmallPrint(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from needlework.benchmarks.mlneedle.factors import HAYSTACK, LANGUAGES, POSITIONS
+from needlework.benchmarks.mlneedle.factors import HAYSTACK, LANGUAGES, MULTILINGUAL, POSITIONS
 from needlework.models.engine_arguments import GREEDY
 from needlework.results.result import Context
 from needlework.results.tabulate import (
@@ -31,13 +31,16 @@ SETUP = {
     "mlqa_split": "test",
     "haystack": "mmarco",
     "passages": 10000,
+    "top": 300,
     "embedder": "sentence-transformers/paraphrase-multilingual-mpnet-base-v2",
     "aligned": False,
     "truncate_last": True,
     "translator": "google",
     "metric": "containment",
     "answer_languages": sorted(LANGUAGES),
+    "max_new_tokens": 128,
 }
+MIXED = {MULTILINGUAL: sorted(LANGUAGES)}
 # Section 2; greedy decoding is the ablation of Table 4.
 SAMPLED, GREEDY_ROW = "temperature 0.7, top-k 50, top-p 1", " (greedy)"
 GREEDILY = {f"Mistral-7B-Instruct-v0.2{GREEDY_ROW}": GREEDY}
@@ -53,6 +56,8 @@ ALL = {
 def other_prompts(cell: Cell, *columns: str) -> Iterator[str]:
     """Reasons why a cell's prompts are not the paper's. The columns named must have all values of ALL."""
     yield from other_settings(cell.run, SETUP)
+    if MULTILINGUAL in cell.part.values("haystack_lang"):
+        yield from other_settings(cell.run, MIXED)
     yield from other_decoding(cell, SAMPLED, GREEDILY)
     yield from other_values(cell, "question_lang", ("en",), "questions in another language")
     yield from own_instructions(cell, "question_lang")

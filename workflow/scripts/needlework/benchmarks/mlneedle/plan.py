@@ -31,11 +31,12 @@ SETUP = {
         key: f"benchmarks.mlneedle.{key}"
         for key in (
             *("needles", "haystack", "aligned", "truncate_last"),
-            *("metric", "answer_languages"),
+            *("metric", "answer_languages", "max_new_tokens", "multilingual"),
         )
     },
     "mlqa_split": "sources.mlqa.split",
     "passages": "sources.mmarco.passages",
+    "top": "retrieval.top",
     "embedder": "embedder",
     "translator": "translator",
 }
@@ -233,11 +234,15 @@ def run_settings(config: Config) -> Run:
     """The facts on a run that this benchmark's results need, beside the facts that all results get.
 
     claimed_length: for each model, the context length that its makers claim, in tokens. instruction_tuning:
-    pairs [base, instruction-tuned]. greedy_or_sampling: pairs [greedy, sampling].
+    pairs [base, instruction-tuned]. greedy_or_sampling: pairs [greedy, sampling]. scored_by: the metric, in
+    words.
     """
     own, run = config["benchmarks"][NAME], config["run"]
-    comparisons = own["comparisons"]
+    comparisons, metric = own["comparisons"], own["metric"]
+    called = f"{metric} (the paper's exact accuracy)" if metric == "containment" else metric
+    also = "; existence by Yes or No" if "existence" in own["tasks"] and metric not in BESIDE else ""
     return {
+        "scored_by": called + also,
         "needle_languages": own["needle_languages"],
         "instructions": sorted(own["instructions"]),
         "claimed_length": {m: config["models"][m]["context"] for m in run["models"]},

@@ -271,6 +271,8 @@ Metric = Callable[[str, str | None, Sequence[str]], tuple[float, str]]
 METRICS: dict[str, Metric] = {
     "containment": metrics.exact_accuracy,
     "released": released_accuracy,
+    # Whose value an undecided answer keeps.
+    CAREFUL: metrics.exact_accuracy,
 }
 # Those that see what the released code would see: it knows no thoughts.
 RELEASED = ("released", "released_semantic")
@@ -278,9 +280,7 @@ _LANGUAGES = ("question_lang", "needle_lang", "haystack_lang")
 
 
 def metric(settings: Own) -> Metric:
-    """The metric that `settings` choose; for "careful" the paper's, whose value undecided answers keep."""
-    if settings["metric"] == CAREFUL:
-        return metrics.exact_accuracy
+    """The metric that `settings` choose; for "careful" the paper's."""
     if settings["metric"] == "released_semantic":
         return Semantic(MODEL).score
     return METRICS[settings["metric"]]
@@ -309,13 +309,15 @@ def score(
         if row["task"] == "existence":
             words = row.get("accepted") or ENGLISH
             read = existence_verdict(text, translated, references[0], langs, words)
-            rated = [(*existence_accuracy(text, translated, references, words), "existence")]
+            papers = existence_accuracy(text, translated, references, words)
+            rated = (*papers, "existence")
         else:
             read = exact_verdict(text, translated, references, langs)
+            papers = metrics.exact_accuracy(text, translated, references)
             seen = row["raw_text"] if name in RELEASED else text
-            rated = [(*chosen(seen, translated, references), name)]
-        verdict = second(read, rated[0][0])
-        return [verdict] if name == CAREFUL else [*rated, verdict]
+            rated = (*(chosen(seen, translated, references) if name in RELEASED else papers), name)
+        verdict = second(read, papers[0])
+        return [verdict] if name == CAREFUL else [rated, verdict]
 
     return score_rows(instances, generations, rate, model=model, translations=translations)
 

@@ -115,7 +115,7 @@ def write_effective_length(
     ),
 )
 def table1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Exact accuracy over all needle languages, haystack languages and positions, at each
+    """Accuracy over all needle languages, haystack languages and positions, at each
     length and without distractors (baseline). The average is the mean of the baseline and
     the lengths, as in the paper. The effective length is the longest one whose accuracy is
     at least 75% of the baseline's; 0 means that none is.
@@ -157,12 +157,15 @@ def _lengths(own: pd.DataFrame, run: Context) -> pd.DataFrame:
         "claimed_length": run.run.get("claimed_length", {}).get(labels["model"]),
         "effective_length": stats.effective_length(by_length, means.get("baseline")),
     }
+    told = (str(said).partition(": ") for said in own["comparison"])
+    why = next((reason for verdict, _, reason in told if verdict == "cannot tell"), None)
     made = []
     for column, value in tokens.items():
         cell: dict[str, Any] = dict.fromkeys(MEASURES, math.nan)
         cell["value"] = math.nan if value is None else float(value)
         found = run.find("table1", run.paper_name(labels["model"]), column)
-        compared = cells.compared(cell, found, None, digits=0)
+        other = why if column == "effective_length" else None
+        compared = cells.compared(cell, found, other, digits=0)
         made.append({**labels, "column": column, **cell, **compared})
     return pd.DataFrame(made)
 
@@ -253,6 +256,7 @@ def _in_pairs(
             answers="length == 'all' and needle != 'balanced'", empty="no existence prompts"
         ),
     ),
+    by_metric=False,
 )
 def existence(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Does any passage hold the answer? ``present`` is the paper's existence accuracy: all its

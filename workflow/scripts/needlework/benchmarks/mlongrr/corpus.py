@@ -229,7 +229,7 @@ def needle_table(lang: str, files: Sequence[str]) -> pa.Table:
 
     The values of a needle are its text; the values of a city its English name and its name in `lang`; the
     values of a prompt (key: name, number of needles, question, language as JSON) the fields of
-    `mlongrr_csv.Prompt`. UserError if the language has no needle or no cities, or a table is not sound.
+    `prompt_files.Prompt`. UserError if the language has no needle or no cities, or a table is not sound.
     """
     rows: list[tuple[str, str, list[str]]] = []
     for wording in ("paper", "released"):

@@ -18,6 +18,10 @@ from needlework.results.tabulate import (
 
 LENGTHS = (2000, 8000, 16000, 32000, 64000)
 DEPTHS = {1: (0, 25, 50, 75, 100), 3: (0, 25, 50, 75)}
+# The paper's settings that move its accuracies. Wording and budget may be its text's or the released files'.
+SETUP = {"data": "mlongrr", "depth_rule": "gpt4o", "max_new_tokens": 50}
+PROMPT = {"prompts": "paper"}
+SPREAD = {"spread": 25}
 # The abstract's best models (Figure 3).
 BEST = ("GPT-4o", "Gemini-1.5")
 
@@ -45,8 +49,14 @@ def abstract(cell: Cell) -> dict[str, Any]:
 
 
 def _other_answers(cell: Cell, n_needles: int) -> Iterator[str]:
+    from needlework.results.cells import differences
+
     yield from other_values(cell, "depth", DEPTHS[n_needles], "other depths")
-    yield from other_settings(cell.run, {"data": "mlongrr", "max_new_tokens": 50})
+    run = cell.run.run
+    yield from other_settings(cell.run, SETUP)
+    yield from differences({"prompts": run["template"]}, PROMPT)
+    if n_needles > 1:
+        yield from differences({"spread": run["spread"][n_needles]}, SPREAD)
     yield from own_instructions(cell, "lang")
     yield from other_decoding(cell, "the endpoint's own", ours_too=False)
     yield from other_texts(cell)

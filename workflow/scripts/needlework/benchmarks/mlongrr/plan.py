@@ -19,7 +19,7 @@ JUDGED = {ABSENT: "none"}
 SCORING_FILES = {"city_names": "mlongrr/city_names.tsv"}
 # Where the configuration has what the paper's numbers depend on.
 SETUP = {
-    key: f"benchmarks.mlongrr.{key}" for key in ("source", "data", "examples", "max_new_tokens")
+    key: f"benchmarks.mlongrr.{key}" for key in ("source", "data", "depth_rule", "max_new_tokens")
 }
 # The models of the paper that have a figure of their own, 7 to 11.
 DETAILED = ("GPT-4", "Gemini-1.5", "Claude-3", "Llama-3", "GPT-4o")
@@ -190,7 +190,7 @@ def quotes(own: Own) -> list[CorpusTable]:
 
 
 def conditions(config: Config) -> dict[str, bool]:
-    """Which prompts and models a configuration has, by the names that results have (`Result.conditions`)."""
+    """Which prompts and models a configuration has, by the names that results have (`Result.when`)."""
     own = config["benchmarks"][NAME]
     found = needle_counts(own)
     asked = {question for task in own["tasks"] for question in task["questions"]}
@@ -210,7 +210,8 @@ def conditions(config: Config) -> dict[str, bool]:
 def run_settings(config: Config) -> Run:
     """The facts on a run that this benchmark's results need, beside the facts that all results get.
 
-    metric: the metric of the figures. instructions: the languages with tables or texts of the user's.
+    metric: the metric of the figures. instructions: the languages with tables or texts of the user's. spread:
+    of the needles, in percent points, by their number.
     haystack, template: the first text and the first prompt of the configuration. counted_as: the paper's
     model that has a tokenizer. other_tokenizers: why a tokenizer is not the one of that model after all.
     """
@@ -229,7 +230,8 @@ def run_settings(config: Config) -> Run:
     ]
     return {
         "instructions": _own_languages(own, config["sources"].get(NAME, {}).get("folder")),
-        **{"metric": own["metric"], "examples": own["examples"]},
+        "metric": own["metric"],
+        "spread": {task["n"]: task.get("spread", SPREAD) for task in own["tasks"]},
         **{"haystack": own["haystacks"][0], "template": prompts[0], "counted_as": named},
         "other_tokenizers": dict.fromkeys(merging, "ignore_merges is not false, as it was in 2024"),
     }

@@ -92,7 +92,7 @@ def _pattern(name: str) -> re.Pattern[str]:
     return name_pattern(unicodedata.normalize("NFKC", name))
 
 
-# mLongRR's notebooks' rules, false verdicts included; `mlongrr_strict` has none of them.
+# mLongRR's notebooks' rules, false verdicts included; the metric `strict` has none of them.
 #
 # The facts are those of the notebooks in PortNLP/mLongRR at f3edbda; the program is this project's own. An
 # answer that lists all numbers is right, "8,134,445" is wrong, and "Lima" is found in "Lima belas". With

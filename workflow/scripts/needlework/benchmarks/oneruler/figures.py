@@ -351,6 +351,7 @@ def figure6a(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         nothing="no model answered S-NIAH",
     ),
     when=("single",),
+    by_metric=False,
 )
 def figure6b(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Shares of all S-NIAH prompts, by the strict rules. The paper draws stacked bars."""
@@ -441,6 +442,7 @@ def errors_by_language(rows: pd.DataFrame, run: Context, closed: bool) -> pd.Dat
     "Errors in long contexts, models behind endpoints",
     ERRORS_BY_LANGUAGE,
     when=("single", "endpoint"),
+    by_metric=False,
 )
 def figure18(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Shares of all S-NIAH prompts in long contexts (64K and 128K, or a run's two longest lengths), by
@@ -453,6 +455,7 @@ def figure18(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     "Errors in long contexts, open models",
     replace(ERRORS_BY_LANGUAGE, nothing="no model but those behind endpoints answered S-NIAH"),
     when=("single", "open"),
+    by_metric=False,
 )
 def figure19(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Shares of all S-NIAH prompts in long contexts (64K and 128K, or a run's two longest lengths), by
@@ -503,6 +506,7 @@ def figure20(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         nothing=NO_WORDS,
     ),
     when=("words", "reasoning"),
+    by_metric=False,
 )
 def figure21(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """The tasks of common words, of the models that ``comparisons.reasoning`` names, or of all
@@ -549,6 +553,7 @@ def figure22(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         nothing="no wrong answer to a task of common words was given",
     ),
     when=("words",),
+    by_metric=False,
 )
 def figure23(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """How many of the ten common words, by the resources of the language. Answers without text are

@@ -19,7 +19,7 @@ SCORES_READ = "books"
 # Where the configuration has what the paper's numbers depend on.
 SETUP = {
     key: f"benchmarks.oneruler.{key}"
-    for key in ("data", "haystack", "multiquery_needles", "cwe_frequencies")
+    for key in ("data", "haystack", "multiquery_needles", "cwe_frequencies", "max_new_tokens")
 }
 LENGTH_CALLED = Factor("length", format=in_1000)
 
@@ -105,7 +105,7 @@ RELEASED_MAX_NEW_TOKENS = {"niah": 30, "cwe": 50}
 
 
 def conditions(config: Config) -> dict[str, bool]:
-    """Which prompts and models a configuration has, by the names that results have (`Result.conditions`)."""
+    """Which prompts and models a configuration has, by the names that results have (`Result.when`)."""
     own = config["benchmarks"][NAME]
     single = "niah_single" in own["tasks"]
     comparisons = own["comparisons"]
@@ -281,7 +281,8 @@ def run_settings(config: Config) -> Run:
     with prompts measured in its own tokenizer and in a common one. backends: how each model is run.
     reasoning: models that reason. text_tokenizer: the tokenizer that measures the texts of which all
     tokenizers count the tokens. encodings: for OpenAI's tokenizers, their encoding. wikipedia_articles: the
-    user's numbers of articles by language, beside Table 2. instructions: the languages of the user's folder.
+    user's numbers of articles by language, beside Table 2. instructions: the languages with texts or full
+    stops of the user's.
     """
     own, run = config["benchmarks"][NAME], config["run"]
     entries = {model: config["models"][model] for model in run["models"]}
@@ -289,7 +290,10 @@ def run_settings(config: Config) -> Run:
     long = [n for n in sorted(own["lengths"]) if n in LONG] or sorted(own["lengths"])[-2:]
     folder = config["sources"].get(NAME, {}).get("folder") if own["data"] == NAME else None
     return {
-        "instructions": folder_languages(folder),
+        "instructions": [
+            *folder_languages(folder),
+            *(n for n, stop in own["full_stops"].items() if stop != FULL_STOPS.get(n, ".")),
+        ],
         "long_contexts": f"contexts of {' and '.join(map(LENGTH_CALLED.called, long))}",
         "backends": {m: e["backend"] for m, e in entries.items()},
         "metric": own["metric"],

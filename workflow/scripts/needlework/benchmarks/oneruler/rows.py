@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.oneruler.factors import ARTICLES, HIGH_RESOURCE, LONG, NIAH
-from needlework.benchmarks.oneruler.paper import SETUP
+from needlework.benchmarks.oneruler.paper import ENDS, SETUP
 from needlework.benchmarks.oneruler.plan import ENDPOINTS
 from needlework.models.accounts import UNKNOWN
 from needlework.results.columns import MEASURES
@@ -25,8 +25,6 @@ NEEDLE_TASKS = f"task in {tuple(NIAH)}"
 # reason. The paper leaves it out of the needle tasks and counts it as wrong in the others (footnote 10).
 # An answer that ended without text is wrong in all, as in the released rules.
 UNFINISHED = "length"
-# Figure 1a of the paper: so many languages at either end.
-ENDS = 5
 
 
 def own(rows: pd.DataFrame, run: Context, condition: str) -> pd.DataFrame:

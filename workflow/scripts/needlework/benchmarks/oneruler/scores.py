@@ -30,7 +30,7 @@ from needlework.scoring.careful.words import bounded, read, split
 from needlework.scoring.metrics import number_of
 from needlework.scoring.scores import CAREFUL, Rating, score_rows, second
 
-# ONERULER's released rules, false verdicts included; `oneruler_strict` has none of them.
+# ONERULER's released rules, false verdicts included; the metric `strict` has none of them.
 #
 # The facts are those of `OneRuler/eval/evaluate.py` in mungg/OneRuler at a3fe6af; the program here is
 # this project's own. The false verdicts, each with a test: "1,234,567" is read as 234 and 567; a right

@@ -144,7 +144,7 @@ def _literal(text: str) -> str:
 
 # ONERULER's answers read strictly: the answer tag, whole numbers, whole words.
 #
-# The false verdicts of the released rules (`released_oneruler`) are not among theirs. In three respects
+# The false verdicts of the released rules (`scores`) are not among theirs. In three respects
 # they remain the paper's: numbers of one digit do not count, the numbers found must be exactly the
 # expected ones, and a list of common words may hold others besides the ten.
 

@@ -220,6 +220,7 @@ def lengths_tau(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         below=Below(note=f"Share of prompts in %, by the strict rules, in {LONG_CONTEXTS}."),
     ),
     when=("present",),
+    by_metric=False,
 )
 def errors(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Shares of all prompts, by the strict rules: the answer ``none`` although there is a number, wrong

@@ -1,4 +1,4 @@
-"""Any drawing (`results.result`) as figures: `draw`, then `figures.save.save_figure`."""
+"""Any drawing (`results.result`) as figures: `draw`, then `drawing.save.save_figure`."""
 
 from __future__ import annotations
 

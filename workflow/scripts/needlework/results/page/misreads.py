@@ -48,8 +48,11 @@ def misreads(scores: pd.DataFrame, controls: Collection[str]) -> list[Misreads]:
         counts, right = both["value"] >= _RIGHT, both["value_second"] >= _RIGHT
         undecided = both["verdict"].str.startswith(UNDECIDED)
         if len(both):
-            # An undecided answer has the paper's value, so it is neither missed nor counted.
-            disagree = int((right & ~counts).sum()), int((counts & ~right).sum())
+            # An undecided answer, which has the paper's value, is neither missed nor counted.
+            disagree = (
+                int((right & ~counts & ~undecided).sum()),
+                int((counts & ~right & ~undecided).sum()),
+            )
             unspelled = both["verdict"] == UNSPELLED
             left = int(undecided.sum()), int(unspelled.sum())
             found.append(Misreads(str(metric), len(both), *disagree, *left))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from needlework.results.drawing.grid import figure_of
@@ -12,12 +13,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-LIMITS = """\
-**What cannot be concluded.** The number of needles has no common ground: mLongRR prints four
-numbers without an n. Only Lost in the Middle prints numbers by the place of the needle. Intervals
-count questions as independent, and are not corrected for the number of comparisons; p is of a
-permutation test of no agreement. Models, prompts and years differ between papers, so a difference
-between papers has no single cause.""".replace("\n", " ")
 _LENGTHS = {"8000": "8K", "32000": "32K", "64000": "64K", "128000": "128K"}
 
 
@@ -41,23 +36,19 @@ def sentences(found: pd.DataFrame) -> list[str]:
             f"**The run.** {row['first']} and ONERULER's models order {row['items']} languages with "
             f"τ = {_number(row['value'])} [{_number(row['low'])}, {_number(row['high'])}]."
         )
-    return [*said, LIMITS]
+    return [*said, _limits(topics)]
 
 
 def _of_models(rows: pd.DataFrame) -> str:
-    parts = []
+    spans, reaching = [], []
     for at, own in rows.groupby("at", sort=False):
-        parts.append(
-            (f"{_number(own['value'].min())} to {_number(own['value'].max())}", _LENGTHS[str(at)])
-        )
-    at = rows[rows["at"] == "32000"]
-    open_ = int((at["low"] <= 0).sum())
+        ends = _number(own["value"].min()), _number(own["value"].max())
+        spans.append(f"{ends[0]} to {ends[1]} at {_LENGTHS[str(at)]}")
+        reaching.append(f"{(own['low'] <= 0).sum()} at {_LENGTHS[str(at)]}")
     return (
         f"**Which languages are hard depends on the model.** ONERULER asks six models in "
-        f"{at['items'].iloc[0]} languages. Kendall's τ between two models' orders is "
-        f"{parts[0][0]} at {parts[0][1]}, "
-        + ", ".join(f"{span} at {where}" for span, where in parts[1:])
-        + f" ({len(at)} pairs each). At 32K {open_} of {len(at)} pairs have an interval that reaches 0. "
+        f"{own['items'].iloc[0]} languages. Kendall's τ between two models' orders is {', '.join(spans)}. "
+        f"Of the {len(own)} intervals of each length, so many reach 0: {', '.join(reaching)}. "
         f"The highest end of any interval is {_number(rows['high'].max())}."
     )
 
@@ -74,7 +65,7 @@ def _of_papers(rows: pd.DataFrame) -> str:
         f"intervals are above 0, and p is {needle['p'].min():.3f} to {needle['p'].max():.3f}. "
         f"By the haystack's, τ is {_number(haystack['value'].min())} to "
         f"{_number(haystack['value'].max())}, for {against} of {len(haystack)} models below 0; p is "
-        f"{haystack['p'].min():.2f} or more. ONERULER changes both languages at once, and so "
+        f"{haystack['p'].min():.3f} or more. ONERULER changes both languages at once, and so "
         "cannot tell them apart."
     )
 
@@ -85,8 +76,8 @@ def _of_orders(rows: pd.DataFrame) -> str:
     word = "includes" if other["low"] <= 0 <= other["high"] else "excludes"
     return (
         f"**Orders of models.** ONERULER's {tau['items']} models keep their order from 8K to 128K with "
-        f"τ = {_with_interval(tau)}. Two papers asked two same models about Natural Questions: "
-        f"GPT-3.5-Turbo (16K) is {_with_interval(one, 100, 1)} points above LongChat-13B in Lost in the "
+        f"τ = {_with_interval(tau)}, p = {tau['p']:.3f}. Two papers asked two same models about "
+        f"Natural Questions: GPT-3.5-Turbo (16K) is {_with_interval(one, 100, 1)} points above LongChat-13B in Lost in the "
         f"Middle, and {_with_interval(other, 100, 1)} in M4LE, whose interval {word} 0."
     )
 
@@ -99,7 +90,8 @@ def _of_length(rows: pd.DataFrame) -> str:
         f"**Length.** From 8K to 32K, MLNeedle's Mistral-7B changes by "
         f"{_with_interval(own, 100, 1)} points. ONERULER's models change by "
         f"{_number(others['value'].min() * 100, 1)} to "
-        f"{_number(others['value'].max() * 100, 1)}; {lost} of {len(others)} lose for certain. "
+        f"{_number(others['value'].max() * 100, 1)}; the interval is below 0 for {lost} of "
+        f"{len(others)}. "
         "No model is in both."
     )
 
@@ -109,7 +101,21 @@ def _of_depth(rows: pd.DataFrame) -> str:
     return (
         f"**Depth.** In Lost in the Middle, the tenth of 20 documents is worse than the first by "
         f"{_number(-rows['value'].max() * 100, 1)} to {_number(-rows['value'].min() * 100, 1)} points; "
-        f"{lost} of {len(rows)} models lose for certain."
+        f"the interval is below 0 for {lost} of {len(rows)} models."
+    )
+
+
+def _limits(topics: Mapping[str, pd.DataFrame]) -> str:
+    asked, models = topics["depth"]["n"].max(), topics["models"]
+    prompts = models[models["paper"] == "lost_in_the_middle"]["n"].iloc[0]
+    return (
+        "**What cannot be concluded.** The number of needles has no common ground: mLongRR prints four "
+        "numbers without an n. Only Lost in the Middle prints numbers by the place of the needle. Intervals "
+        "take prompts for independent, also those that ask one question again (Lost in the Middle's "
+        f"{prompts:,} prompts are {asked:,} questions at {prompts / asked:g} places), and so can be too "
+        "narrow. They are not corrected for the number of comparisons: of 20, one may miss. p is of a "
+        "permutation test of no agreement. Models, prompts and years differ between papers, "
+        "so a difference between papers has no single cause."
     )
 
 

@@ -237,7 +237,7 @@ class Item(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """Characters [start, end) of a prompt, and their role (`prompt.ROLES`)."""
+    """Characters [start, end) of a prompt, and their role (`spans.ROLES`)."""
 
     role: str
     start: int
