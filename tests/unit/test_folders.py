@@ -34,7 +34,7 @@ def test_hidden_files_and_folders_are_left_out(folder: Path) -> None:
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(name)
     assert [path.name for path in entries(folder / "a", ".csv")] == ["de.csv", "en.csv"]
-    assert matching(folder, "*/*.csv") == sorted(folder.glob("[ab]/[de]*.csv"))
+    assert matching(folder, "[!l]*/*.csv") == sorted(folder.glob("[ab]/[de]*.csv"))
     assert [path.name for path in files_below(folder)] == ["de.csv", "x.txt", "en.csv", "en.csv"]
     # Unless they are meant: a folder or a pattern with its dot.
     assert files_below(folder / ".b") == matching(folder, ".*/*.csv") == [folder / ".b/en.csv"]

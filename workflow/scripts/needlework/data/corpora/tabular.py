@@ -1,7 +1,7 @@
 """A user's own data sets as corpora: from the Hugging Face hub, or local Parquet, JSON Lines and CSV files.
 
 Such files are read here, so that texts stay as they are; the package `datasets` finds those of the hub, and
-reads its other files. All are streamed: only the rows that are read are downloaded. The configuration maps the
+reads its other files. All are streamed: only rows that are read are downloaded. The configuration maps the
 columns (`corpora.<name>.columns`); a dot names a field inside a column (`answers.text`), unless a column has
 exactly this name.
 """
