@@ -97,6 +97,16 @@ def test_a_quoted_control_token_is_told(tmp_path) -> None:
     assert said.startswith("1 of 2 prompts quote the text of a control token, such as </s>, which")
 
 
+def test_answers_that_the_server_did_not_decode_are_told(tmp_path) -> None:
+    backend = Scripted(
+        {"a": Answer("TheĠanswerĠisĠyes"), "b": Answer("yes"), "c": Answer("<x>y</x>")}
+    )
+    found = rows(tmp_path, backend, "a", "b", "c")
+    assert [row["remarks"] for row in found] == [["undecoded: Ġ"], None, ["unknown_mark: <x>"]]
+    _, said = account_of(found, "m", "made").sentences()
+    assert said.startswith("1 of 3 answers are in a tokenizer's letters, such as Ġ for a byte")
+
+
 def test_a_job_fails_if_all_that_it_sent_failed(tmp_path) -> None:
     backend = Scripted({"a": Answer("", error="no"), "b": Answer("", error="no")})
     with pytest.raises(UserError, match="all 2 requests that were sent were refused or failed"):

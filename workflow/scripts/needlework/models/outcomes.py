@@ -24,11 +24,12 @@ from needlework.models.accounts import (
     SKIPPED,
     STOP,
     UNASKED,
+    UNDECODED,
     UNKNOWN,
     UNKNOWN_END,
     UNKNOWN_MARK,
 )
-from needlework.models.thoughts import Mark, answer_row, unknown_mark
+from needlework.models.thoughts import Mark, answer_row, undecoded, unknown_mark
 
 # Whether a server read the whole of each prompt: the tokens that it counted, beside our own.
 #
@@ -258,8 +259,9 @@ class Outcomes:
             found.append(f"{OTHER_MODEL}: {record['served']}")
         if key in self._odd and key not in self._cut:
             found.append(f"{ODD_COUNT}: {self._odd[key]}")
-        if mark := unknown_mark(str(answer_row(record, self._marks, self._opened)["text"])):
-            found.append(f"{UNKNOWN_MARK}: {mark}")
+        text = str(answer_row(record, self._marks, self._opened)["text"])
+        if mark := unknown_mark(text):
+            found.append(f"{UNDECODED if undecoded(text) else UNKNOWN_MARK}: {mark}")
         if key in self._controls:
             found.append(f"{CONTROL_TOKENS}: {self._controls[key]}")
         return found
