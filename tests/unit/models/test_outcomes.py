@@ -208,6 +208,16 @@ def test_only_prompts_that_a_limit_cut_are_told(prompts, cut) -> None:
     )
 
 
+def test_a_server_that_reads_more_than_we_count_is_told_so() -> None:
+    # Two equal counts by chance, then a limit, both above our own counts.
+    chance = [*reads([300, 350], 1.1), Read("en", 400, 450, "a"), Read("en", 448, 450, "b")]
+    assert cut_prompts(chance) == {}
+    found = cut_prompts(reads([300, 400, 448, 500, 560, 700], 1.5, most=600))
+    assert sorted(found) == [2, 3, 4, 5]
+    assert found[2].startswith("the endpoint read 600 tokens, too few beside other prompts (448 by")
+    assert found[5].startswith("the endpoint read 600 of 700 tokens (ours")
+
+
 @pytest.mark.parametrize("ratio", [0.26, 0.8, 1.0, 1.3, 3.8])
 def test_an_honest_tokenizer_cuts_nothing(ratio) -> None:
     """Between o200k and cl100k, Tamil has a ratio of 0.26 or 3.8, English 1."""

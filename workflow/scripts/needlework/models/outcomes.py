@@ -72,11 +72,18 @@ def cut_prompts(prompts: Sequence[Read]) -> dict[int, str]:
         long = prompt.own >= SHORT and prompt.counted >= LEAST
         low = expected is not None and long and ratio < SHARE * expected
         if place in limited or low:
-            found[place] = (
-                f"the endpoint read {prompt.counted} of {prompt.own} tokens (ours, by the model's "
-                "`tokenizer`): it cut the prompt"
-            )
+            found[place] = _said(prompt)
     return found
+
+
+def _said(prompt: Read) -> str:
+    """That the server cut a prompt, with both counts; our tokenizer may count fewer tokens than its own."""
+    read = f"the endpoint read {prompt.counted}"
+    if prompt.counted < prompt.own:
+        read += f" of {prompt.own} tokens (ours, by the model's `tokenizer`)"
+    else:
+        read += f" tokens, too few beside other prompts ({prompt.own} by the model's `tokenizer`)"
+    return f"{read}: it cut the prompt"
 
 
 def odd_prompts(prompts: Sequence[Read]) -> dict[int, str]:
@@ -116,8 +123,10 @@ def _limited(prompts: Sequence[Read]) -> set[int]:
         least, most = min(own), max(own)
         crowd = len(same) >= max(3, _CROWD * len(prompts))
         if (counted == largest or crowd) and most > (1 + SPREAD) * least:
-            # The shortest of them may have been read whole.
-            found |= {p for p in same if prompts[p].own > (1 + SPREAD) * least}
+            # The shortest of them may have been read whole; so may the longer ones, where few counts that are
+            # not below ours are equal.
+            longer = {p for p in same if prompts[p].own > (1 + SPREAD) * least}
+            found |= {p for p in longer if crowd or prompts[p].counted < prompts[p].own}
             found |= {p for p in same if prompts[p].counted < (1 - SPREAD) * prompts[p].own}
         elif counted == largest and counted < (1 - SPREAD) * least and least >= SHORT:
             questions = {prompts[place].question for place in same}
