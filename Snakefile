@@ -5,6 +5,7 @@
 #   snakemake --cores all estimate     tokens, GPU hours and costs, before a run
 #   snakemake --report report.html     after a run
 
+import os
 import sys
 from pathlib import Path
 
@@ -15,6 +16,15 @@ min_version("9.27")
 
 if not hasattr(workflow.current_basedir, "__fspath__"):
     raise WorkflowError('A module from a repository names path="workflow/Snakefile".')
+
+if sys.flags.optimize:
+    sys.exit(
+        "Error: Python drops captions (docstrings) and checks in its optimized mode: unset the environment "
+        "variable PYTHONOPTIMIZE, and leave out -O."
+    )
+
+# A notebook's backend, which the variable names for `!snakemake`, is none that a job could import.
+os.environ["MPLBACKEND"] = "agg"
 
 here = Path(workflow.current_basedir)
 sys.path.append(str(here / "workflow/scripts"))

@@ -29,6 +29,17 @@ def test_what_is_there_is_listed_in_order(folder: Path) -> None:
     assert content(folder / "a/en.csv") == b"a/en.csv"
 
 
+def test_hidden_files_and_folders_are_left_out(folder: Path) -> None:
+    for name in ("a/._en.csv", "a/.ipynb_checkpoints/en-checkpoint.csv", ".b/en.csv"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(name)
+    assert [path.name for path in entries(folder / "a", ".csv")] == ["de.csv", "en.csv"]
+    assert matching(folder, "[!l]*/*.csv") == sorted(folder.glob("[ab]/[de]*.csv"))
+    assert [path.name for path in files_below(folder)] == ["de.csv", "x.txt", "en.csv", "en.csv"]
+    # Unless they are meant: a folder or a pattern with its dot.
+    assert files_below(folder / ".b") == matching(folder, ".*/*.csv") == [folder / ".b/en.csv"]
+
+
 def test_what_is_absent_is_empty(folder: Path) -> None:
     absent = folder / "none"
     assert entries(absent) == matching(absent, "*") == files_below(absent) == []

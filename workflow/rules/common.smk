@@ -15,6 +15,7 @@ from snakemake.settings.types import DeploymentMethod
 from needlework.codedigest import code_digest, remember
 from needlework.planning.config import (
     decided,
+    inherited,
     notices,
     replaced_choices,
     unknown_target,
@@ -80,7 +81,8 @@ if workflow.is_main_process:
         logger.warning(sentence)
     for sentence in replaced_choices(workflow.config_settings.configfiles):
         logger.warning(sentence)
-    for sentence in [*decided(GIVEN, config), *notices(config), *UNPUBLISHED]:
+    told = [*decided(GIVEN, config), *inherited(given, config), *notices(config)]
+    for sentence in [*told, *UNPUBLISHED]:
         logger.warning(sentence)
 
 if DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method:

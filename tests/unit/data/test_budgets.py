@@ -58,8 +58,12 @@ def test_nested_values_count() -> None:
     assert size_of({"a": {"text": ["x" * 100, None]}, "b": 5}) > size_of({"a": "x" * 100})
 
 
-def test_a_quoted_record_goes_on_over_lines(tmp_path: Path) -> None:
+def test_a_quoted_record_goes_on_over_lines(tmp_path: Path, monkeypatch) -> None:
     path = tmp_path / "p.csv"
     path.write_bytes(b'a,b\n"one\ntwo ""quoted""\n",x\nlast\n')
-    assert check_records(path, "corpora.mine", quoted=True) == 24
-    assert check_records(path, "corpora.mine", quoted=False) == 15
+    for most, quoted in ((24, True), (15, False)):
+        monkeypatch.setattr("needlework.data.budgets.ROW_BYTES", most)
+        check_records(path, "corpora.mine", quoted=quoted)
+        monkeypatch.setattr("needlework.data.budgets.ROW_BYTES", most - 1)
+        with pytest.raises(UserError, match=f"a record of more than {most - 1} bytes"):
+            check_records(path, "corpora.mine", quoted=quoted)

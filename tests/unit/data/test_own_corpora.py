@@ -99,7 +99,8 @@ def test_rows_left_out_are_counted_by_reason(tmp_path: Path) -> None:
     said = found.said()
     assert "2 of 5 rows are used" in said and "the first is row 2: 'Cy' is not in 'Ann met" in said
     assert "the first is row 3, whose column 'q' is empty" in said
-    assert "1 answers of rows that have others (the first is 'Cy' in row 5" in said
+    # An answer in other words than the context's is one beside it.
+    assert table.to_pylist()[1]["answers"] == ["Bo", "Cy"]
     with pytest.raises(UserError, match="no question whose answer stands in its context") as raised:
         read("questions", COLUMNS, lines(tmp_path / "n.jsonl", wrong, rows[2]))
     assert "0 of 2 rows are used" in str(raised.value) and "'Cy' is not in" in str(raised.value)
@@ -123,6 +124,69 @@ def test_only_so_many_rows_are_read_and_that_is_said(tmp_path: Path) -> None:
     assert not found_of(read("passages", {"text": "body"}, files)).limited
 
 
+# Fields of CSV
+
+
+def written(path: Path, text: str) -> list[str]:
+    path.write_text(text, encoding="utf-8")
+    return [str(path)]
+
+
+def test_empty_fields_behind_the_heads_shift_nothing(tmp_path: Path) -> None:
+    files = written(tmp_path / "t.csv", 'body,from\n"a, b",book,\nc,book, ,\n\nd\n')
+    assert read("passages", {"text": "body"}, files)["text"].to_pylist() == ["a, b", "c", "d"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("body,from\na, b,book\nc,d\n", r"row 1 has 3 fields, the head has 2: .*','.* in quotes"),
+        ("body;from\nc;d\na;b;book\n", r"row 2 has 3 fields, the head has 2: .*';'.* in quotes"),
+        ('body,from\na,b\n"c,d\ne,f\n', "row 2 has a quote that none closes: close it"),
+        ("body,from,body\na,b,c\n", "has two columns 'body': rename one"),
+    ],
+)
+def test_a_csv_file_that_would_shift_is_named(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(UserError, match=rf"corpora\.mine\.languages\.en: \S+t\.csv,? {said}"):
+        read("passages", {"text": "body"}, written(tmp_path / "t.csv", text))
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_fields_part_at_commas_semicolons_or_tabs(tmp_path: Path, separator: str) -> None:
+    rows = [["q", "text", "gold"], ["Who?", "Ann, at 1,5; Bo\tmet.", '["Bo", "Ann"]']]
+    path = tmp_path / "q.csv"
+    with path.open("w", newline="", encoding="utf-8-sig") as file:
+        csv.writer(file, delimiter=separator).writerows(rows)
+    columns = {"question": "q", "context": "text", "answers": "gold"}
+    (row,) = read("questions", columns, [str(path)]).to_pylist()
+    assert (row["question"], row["context"], row["answers"]) == (*rows[1][:2], ["Bo", "Ann"])
+
+
+# JSON Lines
+
+
+@pytest.mark.parametrize("answers", ["1890-01-10", ["1890-01-10"], ["1890-01-10T05:00:00Z"]])
+def test_dates_of_json_lines_stay_texts(tmp_path: Path, answers: str | list[str]) -> None:
+    (text,) = [answers] if isinstance(answers, str) else answers
+    row = QUESTION | {"id": "2020-01-01", "text": f"On {text}.", "gold": {"text": answers}}
+    (read_row,) = read("questions", COLUMNS, lines(tmp_path / "q.jsonl", row)).to_pylist()
+    assert (read_row["example_id"], read_row["answers"]) == ("2020-01-01", [text])
+
+
+def test_rows_of_json_lines_may_leave_keys_out(tmp_path: Path) -> None:
+    whole = {"body": "a", "s": {"c": "news"}}
+    columns = {"text": "body", "label": "s.c"}
+    files = written(tmp_path / "r.jsonl", f'{{"body": "b", "s": {{}}}}\n\n{json.dumps(whole)}\n')
+    assert read("records", columns, files)["label"].to_pylist() == ["", "news"]
+    with pytest.raises(UserError, match=r"has no column 's\.d': it has body, s"):
+        read("records", {"text": "body", "label": "s.d"}, files)
+    # One list of all rows.
+    files = written(tmp_path / "l.jsonl", json.dumps([whole, {"body": "b"}], indent=1))
+    assert read("records", columns, files)["label"].to_pylist() == ["news", ""]
+    with pytest.raises(UserError, match=r"n\.jsonl, line 2 is not a JSON object"):
+        read("records", columns, written(tmp_path / "n.jsonl", f'{json.dumps(whole)}\n"b"\n'))
+
+
 # Lists in one text
 
 
@@ -133,6 +197,7 @@ def test_only_so_many_rows_are_read_and_that_is_said(tmp_path: Path) -> None:
         ("[7]", None, ["7"]),
         ("Bo|Ann", "|", ["Bo", "Ann"]),
         (" Bo ; Ann ", ";", ["Bo", "Ann"]),
+        ("7|seven", "|", ["7", "seven"]),
         ("Bo", None, ["Bo"]),
         ("[sic]", None, ["[sic]"]),
     ],
@@ -235,15 +300,14 @@ def test_records_have_what_is_mapped(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"text": "boby"}, "has no column 'boby': it has body, n, list, when"),
+        ({"text": "boby"}, "has no column 'boby': it has body, n, list"),
         ({"text": "body.text"}, "has no column 'body.text'"),
         ({"text": "n"}, "row 1 has a float in the column 'n', which is not text"),
         ({"text": "list"}, "row 1 has several texts in the column 'list'"),
-        ({"text": "when"}, "row 1 has a datetime in the column 'when', which is not text"),
     ],
 )
 def test_a_wrong_column_is_named(tmp_path: Path, columns: dict[str, str], message: str) -> None:
-    row = {"body": "a", "n": 1.5, "list": ["a", "b"], "when": "2020-01-01"}
+    row = {"body": "a", "n": 1.5, "list": ["a", "b"]}
     with pytest.raises(UserError, match=message) as raised:
         read("passages", columns, lines(tmp_path / "p.jsonl", row))
     assert str(raised.value).startswith("corpora.mine.languages.en")
@@ -334,13 +398,16 @@ def test_hub_data_sets_are_streamed_at_their_commit(tmp_path: Path) -> None:
         "data/train-00001-of-00002.parquet": parquet(["three"]),
         "data/test-00000-of-00001.parquet": parquet(["four"]),
     }
-    other = {"train.csv": b"body\nother\n"}
-    with Hub({("me/mine", COMMIT): files, ("me/mine", "f" * 40): other}) as hub:
+    other = {"train.csv": b"body;n\n007;a\n"}
+    dates = {"train.jsonl": b'{"body": "1890-01-10"}\n'}
+    data = {COMMIT: files, "f" * 40: other, "d" * 40: dates}
+    with Hub({("me/mine", commit): own for commit, own in data.items()}) as hub:
         assert of_hub(hub, tmp_path, {"rows": 2}) == [["one", "two"]]
         read = [path for path in hub.asked if path.startswith("GET /datasets")]
         assert read and not any("00001-of-00002" in path for path in read)
-        changes = {}, {"split": "test"}, {"revision": "f" * 40}
-        assert of_hub(hub, tmp_path, *changes) == [["one", "two", "three"], ["four"], ["other"]]
+        changes = {}, {"split": "test"}, {"revision": "f" * 40}, {"revision": "d" * 40}
+        texts = [["one", "two", "three"], ["four"], ["007"], ["1890-01-10"]]
+        assert of_hub(hub, tmp_path, *changes) == texts
 
 
 @pytest.mark.slow

@@ -104,6 +104,36 @@ def test_a_job_ends_with_the_one_that_started_it() -> None:
                 process.kill()
 
 
+# As above, and the job then opens as many files as it may, until a file appears.
+EXHAUSTED = """
+import subprocess, sys
+job = "import os, resource, sys, time; sys.path.append(sys.argv[1]); "
+job += "from needlework.jobs.guard import end_with_parent; end_with_parent(); "
+job += "hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]; "
+job += "resource.setrlimit(resource.RLIMIT_NOFILE, (32, hard))\\n"
+job += "held = []\\ntry:\\n    while True: held.append(open('/dev/null'))\\nexcept OSError: pass\\n"
+job += "print('ready', flush=True)\\nwhile not os.path.exists(sys.argv[2]): time.sleep(0.05)\\n"
+job += "held.clear()\\ntime.sleep(600)"
+subprocess.run([sys.executable, "-c", job, *sys.argv[1:]])
+"""
+
+
+def test_a_job_without_file_descriptors_takes_no_parent_for_dead(tmp_path) -> None:
+    command = [sys.executable, "-c", EXHAUSTED, SCRIPTS, tmp_path / "free"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout.readline() == "ready\n"
+        (job,) = psutil.Process(parent.pid).children()
+        try:
+            assert left([job], 1.5) == [job], "it took its parent for dead"
+            parent.kill()
+            parent.wait(5)
+            (tmp_path / "free").touch()
+            assert left([job], 10) == []
+        finally:
+            for process in (parent, *left([job], 0.1)):
+                process.kill()
+
+
 # As Snakemake starts a job that needs a while for its imports.
 SLOW = """
 import subprocess, sys

@@ -7,6 +7,7 @@ import gzip
 import json
 import logging
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -384,6 +385,32 @@ def test_answers_keep_their_order_within_the_concurrency_limit(server) -> None:
     found = answers(backend(server, concurrency=5), requests(*prompts))
     assert [a.text for a in found] == [f"<{prompt}>" for prompt in prompts]
     assert server.most_at_once == 5
+
+
+# A process with a limit on open files, and the limit up to which it may raise its own.
+FEW_FILES = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, int(sys.argv[2])))
+from factories.models import answers, remote, requests
+found = answers(remote(sys.argv[1], concurrency=80), requests(*map(str, range(160))))
+print(sum(answer.text == f"<{n}>" for n, answer in enumerate(found)))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("hard", [64, 1024])
+def test_few_open_files_lower_the_concurrency_and_lose_nothing(server, hard) -> None:
+    server.reply = lambda number, body: Reply(completion(body).body, delay=0.2)
+    paths = os.pathsep.join([str(ROOT / "tests"), str(ROOT / "workflow/scripts")])
+    done = subprocess.run(
+        [sys.executable, "-c", FEW_FILES, server.url, str(hard)],
+        env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == "160\n", done.stderr[-3000:]
+    assert done.stderr.count("raise the limit on open files (`ulimit -n`)") == (hard == 64)
+    assert (server.most_at_once <= 16) == (hard == 64)
 
 
 def test_each_answer_follows_once_earlier_ones_are_known(server) -> None:

@@ -724,6 +724,7 @@ def test_no_damage_of_an_archive_is_a_traceback(tmp_path) -> None:
 
 def test_logs_below_a_folder_are_found(tmp_path) -> None:
     names = ["one/b.eval", "one/a.eval", "one/logs.txt", "one/deep/c.json", "none/notes.txt"]
+    names += ["one/.ipynb_checkpoints/a-checkpoint.eval", "one/._a.eval"]
     for name in [*names, "two/m/results_d.json", "two/m/samples_a_d.jsonl"]:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()

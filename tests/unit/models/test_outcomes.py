@@ -96,6 +96,16 @@ def test_a_quoted_control_token_is_told(tmp_path) -> None:
     assert said.startswith("1 of 2 prompts quote the text of a control token, such as </s>, which")
 
 
+def test_answers_that_the_server_did_not_decode_are_told(tmp_path) -> None:
+    backend = Scripted(
+        {"a": Answer("TheĠanswerĠisĠyes"), "b": Answer("yes"), "c": Answer("<x>y</x>")}
+    )
+    found = rows(tmp_path, backend, "a", "b", "c")
+    assert [row["remarks"] for row in found] == [["undecoded: Ġ"], None, ["unknown_mark: <x>"]]
+    _, said = account_of(found, "m", "made").sentences()
+    assert said.startswith("1 of 3 answers are in a tokenizer's letters, such as Ġ for a byte")
+
+
 def test_a_job_fails_if_all_that_it_sent_failed(tmp_path) -> None:
     backend = Scripted({"a": Answer("", error="no"), "b": Answer("", error="no")})
     with pytest.raises(UserError, match="all 2 requests that were sent were refused or failed"):
@@ -195,6 +205,16 @@ def test_only_prompts_that_a_limit_cut_are_told(prompts, cut) -> None:
         f"read {prompts[place].counted} of {prompts[place].own} tokens" in said
         for place, said in found.items()
     )
+
+
+def test_a_server_that_reads_more_than_we_count_is_told_so() -> None:
+    # Two equal counts by chance, then a limit, both above our own counts.
+    chance = [*reads([300, 350], 1.1), Read("en", 400, 450, "a"), Read("en", 448, 450, "b")]
+    assert cut_prompts(chance) == {}
+    found = cut_prompts(reads([300, 400, 448, 500, 560, 700], 1.5, most=600))
+    assert sorted(found) == [2, 3, 4, 5]
+    assert found[2].startswith("the endpoint read 600 tokens, too few beside other prompts (448 by")
+    assert found[5].startswith("the endpoint read 600 of 700 tokens (ours")
 
 
 @pytest.mark.parametrize("ratio", [0.26, 0.8, 1.0, 1.3, 3.8])

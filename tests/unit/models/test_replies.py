@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,14 @@ from needlework.errors import UserError
 from needlework.models import remote_models
 from needlework.models.backends.base import Answer
 from needlework.models.openai_batch_endpoint import read_result
-from needlework.models.openai_protocol import Refusal, is_too_long, other_model, read_reply
+from needlework.models.openai_protocol import (
+    Refusal,
+    connection_trouble,
+    hopeless_connection,
+    is_too_long,
+    other_model,
+    read_reply,
+)
 
 REPORTED = [
     json.loads(line)
@@ -371,3 +380,24 @@ def test_another_model_in_the_reply_is_named(server, caplog) -> None:
 )
 def test_a_dated_name_is_no_other_model(asked, served, same) -> None:
     assert other_model(asked, served) != same
+
+
+# What no connection came from
+
+
+def test_a_port_that_is_none_is_named_in_a_group_too() -> None:
+    with socket.socket() as unconnected, pytest.raises(OverflowError) as raised:
+        unconnected.connect(("127.0.0.1", 99999))
+    group = ExceptionGroup("unhandled errors in a TaskGroup", [raised.value])
+    for error in (raised.value, group):
+        assert "the port of its address" in hopeless_connection(error)
+    assert connection_trouble(group) == "the connection failed (OverflowError)"
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])
+def test_a_lack_of_file_descriptors_is_named(number: int) -> None:
+    error = OSError("All connection attempts failed")
+    error.__cause__ = ExceptionGroup("several", [OSError(number, "no file descriptor left")])
+    said = connection_trouble(error)
+    assert "`ulimit -n`" in said and "`concurrency`" in said
+    assert connection_trouble(OSError()) == "the connection failed (OSError)"

@@ -15,7 +15,7 @@ from factories.models import requests
 from needlework.journal import Journal
 from needlework.models.backends.base import Answer, Backend, Request
 from needlework.models.generation import Policy, generate
-from needlework.models.thoughts import KNOWN, Mark, marks, part, unknown_mark
+from needlework.models.thoughts import KNOWN, Mark, marks, part, undecoded, unknown_mark
 
 HARMONY = "<|channel|>analysis<|message|>Paris?<|end|><|start|>assistant<|channel|>final<|message|>"
 
@@ -194,3 +194,44 @@ def test_a_thought_is_no_answer_in_any_benchmark(tmp_path) -> None:
 )
 def test_an_unknown_tag_that_closes_is_told(text: str, mark: str | None) -> None:
     assert unknown_mark(text) == mark
+
+
+# Letters of a vocabulary
+
+_PLAIN = {*range(33, 127), *range(161, 173), *range(174, 256)}
+_REST = [byte for byte in range(256) if byte not in _PLAIN]
+
+
+def in_letters(text: str) -> str:
+    """A text as GPT-2's vocabulary writes it."""
+    return "".join(chr(b if b in _PLAIN else 256 + _REST.index(b)) for b in text.encode())
+
+
+ANSWERS = (
+    *("The answer is Marrow Bridge.", " Paris", " in", "Two\n\nlines.", "答案是巴黎。", "巴黎"),
+    *("Ответ: Москва.", "القاهرة", "café", "Zürich", "Łódź", "Beč", "ĉevalo", "naïve façade"),
+)
+
+
+@pytest.mark.parametrize("text", ANSWERS)
+def test_an_answer_in_letters_of_bytes_is_told(text: str) -> None:
+    sent = in_letters(text)
+    mark = undecoded(sent)
+    assert mark and mark == unknown_mark(sent) and mark in sent and mark not in text
+    # A character that the limit cut; tokens with spaces between them; a server that decodes only spaces.
+    assert undecoded(in_letters(f"{text} 巴黎 巴")[:-1])
+    assert undecoded(sent.replace("Ġ", " Ġ") + " ĠParis") and undecoded(
+        f"A line.{in_letters(chr(10))}"
+    )
+
+
+@pytest.mark.parametrize(
+    "text", [*ANSWERS, "", "Ġorġ u Ċensu", "L-Ingliżi", "INĠLIŻI", "x_1 <0xZZ>", "▁▂▃"]
+)
+def test_words_with_such_letters_are_no_bytes(text: str) -> None:
+    assert undecoded(text) is None
+
+
+@pytest.mark.parametrize(("text", "mark"), [("▁The▁answer", "▁"), ("One<0x0A>two", "<0x0A>")])
+def test_sentencepieces_own_signs_are_told(text: str, mark: str) -> None:
+    assert undecoded(text) == mark

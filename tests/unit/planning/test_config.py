@@ -16,7 +16,7 @@ from factories import demo_run
 from needlework.data.corpora.registry import local_files
 from needlework.errors import UserError
 from needlework.planning.affects import effective_config
-from needlework.planning.config import notices, replaced_choices, validated
+from needlework.planning.config import inherited, notices, replaced_choices, validated
 from needlework.planning.layout import Layout
 from needlework.planning.model_checks import lengths_of
 from needlework.planning.schema import command_line_values, layered, plain, schema, with_defaults
@@ -721,6 +721,41 @@ def test_a_run_on_the_sample_keeps_its_settings() -> None:
     # A file may name the sample's settings and then other data.
     both = layered(demo, [demo, {"benchmarks": {"mlneedle": {"needles": "xquad"}}}])
     assert both["benchmarks"]["mlneedle"]["tasks"] == ["exact", "existence", "closed_book"]
+
+
+OTHERS = {
+    "models": ("smollm2", {"backend": "openai", "name": "mine", "tokenizer": "words"}),
+    "embedders": ("mpnet", {"kind": "sentence-transformers", "name": "acme/embedder"}),
+    "tokenizers": ("mistral-v1", {"kind": "huggingface", "name": "acme/model"}),
+    "translators": ("nllb", {"kind": "nllb", "name": "acme/translator"}),
+}
+
+
+@pytest.mark.parametrize("registry", OTHERS)
+def test_another_entry_takes_nothing_from_the_default(registry: str) -> None:
+    name, entry = OTHERS[registry]
+    demo = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+    # In two files, of which one says only what is other.
+    given = [{registry: {name: part}} for part in ({"name": entry["name"]}, entry)]
+    own = layered(demo, given)
+    assert own.pop(registry) == demo[registry] | {name: entry}
+    # The published name is that of the demo's model.
+    assert demo.pop("records") == {"names": {"smollm2": "HuggingFaceTB/SmolLM2-135M-Instruct"}}
+    assert own.pop("records") == {"names": {}} or registry != "models"
+    assert own == {key: value for key, value in demo.items() if key != registry}
+
+
+def test_the_same_model_keeps_its_entry_and_that_is_told() -> None:
+    demo = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+    before = demo["models"]["smollm2"]
+    whole = {key: before[key] for key in ("backend", "name", "tokenizer", "context")}
+    demo["run"] = {"models": ["smollm2"], "benchmarks": ["oneruler"]}
+    for change, told in (({"batch_size": 2}, 0), (whole, 1), (whole | {"only": {}}, 0)):
+        given = [{"models": {"smollm2": change}}]
+        own = layered(demo, given)
+        assert own["models"]["smollm2"]["optional"] and own["records"]["names"]
+        said = inherited(given, with_defaults(plain(own), schema()))
+        assert len(said) == told and all("`only`" in sentence for sentence in said)
 
 
 @pytest.mark.parametrize(

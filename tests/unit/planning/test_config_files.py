@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import getpass
+import os
 import sys
 from pathlib import Path
 
@@ -73,6 +75,29 @@ def test_files_are_those_of_the_command_line():
     assert named(["--configfile", "a.yaml", "--", "table1"], *options) == ["a.yaml"]
     with pytest.raises(SystemExit, match=r"^Error: nowhere\.yaml cannot be read"):
         check_arguments(["--configfile", "nowhere.yaml"])
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("--configfile a.yaml --configfile b.yaml -n", "`--configfile a.yaml b.yaml`"),
+        ("-n --configfile=a.yaml --cores 1 --configfiles b.yaml c.yaml", "a.yaml b.yaml c.yaml`"),
+        ("-C journal=a --config judge=b", "`--config journal=a judge=b`"),
+    ],
+)
+def test_an_option_that_stands_twice_is_told(line, said):
+    with pytest.raises(SystemExit, match=f"^Error: --config.* stands twice, .*{said}[.]$"):
+        check_arguments(line.split())
+
+
+def test_a_user_without_a_name_is_named_by_number(monkeypatch):
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.setenv(name, "")
+    monkeypatch.setattr(os, "getuid", lambda: 2**31 - 7)
+    with pytest.raises((KeyError, OSError)):
+        getpass.getuser()
+    check_arguments(["-n"])
+    assert getpass.getuser() == str(2**31 - 7)
 
 
 def test_all_profiles_check_the_files():

@@ -6,6 +6,7 @@ from functools import cache
 from itertools import pairwise
 from xml.etree import ElementTree
 
+import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
@@ -316,6 +317,18 @@ def test_a_description_alone_gives_the_same_files(tmp_path):
         assert first == second != b""
     text = (tmp_path / "a.svg").read_text()
     assert "DejaVu Sans" in text and "dc:date" not in text
+
+
+def test_a_users_matplotlibrc_changes_no_figure(tmp_path):
+    theirs = {"savefig.bbox": "tight", "font.weight": "bold", "figure.facecolor": "gray"}
+    for folder, settings in (("a", {}), ("b", theirs | {"text.usetex": True, "lines.marker": "x"})):
+        with matplotlib.rc_context(settings):
+            pages = [page for one in NEW.values() for page in draw(one, frame_of(), FACTORS, {})]
+            save_figure(pages, tmp_path / folder)
+            assert matplotlib.rcParams["font.weight"] == settings.get("font.weight", "normal")
+    for kind in ("svg", "pdf", "png"):
+        first, second = ((tmp_path / f"{folder}.{kind}").read_bytes() for folder in "ab")
+        assert first == second
 
 
 def test_six_models_have_a_colour_and_the_others_are_grey():

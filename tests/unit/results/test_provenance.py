@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -183,6 +184,32 @@ def test_a_clone_has_a_commit(clone, monkeypatch) -> None:
     monkeypatch.setattr(version, "ROOT", clone)
     monkeypatch.setenv("PATH", "")
     assert version.workflow()["commit"] is None and version.workflow()["version"]
+
+
+def test_the_commit_is_the_workflow_s_in_a_hook_of_another(clone, tmp_path, monkeypatch) -> None:
+    found = version.workflow()
+    other = tmp_path / "other"
+    subprocess.run(["git", "init", "-q", str(other)], check=True)
+    for name, value in (("GIT_DIR", other / ".git"), ("GIT_INDEX_FILE", other / "index")):
+        monkeypatch.setenv(name, str(value))
+        assert found["commit"] and version.workflow() == found
+    monkeypatch.setenv("GIT_WORK_TREE", str(other))
+    assert version.workflow() == found
+
+
+def test_a_clone_of_another_user_has_its_commit(clone, tmp_path, monkeypatch) -> None:
+    found = version.workflow()
+    # A git to which every clone is another user's.
+    program = tmp_path / "bin/git"
+    program.parent.mkdir()
+    program.write_text(
+        f'#!/bin/sh\nGIT_TEST_ASSUME_DIFFERENT_OWNER=1 exec {shutil.which("git")} "$@"\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    refused = subprocess.run(["git", "status"], cwd=clone, capture_output=True, text=True)
+    assert "dubious ownership" in refused.stderr
+    assert found["commit"] and version.workflow() == found
 
 
 # Files, answers, times

@@ -2,6 +2,9 @@
 
 `Path.glob`, `is_file` and `exists` call a folder that this user may not read empty, and a loop of links
 absent. What lies there would be made, or paid for, a second time.
+
+Hidden files and folders are left out: Jupyter keeps older copies in `.ipynb_checkpoints`, macOS attributes
+in `._<name>`.
 """
 
 from __future__ import annotations
@@ -23,10 +26,10 @@ _REMEDIES = {
 }
 
 
-def entries(folder: str | Path, suffix: str = "") -> list[Path]:
+def entries(folder: str | Path, suffix: str = "", *, hidden: bool = False) -> list[Path]:
     """The paths in a folder whose names end with `suffix`, sorted; none if the folder is absent.
 
-    Raises UserError if the folder is there and cannot be listed.
+    `hidden`: also names that begin with a dot. Raises UserError if the folder is there and cannot be listed.
     """
     folder = Path(folder)
     try:
@@ -35,7 +38,8 @@ def entries(folder: str | Path, suffix: str = "") -> list[Path]:
         return []
     except OSError as error:
         raise unreadable(folder, error) from None
-    return sorted(folder / name for name in names if name.endswith(suffix))
+    shown = (name for name in names if hidden or not name.startswith("."))
+    return sorted(folder / name for name in shown if name.endswith(suffix))
 
 
 def matching(folder: str | Path, pattern: str) -> list[Path]:
@@ -47,7 +51,10 @@ def matching(folder: str | Path, pattern: str) -> list[Path]:
     for part in Path(pattern).parts:
         if any(sign in part for sign in "*?["):
             inside = [
-                path for each in found if stat.S_ISDIR(mode(each) or 0) for path in entries(each)
+                path
+                for each in found
+                if stat.S_ISDIR(mode(each) or 0)
+                for path in entries(each, hidden=part.startswith("."))
             ]
             found = [path for path in inside if fnmatchcase(path.name, part)]
         else:
@@ -56,15 +63,20 @@ def matching(folder: str | Path, pattern: str) -> list[Path]:
 
 
 def files_below(folder: str | Path) -> list[Path]:
-    """All regular files below a folder, sorted; none if it is absent. Raises UserError as `entries` does."""
+    """All regular files below a folder, sorted, without those in hidden folders; none if it is absent.
+
+    Raises UserError as `entries` does.
+    """
 
     def fail(error: OSError) -> None:
         if error.errno != errno.ENOENT:
             raise unreadable(error.filename or folder, error) from None
 
     found = []
-    for base, _, names in os.walk(folder, onerror=fail):
-        found += [path for name in names if (path := Path(base, name)).is_file()]
+    for base, inside, names in os.walk(folder, onerror=fail):
+        inside[:] = [name for name in inside if not name.startswith(".")]
+        shown = (Path(base, name) for name in names if not name.startswith("."))
+        found += [path for path in shown if path.is_file()]
     return sorted(found)
 
 

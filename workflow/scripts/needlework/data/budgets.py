@@ -61,13 +61,13 @@ def size_of(value: object) -> int:
     return VALUE_BYTES
 
 
-def check_records(path: str | Path, where: str, quoted: bool) -> int:
-    """The bytes of the longest record (line) of a text file; UserError if it exceeds a row's limit.
+def check_records(path: str | Path, where: str, quoted: bool) -> None:
+    """Raise UserError if a record (line) of a text file exceeds a row's limit, or the file is not in UTF-8.
 
     `quoted`: a record continues over lines until its quotes are closed (CSV). The size is measured before a
-    reader opens the file, since readers hold a whole record. UserError, too, if the file is not in UTF-8.
+    reader opens the file, since readers hold a whole record.
     """
-    longest = length = quotes = number = 0
+    length = quotes = number = 0
     decoder = getincrementaldecoder("utf-8")()
     with Path(path).open("rb") as file:
         while part := file.readline(1 << 16):
@@ -82,11 +82,9 @@ def check_records(path: str | Path, where: str, quoted: bool) -> int:
             number += part.endswith(b"\n")
             length += len(part)
             quotes += part.count(b'"') if quoted else 0
-            longest = max(longest, length)
             if length > ROW_BYTES:
                 raise UserError(
                     f"{where}: {path} has a record of more than {ROW_BYTES:,} bytes: {_REMEDY}."
                 )
             if part.endswith(b"\n") and quotes % 2 == 0:
                 length = quotes = 0
-    return longest

@@ -29,6 +29,9 @@ PARENT_POLL_SECONDS = 0.5
 # Where a job finds its Snakemake: "<process id> <start time>".
 PARENT = "NEEDLEWORK_SNAKEMAKE"
 
+# The start time of a process if this one has no file descriptor or memory left to look.
+UNKNOWN = "unknown"
+
 
 def announce() -> None:
     """Name this process, a Snakemake, to the jobs that it starts, in their environment.
@@ -51,7 +54,8 @@ def end_with_parent() -> None:
 
     def check() -> None:
         # Process ids are used again: the start time tells another process apart.
-        if not start or start_time(parent) != start:
+        known = {start, start_time(parent)} - {UNKNOWN}
+        if "" in known or len(known) > 1:
             os.kill(os.getpid(), signal.SIGKILL)
 
     def watch() -> None:
@@ -64,18 +68,20 @@ def end_with_parent() -> None:
 
 
 def start_time(pid: int) -> str:
-    """When a process started, in the system's own form; "" where it has ended."""
+    """When a process started, in the system's own form; "" where it has ended, UNKNOWN if it may live."""
     try:
-        # The name, in parentheses, may hold anything; field 3 is the state, field 22 the start.
-        fields = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
-        return "" if fields[0] in "ZX" else fields[19]
-    except (OSError, LookupError):
         if Path("/proc/self/stat").exists():
-            return ""
-    # Systems without /proc, such as macOS.
-    asked = subprocess.run(
-        ["ps", "-o", "stat=,lstart=", "-p", str(pid)], capture_output=True, text=True
-    )
+            # The name, in parentheses, may hold anything; field 3 is the state, field 22 the start.
+            stat = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
+            fields = stat.rpartition(")")[2].split()
+            return "" if fields[0] in "ZX" else fields[19]
+        # Systems without /proc, such as macOS.
+        command = ["ps", "-o", "stat=,lstart=", "-p", str(pid)]
+        asked = subprocess.run(command, capture_output=True, text=True)
+    except (FileNotFoundError, ProcessLookupError, LookupError):
+        return ""
+    except OSError:
+        return UNKNOWN
     state, _, started = asked.stdout.strip().partition(" ")
     return "" if state.startswith("Z") else started.strip()
 

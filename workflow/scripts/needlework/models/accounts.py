@@ -21,6 +21,7 @@ OUTCOMES = (ANSWERED, EMPTY, CUT, PROMPT_CUT, REFUSED, FAILED, SKIPPED, UNASKED)
 # What else is to be told of an answer (column `remarks`).
 REASONED, UNKNOWN_END, OTHER_MODEL = "reasoning_only", "unknown_end", "other_model"
 ODD_COUNT, CONTROL_TOKENS, UNKNOWN_MARK = "odd_count", "control_tokens", "unknown_mark"
+UNDECODED = "undecoded"
 BESIDE_PROMPT, LONGER, DATED, DROPPED = "beside_prompt", "longer", "dated", "dropped"
 # Why an answer ended (column `finish_reason`), UNKNOWN where nobody says; and that there is none.
 STOP, LENGTH, UNKNOWN, ERROR = "stop", "length", "unknown", "error"
@@ -48,6 +49,9 @@ _SAID = {
     "model's own, or check that the server does not cut prompts",
     UNKNOWN_MARK: "{n} of {sent} answers begin with a tag that they close ({example}) and are scored with "
     "all that stands in it: if that is reasoning, name it in `thoughts` of the model",
+    UNDECODED: "{n} of {sent} answers are in a tokenizer's letters, such as {example} for a byte, and are "
+    "scored as they are: the server does not decode them; correct its tokenizer, and set `variant` of the "
+    "model to ask again",
     LONGER: "{n} of {sent} answers are longer than their limit on new tokens ({example}) and are scored "
     "whole: a run of this model would have cut them",
     BESIDE_PROMPT: "{n} of {sent} requests had other text before the prompt ({example}): if it is no part of "

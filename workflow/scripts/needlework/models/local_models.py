@@ -42,7 +42,8 @@ def weights_identity(name: str, revision: str | None) -> dict[str, object]:
     """
     path = Path(name)
     if path.is_dir():
-        files = [p for p in entries(path) if p.suffix in _READ and p.is_file()]
+        # No loader reads hidden files, but answers in journals are of digests with them.
+        files = [p for p in entries(path, hidden=True) if p.suffix in _READ and p.is_file()]
     elif path.is_file():
         files = [path]
     else:

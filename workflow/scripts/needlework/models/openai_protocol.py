@@ -6,6 +6,7 @@ It decides by what the body says: endpoints send errors with status 200, and ans
 from __future__ import annotations
 
 import codecs
+import errno
 import json
 import re
 import ssl
@@ -421,19 +422,28 @@ def is_too_long(status: int, content: str, n_tokens: int) -> bool:
     return n_tokens >= 100 and any(low <= number <= high for number in numbers)
 
 
+def causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error, and those that it comes from; of a group of tasks, the first that failed."""
+    while error is not None:
+        error = error.exceptions[0] if isinstance(error, BaseExceptionGroup) else error
+        yield error
+        error = error.__cause__ or error.__context__
+
+
 def hopeless_connection(error: BaseException | None) -> str:
     """Why no attempt to connect can succeed, and the remedy; "" if one may."""
-    while error is not None:
-        if isinstance(error, ssl.SSLCertVerificationError):
+    for each in causes(error):
+        if isinstance(each, ssl.SSLCertVerificationError):
             return (
-                f"the server's certificate is not trusted ({error.verify_message}): name the file of the "
+                f"the server's certificate is not trusted ({each.verify_message}): name the file of the "
                 "authority that signed it in the environment variable SSL_CERT_FILE"
             )
-        if isinstance(error, ssl.SSLError):
+        if isinstance(each, ssl.SSLError):
             return (
                 "the server does not speak TLS there: if it has none, `base_url` begins with http:"
             )
-        error = error.__cause__ or error.__context__
+        if isinstance(each, OverflowError):
+            return "the port of its address, or of the proxy's in the environment, is above 65535: correct it"
     return ""
 
 
@@ -441,7 +451,12 @@ def connection_trouble(error: BaseException | None) -> str:
     """A description of a connection error, since the library's own text may hold an address with a secret."""
     if isinstance(error, Exception) and type(error).__name__ == "DecodingError":
         return f"the response cannot be read: {excerpt(str(error), '')}"
-    return f"the connection failed ({type(error).__name__})"
+    if any(getattr(e, "errno", None) in (errno.EMFILE, errno.ENFILE) for e in causes(error)):
+        return (
+            "the job has no file descriptor left for a connection: raise the limit (`ulimit -n`), or lower "
+            "`concurrency` of the model"
+        )
+    return f"the connection failed ({type(next(causes(error), None)).__name__})"
 
 
 def parsed(content: str) -> Any:

@@ -24,11 +24,12 @@ from needlework.models.accounts import (
     SKIPPED,
     STOP,
     UNASKED,
+    UNDECODED,
     UNKNOWN,
     UNKNOWN_END,
     UNKNOWN_MARK,
 )
-from needlework.models.thoughts import Mark, answer_row, unknown_mark
+from needlework.models.thoughts import Mark, answer_row, undecoded, unknown_mark
 
 # Whether a server read the whole of each prompt: the tokens that it counted, beside our own.
 #
@@ -71,11 +72,18 @@ def cut_prompts(prompts: Sequence[Read]) -> dict[int, str]:
         long = prompt.own >= SHORT and prompt.counted >= LEAST
         low = expected is not None and long and ratio < SHARE * expected
         if place in limited or low:
-            found[place] = (
-                f"the endpoint read {prompt.counted} of {prompt.own} tokens (ours, by the model's "
-                "`tokenizer`): it cut the prompt"
-            )
+            found[place] = _said(prompt)
     return found
+
+
+def _said(prompt: Read) -> str:
+    """That the server cut a prompt, with both counts; our tokenizer may count fewer tokens than its own."""
+    read = f"the endpoint read {prompt.counted}"
+    if prompt.counted < prompt.own:
+        read += f" of {prompt.own} tokens (ours, by the model's `tokenizer`)"
+    else:
+        read += f" tokens, too few beside other prompts ({prompt.own} by the model's `tokenizer`)"
+    return f"{read}: it cut the prompt"
 
 
 def odd_prompts(prompts: Sequence[Read]) -> dict[int, str]:
@@ -115,8 +123,10 @@ def _limited(prompts: Sequence[Read]) -> set[int]:
         least, most = min(own), max(own)
         crowd = len(same) >= max(3, _CROWD * len(prompts))
         if (counted == largest or crowd) and most > (1 + SPREAD) * least:
-            # The shortest of them may have been read whole.
-            found |= {p for p in same if prompts[p].own > (1 + SPREAD) * least}
+            # The shortest of them may have been read whole; so may the longer ones, where few counts that are
+            # not below ours are equal.
+            longer = {p for p in same if prompts[p].own > (1 + SPREAD) * least}
+            found |= {p for p in longer if crowd or prompts[p].counted < prompts[p].own}
             found |= {p for p in same if prompts[p].counted < (1 - SPREAD) * prompts[p].own}
         elif counted == largest and counted < (1 - SPREAD) * least and least >= SHORT:
             questions = {prompts[place].question for place in same}
@@ -258,8 +268,9 @@ class Outcomes:
             found.append(f"{OTHER_MODEL}: {record['served']}")
         if key in self._odd and key not in self._cut:
             found.append(f"{ODD_COUNT}: {self._odd[key]}")
-        if mark := unknown_mark(str(answer_row(record, self._marks, self._opened)["text"])):
-            found.append(f"{UNKNOWN_MARK}: {mark}")
+        text = str(answer_row(record, self._marks, self._opened)["text"])
+        if mark := unknown_mark(text):
+            found.append(f"{UNDECODED if undecoded(text) else UNKNOWN_MARK}: {mark}")
         if key in self._controls:
             found.append(f"{CONTROL_TOKENS}: {self._controls[key]}")
         return found

@@ -15,9 +15,11 @@ from typing import Any
 
 from needlework.benchmarks.contract import Entry
 from needlework.errors import UserError
+from needlework.jobs.progress import tell
 from needlework.jobs.stop import LOOK_S, finishing, stopping
 from needlework.models.backends.base import Answer, InAnyOrder, Request
 from needlework.models.openai_protocol import ITS_OWN_FAULT, Refusal, other_model
+from needlework.services.connections import most_connections
 from needlework.services.endpoints import (
     ATTEMPTS,
     FIRST_PAUSE_S,
@@ -87,7 +89,13 @@ class RemoteModel(InAnyOrder):
     def load(self) -> None:
         """Get ready to send."""
         loop = self._runner.get_loop()
-        self._slots = asyncio.Semaphore(self.config["concurrency"])
+        wanted = self.config["concurrency"]
+        if (most := most_connections(wanted)) < wanted:
+            tell(
+                f"{self._where}: {most} requests run at once, not {wanted} (`concurrency`): raise the limit "
+                "on open files (`ulimit -n`), of which each connection is one."
+            )
+        self._slots = asyncio.Semaphore(most)
         self._hopeless: asyncio.Future[str] = loop.create_future()
 
     def answers(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:

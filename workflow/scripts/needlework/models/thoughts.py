@@ -7,6 +7,7 @@ place for every backend and benchmark, so a change of the marks does not invalid
 from __future__ import annotations
 
 import re
+from codecs import getincrementaldecoder
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -102,11 +103,45 @@ _NO_REASONING = frozenset(
 )
 
 
+# The letters in which the vocabularies of GPT-2 and most later models write bytes: printable ones as Latin-1
+# does, the others from U+0100 on.
+_PRINTABLE = (*range(33, 127), *range(161, 173), *range(174, 256))
+_OTHERS = (byte for byte in range(256) if byte not in _PRINTABLE)
+_BYTES = {ord(" "): 32, ord("\n"): 10, **{b: b for b in _PRINTABLE}}
+_BYTES |= {256 + place: byte for place, byte in enumerate(_OTHERS)}
+# A space or a line end where no word of a language that writes with these letters (Maltese) has them; a space
+# and a byte of SentencePiece.
+_STAND_IN = re.compile(
+    r"(?<=[^\W_A-Z])[ĠĊ]|(?<=[.,:;!?)])[ĠĊ]|ĊĊ|ĠĠ|Ġ(?=[A-Z][a-z]|\d)|▁(?=\w)|<(?=0x[0-9A-F]{2}>)"
+)
+
+
+def undecoded(text: str) -> str | None:
+    """A letter that stands for a byte, in an answer that the server did not decode; None without one."""
+    if text.isascii() and "<0x" not in text:
+        return None
+    if found := _STAND_IN.search(text):
+        return text[found.start() : found.start() + 6] if found[0] == "<" else found[0][0]
+    try:
+        content = bytes(_BYTES[ord(character)] for character in text)
+        # The limit on tokens may have cut a character.
+        decoded = getincrementaldecoder("utf-8")().decode(content)
+    except (KeyError, UnicodeDecodeError):
+        return None
+    spaced = any(character in text for character in "ĠĊ") and not any(map(str.isspace, text))
+    if (decoded.isascii() and not spaced) or not decoded.replace("\n", " ").isprintable():
+        return None
+    return next(character for character in text if not character.isascii())
+
+
 def unknown_mark(text: str) -> str | None:
-    """The unknown tag, perhaps of reasoning, that an answer opens with and closes; None without one."""
+    """The unknown tag, perhaps of reasoning, that an answer opens with and closes, or the letter of a byte.
+
+    None without one.
+    """
     found = _TAG.match(text)
     if found is None or found[1].casefold() in _NO_REASONING or not found[1].isascii():
-        return None
+        return undecoded(text)
     name = re.escape(found[1])
     closes = re.compile(rf"[<\[◁]\s*/\s*{name}\s*[>\]▷]|<\|\s*(?:/|end_of_|END_){name}\s*\|>", re.I)
     return found[0].strip() if closes.search(text, found.end()) else None

@@ -30,6 +30,7 @@ from needlework.planning.schema import (
     QUOTED,
     ROOT,
     KeyedError,
+    block,
     check_named,
     check_schema,
     nearest,
@@ -173,6 +174,19 @@ def notices(config: Config) -> list[str]:
     """What the benchmarks of a run leave out (`Plan.notices`), in sentences."""
     return [
         note for name, own in _benchmarks(config) for note in load_benchmark(name).plan.notices(own)
+    ]
+
+
+def inherited(given: Iterable[Config], config: Config) -> list[str]:
+    """Which models of a run a user defined, but with the questions (`only`) of the demo's of that name."""
+    files = list(given)
+    return [
+        f"models.{name} answers only the questions that config.yaml chooses for its model of this name "
+        "(`only`): name yours otherwise, or set `only: {}`."
+        for name in config["run"]["models"]
+        if config["models"][name]["only"]
+        and any("backend" in block(each, "models", name) for each in files)
+        and not any("only" in block(each, "models", name) for each in files)
     ]
 
 

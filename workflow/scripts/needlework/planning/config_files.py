@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import getpass
 import math
 import os
 import re
 import reprlib
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,21 +21,34 @@ from needlework.printable import SECRET, printable
 MOST_BYTES = 1_000_000
 # The values of a file, with aliases written out. The published setups have a few hundred.
 MOST_VALUES = 100_000
+# Snakemake's options for configuration files, and for single values.
+_OF_CONFIGURATION = (("--configfile", "--configfiles"), ("--config", "-C"))
 
 
 def check_arguments(arguments: Sequence[str]) -> None:
     """End Snakemake with one sentence if it could not read the configuration of its command line."""
+    name_user()
     try:
         check_cache_folder()
-        for file in named(arguments, "--configfile", "--configfiles"):
+        for options in _OF_CONFIGURATION:
+            _check_once(arguments, *options)
+        for file in named(arguments, *_OF_CONFIGURATION[0]):
             # A result that exists is a target too, and no configuration.
             strange = not Path(file).exists() or Path(file).parts[:1] == ("results",)
             _check_target(file, "--configfile", strange, arguments)
             read_nodes(file)
-        for value in named(arguments, "--config", "-C"):
+        for value in named(arguments, *_OF_CONFIGURATION[1]):
             _check_target(value, "--config", "=" not in value, arguments)
     except UserError as error:
         sys.exit(f"Error: {one_line(str(error))}")
+
+
+def name_user() -> None:
+    """Give a user without a name, as in many containers, the number for one: Snakemake asks for it."""
+    try:
+        getpass.getuser()
+    except (KeyError, OSError):
+        os.environ["USER"] = str(os.getuid())
 
 
 def check_cache_folder() -> None:
@@ -65,6 +80,16 @@ def named(arguments: Sequence[str], *options: str) -> list[str]:
         elif following:
             words.append(argument)
     return words
+
+
+def _check_once(arguments: Sequence[str], *options: str) -> None:
+    """Raise UserError if an option is given twice: Snakemake would take the last one's words alone."""
+    if sum(argument.partition("=")[0] in options for argument in arguments) > 1:
+        words = " ".join(map(shlex.quote, named(arguments, *options)))
+        raise UserError(
+            f"{options[0]} stands twice, and Snakemake would take the last alone: write "
+            f"`{options[0]} {words}`."
+        )
 
 
 def _check_target(word: str, option: str, strange: bool, arguments: Sequence[str]) -> None:

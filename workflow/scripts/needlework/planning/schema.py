@@ -200,7 +200,8 @@ def layered(demo: Mapping[str, Any], given: Iterable[Mapping[str, Any]]) -> dict
     """The demo's configuration with the user's over it, in order.
 
     The demo's settings of a benchmark are those of the embedded sample. If the user names other data for the
-    benchmark (keys with the keyword `chooses_data`), none of them holds.
+    benchmark (keys with the keyword `chooses_data`), none of them holds. Nor do those of an entry, such as a
+    model, if the user's entry of the same name is another one (keys `backend`, `kind` and `name`).
     """
     found = copy.deepcopy(dict(demo))
     files = [each for each in given if isinstance(each, Mapping)]
@@ -211,17 +212,37 @@ def layered(demo: Mapping[str, Any], given: Iterable[Mapping[str, Any]]) -> dict
             for key, node in block["properties"].items()
             if node.get("chooses_data")
         }
-        owns = [own for each in files if (own := _block(each, name))]
-        if any(own.get(key, value) != value for own in owns for key, value in usual.items()):
+        if _differs(files, "benchmarks", name, usual):
             found["benchmarks"].pop(name, None)
+    for registry in ("models", "tokenizers", "embedders", "translators"):
+        for name, entry in list(found.get(registry, {}).items()):
+            if _differs(
+                files, registry, name, {k: entry.get(k) for k in ("backend", "kind", "name")}
+            ):
+                del found[registry][name]
+                if registry == "models":
+                    found.get("records", {}).get("names", {}).pop(name, None)
     for each in files:
         _merge(found, each)
     return found
 
 
-def _block(given: Mapping[str, Any], benchmark: str) -> Mapping[str, Any]:
-    blocks = given.get("benchmarks")
-    own = blocks.get(benchmark) if isinstance(blocks, Mapping) else None
+def _differs(
+    files: Iterable[Mapping[str, Any]], section: str, name: str, usual: Mapping[str, Any]
+) -> bool:
+    """Whether one of the user's files has other values of the `usual` keys in the block of this name."""
+    return any(
+        own.get(key, value) != value
+        for each in files
+        for own in [block(each, section, name)]
+        for key, value in usual.items()
+    )
+
+
+def block(given: Mapping[str, Any], section: str, name: str) -> Mapping[str, Any]:
+    """The block of a name in a section of a file, such as `models`; empty without one."""
+    blocks = given.get(section)
+    own = blocks.get(name) if isinstance(blocks, Mapping) else None
     return own if isinstance(own, Mapping) else {}
 
 

@@ -29,7 +29,6 @@ class Found:
     limited: bool = False
     left_out: dict[str, int] = field(default_factory=dict)
     examples: dict[str, str] = field(default_factory=dict)
-    parts: dict[str, int] = field(default_factory=dict)
 
     @property
     def kept(self) -> int:
@@ -41,17 +40,11 @@ class Found:
         self.left_out[reason] = self.left_out.get(reason, 0) + 1
         self.examples.setdefault(reason, example)
 
-    def leave_out_part(self, what: str, example: str) -> None:
-        """Count a part that is left out of a row which stays."""
-        self.parts[what] = self.parts.get(what, 0) + 1
-        self.examples.setdefault(what, example)
-
     def said(self) -> str:
         """The numbers of rows in one sentence, with each reason and its first example."""
         reasons = [
             f"{n:,} {reason} ({self.examples[reason]})" for reason, n in self.left_out.items()
         ]
-        reasons += [f"{n:,} {what} ({self.examples[what]})" for what, n in self.parts.items()]
         limit = ", as many as `rows` allows" if self.limited else ""
         said = f"{self.where}: {self.kept:,} of {self.rows:,} rows are used{limit}"
         return f"{said}; left out: {'; '.join(reasons)}." if reasons else f"{said}."
@@ -59,7 +52,7 @@ class Found:
     @property
     def lost(self) -> bool:
         """Whether something was left out."""
-        return bool(self.left_out or self.parts)
+        return bool(self.left_out)
 
 
 def shortened(text: str) -> str:

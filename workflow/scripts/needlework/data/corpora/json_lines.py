@@ -62,13 +62,15 @@ def read_lines(path: str | Path) -> Iterator[Line]:
     return objects(Path(path), _raw(Path(path)))
 
 
-def objects(path: Path, lines: Iterable[bytes]) -> Iterator[Line]:
-    """The objects of `lines`, which `path` names in errors; a line has at most MAX_LINE_BYTES.
+def objects(path: Path, lines: Iterable[bytes | str]) -> Iterator[Line]:
+    """The objects of `lines`, which `path` names in errors; a line has at most MAX_LINE_BYTES, or is blank.
 
     UserError as in `read_lines` for the content of the lines.
     """
     number = 0
     for number, data in enumerate(progress(lines, desc=path.name, unit="line"), start=1):
+        if not data.strip():
+            continue
         try:
             value = json.loads(data) if len(data) < MAX_LINE_BYTES else None
         except (ValueError, RecursionError):

@@ -27,15 +27,13 @@ LANGUAGE = "[a-z0-9]{1,35}"
 def folder_languages(folder: str | None, source: str = "oneruler") -> list[str]:
     """The languages of a user's folder (`sources.<source>.folder`): the names of its subfolders.
 
-    UserError if there is no such folder, or a subfolder's name is not a language's code. Hidden folders are
-    ignored.
+    UserError if there is no such folder, or a subfolder's name is not a language's code.
     """
     if folder is None:
         return []
     if not Path(folder).is_dir():
         raise UserError(f"sources.{source}.folder: {folder} is not a folder: correct the path.")
     names = [path.name for path in entries(folder) if path.is_dir()]
-    names = [name for name in names if not name.startswith(".")]
     for name in names:
         if not re.fullmatch(LANGUAGE, name):
             raise UserError(
@@ -99,8 +97,8 @@ OWN_NEEDS = {
     "texts": ("text",),
     "records": ("text",),
 }
-# What reads a user's local file, by its ending.
-OWN_FORMATS = {".parquet": "parquet", ".jsonl": "json", ".csv": "csv"}
+# The endings of a user's local files.
+OWN_FORMATS = (".parquet", ".jsonl", ".csv")
 # The contexts of a user's questions, as passages of their own: what the name ends with.
 OWN_PASSAGES = "_passages"
 # The same without their titles.
@@ -128,12 +126,8 @@ def _matching(pattern: str) -> list[Path]:
     if "*" not in path.name:
         return [path] if path.exists() else []
     # A hidden file is meant only by a pattern that begins with its dot, as in a shell.
-    return [
-        file
-        for file in entries(path.parent)
-        if _matches(file.name, path.name.split("*"))
-        and file.name.startswith(".") <= path.name.startswith(".")
-    ]
+    found = entries(path.parent, hidden=path.name.startswith("."))
+    return [file for file in found if _matches(file.name, path.name.split("*"))]
 
 
 def _matches(name: str, parts: Sequence[str]) -> bool:

@@ -1,18 +1,20 @@
 """A user's own data sets as corpora: from the Hugging Face hub, or local Parquet, JSON Lines and CSV files.
 
-The package `datasets` streams them, so only the rows that are read are downloaded. The configuration maps the
+Such files are read here, so that texts stay as they are; the package `datasets` finds those of the hub, and
+reads its other files. All are streamed: only rows that are read are downloaded. The configuration maps the
 columns (`corpora.<name>.columns`); a dot names a field inside a column (`answers.text`), unless a column has
 exactly this name.
 """
 
 from __future__ import annotations
 
-import glob
+import csv
 import json
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from itertools import accumulate, islice
+from functools import partial
+from itertools import accumulate, islice, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,11 +23,12 @@ import pyarrow.parquet as pq
 
 from needlework.benchmarks.contract import Entry
 from needlework.data import sentences
-from needlework.data.budgets import VALUE_BYTES, Budget, check_records
+from needlework.data.budgets import ROW_BYTES, VALUE_BYTES, Budget, check_records
 from needlework.data.corpora.books import book_table
 from needlework.data.corpora.extractive import questions_table
 from needlework.data.corpora.found import Found, shortened, with_left_out
-from needlework.data.corpora.registry import OWN_FORMATS, OWN_PASSAGES, base_of
+from needlework.data.corpora.json_lines import MAX_LINE_BYTES, objects
+from needlework.data.corpora.registry import OWN_PASSAGES, base_of
 from needlework.data.corpora.titled import passages
 from needlework.errors import UserError
 from needlework.jobs.progress import progress
@@ -101,6 +104,8 @@ ROWS_AT_ONCE = 1000
 BYTES_AT_ONCE = 1 << 26
 
 
+_SEPARATORS = ",;\t"
+
 # The lists of a row, and where a table's metadata have what was found.
 LISTS = ("answers", "parts")
 FOUND = "needlework.found"
@@ -139,8 +144,8 @@ class Row(NamedTuple):
         if key not in self.columns:
             return []
         name = self.columns[key]
-        path = [name] if name in self.values else name.split(".")
-        found = [self._text(value, name) for value in self._inside(self.values, path, name)]
+        inside = self._inside(self.values, self._path(name), name)
+        found = [self._text(value, name) for value in inside]
         if key in LISTS:
             found = [each.strip() for text in found for each in self.lists.parted(text)]
         return [text for text in found if text.strip()]
@@ -163,12 +168,22 @@ class Row(NamedTuple):
             return
         elif isinstance(value, Mapping) and path[0] in value:
             yield from self._inside(value[path[0]], path[1:], name)
-        else:
-            known = ", ".join(value) if isinstance(value, Mapping) else "none"
-            raise UserError(
-                f"{self.where} has no column {name!r}: it has {known}: correct `columns` in the "
-                "configuration."
-            )
+        elif not isinstance(value, Mapping):
+            raise self.no_column(name)
+
+    def has(self, name: str) -> bool:
+        """Whether the row has a column, with a value or without."""
+        return _reaches(self.values, self._path(name))
+
+    def no_column(self, name: str) -> UserError:
+        """The error of a column that is not there."""
+        return UserError(
+            f"{self.where} has no column {name!r}: it has {', '.join(self.values)}: correct `columns` in the "
+            "configuration."
+        )
+
+    def _path(self, name: str) -> list[str]:
+        return [name] if name in self.values else name.split(".")
 
     def _text(self, value: object, name: str) -> str:
         if value is None or isinstance(value, str):
@@ -192,6 +207,15 @@ class Row(NamedTuple):
     def name(self) -> str:
         """The row's id: its value in the id column, or its number, which is the same in every language."""
         return self.text("id") or f"{self.place:08d}"
+
+
+def _reaches(value: object, path: Sequence[str]) -> bool:
+    """Whether a path ends in a value; of a list, in one of its elements. None and [] may hold anything."""
+    if isinstance(value, list | tuple):
+        return not value or any(_reaches(each, path) for each in value)
+    if not path or value is None:
+        return True
+    return isinstance(value, Mapping) and path[0] in value and _reaches(value[path[0]], path[1:])
 
 
 def table(corpus: str, lang: str, files: Sequence[str], settings: Entry) -> pa.Table:
@@ -228,7 +252,7 @@ def table(corpus: str, lang: str, files: Sequence[str], settings: Entry) -> pa.T
 
 def _questions(rows: Iterator[Row], lang: str, found: Found) -> pa.Table:
     kept = []
-    # Spellings of answers that are not those of the context.
+    # Answers in another spelling than the context's, or in other words, such as a number's.
     given: dict[str, dict[str, int]] = {}
     for row in rows:
         context, question = row.text("context"), row.text("question")
@@ -248,13 +272,12 @@ def _questions(rows: Iterator[Row], lang: str, found: Found) -> pa.Table:
             first = f"{shortened(absent[0])!r} is not in {shortened(context)!r}"
             found.leave_out(ELSEWHERE, f"the first is row {row.place + 1}: {first}")
             continue
-        for answer in absent:
-            found.leave_out_part(
-                "answers of rows that have others",
-                f"the first is {shortened(answer)!r} in row {row.place + 1}, which is not in its context",
-            )
         stand = {context[start:end]: start for start, end in filter(None, places.values())}
-        given[row.name] = {a: p[0] for a, p in places.items() if p is not None and a not in stand}
+        given[row.name] = {
+            answer: place[0] if place else -1
+            for answer, place in places.items()
+            if answer not in stand
+        }
         kept.append(
             {
                 "example_id": row.name,
@@ -270,9 +293,9 @@ def _questions(rows: Iterator[Row], lang: str, found: Found) -> pa.Table:
 
 
 def _with_spellings(table: pa.Table, given: Mapping[str, Mapping[str, int]]) -> pa.Table:
-    """QUESTIONS with the user's spellings of answers behind those of the contexts.
+    """QUESTIONS with the answers that only the user has behind those of the contexts; -1 is no start.
 
-    A model may answer in either, and not every metric takes one for the other.
+    A model may answer with either, and not every metric takes one for the other.
     """
     rows = table.to_pylist()
     for row in rows:
@@ -331,11 +354,21 @@ def _rows(files: Sequence[str], settings: Entry, found: Found) -> Iterator[Row]:
     stored = sum(Path(file).stat().st_size for file in files) if files else None
     budget = Budget(files, stored, where)
     shown = progress(_streamed(files, settings, where, budget), desc=where, unit="row")
+    # The first row's error for each column that no row had so far: a row of JSON Lines may leave it out.
+    lacking: dict[str, UserError] = {}
     for place, values in enumerate(shown):
         budget.take(place, values)
         found.rows = place + 1
         found.limited = found.rows == settings["rows"]
-        yield Row(place, values, columns, where, lists)
+        row = Row(place, values, columns, where, lists)
+        for name in columns.values() if place == 0 else list(lacking):
+            if row.has(name):
+                lacking.pop(name, None)
+            elif place == 0:
+                lacking[name] = row.no_column(name)
+        yield row
+    for error in lacking.values():
+        raise error
 
 
 def _of_parquet(files: Sequence[str], budget: Budget) -> Iterator[Mapping[str, object]]:
@@ -385,15 +418,85 @@ def _rows_of(batch: pa.RecordBatch) -> Iterator[Mapping[str, object]]:
         yield dict(zip(batch.schema.names, values, strict=True))
 
 
-def _rows_at_once(files: Sequence[str], where: str) -> int:
-    """How many rows of local text files a reader may hold. UserError if one is too long."""
-    quoted = Path(files[0]).suffix == ".csv"
-    longest = max(check_records(file, where, quoted) for file in files)
-    return max(1, min(10 * ROWS_AT_ONCE, BYTES_AT_ONCE // max(1, longest)))
+def _of_json(files: Sequence[str]) -> Iterator[Mapping[str, object]]:
+    """The objects of JSON Lines, or of one list. Texts stay texts: Arrow would make times of dates."""
+    import fsspec
+
+    for name in files:
+        with fsspec.open(name, "r", encoding="utf-8-sig") as file:
+            whole = file.read(1) == "["
+            file.seek(0)
+            lines = iter(partial(file.readline, MAX_LINE_BYTES), "")
+            rows = map(json.dumps, json.load(file)) if whole else lines
+            yield from (line.value for line in objects(Path(name), rows))
 
 
-def _streamed(
-    files: Sequence[str], settings: Entry, where: str, budget: Budget
+def _of_csv(
+    files: Sequence[str], wanted: set[str], separators: str, where: str
+) -> Iterator[Mapping[str, object]]:
+    """The rows of CSV files; the separator is the one that gives the most of the `wanted` columns.
+
+    Excel writes semicolons where the comma is the decimal sign. A row may lack its last fields, or have empty
+    ones behind them; UserError if it has more, since it cannot be known which are one.
+    """
+    import fsspec
+
+    csv.field_size_limit(ROW_BYTES)
+    for name in files:
+        with fsspec.open(name, "r", encoding="utf-8-sig", newline="") as file:
+            heads = {}
+            for separator in separators:
+                file.seek(0)
+                heads[separator] = next(filter(None, csv.reader(file, delimiter=separator)), [])
+            own = max(heads, key=lambda each: len(wanted.intersection(heads[each])))
+            head = [column or f"Unnamed: {place}" for place, column in enumerate(heads[own])]
+            for column in sorted(wanted):
+                if head.count(column) > 1:
+                    raise UserError(f"{where}: {name} has two columns {column!r}: rename one.")
+            file.seek(0)
+            lines = _Lines(file)
+            rows = filter(None, csv.reader(lines, delimiter=own))
+            for number, row in enumerate(islice(rows, 1, None), start=1):
+                if lines.ended:
+                    wrong = "has a quote that none closes: close it"
+                elif any(field.strip() for field in row[len(head) :]):
+                    wrong = (
+                        f"has {len(row)} fields, the head has {len(head)}: put a field that holds {own!r} in "
+                        "quotes, or correct the row"
+                    )
+                else:
+                    yield dict(zip_longest(head, row[: len(head)]))
+                    continue
+                raise UserError(f"{where}: {name}, row {number} {wrong}.")
+
+
+class _Lines:
+    """A file's lines. `ended` says that more than all were asked for, as within a quote that none closes."""
+
+    def __init__(self, file: Iterator[str]) -> None:
+        self._file, self.ended = file, False
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._file
+        self.ended = True
+
+
+def _of_files(
+    files: Sequence[str], wanted: set[str], separators: str, where: str, budget: Budget
+) -> Iterator[Mapping[str, object]] | None:
+    """The rows of files, local or of the hub; None if they are of no kind that is read here."""
+    endings = {Path(name).suffix for name in files}
+    if endings == {".parquet"}:
+        return _of_parquet(files, budget)
+    if endings == {".jsonl"}:
+        return _of_json(files)
+    if endings in ({".csv"}, {".tsv"}):
+        return _of_csv(files, wanted, separators, where)
+    return None
+
+
+def _of_hub(
+    settings: Entry, wanted: set[str], where: str, budget: Budget
 ) -> Iterator[Mapping[str, object]]:
     try:
         import datasets
@@ -403,39 +506,37 @@ def _streamed(
             "with --use-conda."
         ) from None
     datasets.disable_progress_bars()
-    columns = [name for path in settings["columns"].values() for name in (path, path.split(".")[0])]
+    split = settings["split"]
+    builder = datasets.load_dataset_builder(
+        settings["name"], settings["subset"], revision=settings["revision"]
+    )
+    named = (builder.config.data_files or {}).get(split, [])
+    separators = _SEPARATORS + getattr(builder.config, "sep", "")
+    rows = _of_files(named, wanted, separators, where, budget)
+    return rows or iter(builder.as_streaming_dataset(split=split))
+
+
+def _streamed(
+    files: Sequence[str], settings: Entry, where: str, budget: Budget
+) -> Iterator[Mapping[str, object]]:
+    wanted = set(settings["columns"].values())
     try:
-        if files:
-            kind, split = OWN_FORMATS[Path(files[0]).suffix], "train"
-            # The package takes names for patterns, too.
-            builder = datasets.load_dataset_builder(kind, data_files=list(map(glob.escape, files)))
-        else:
-            split = settings["split"]
-            builder = datasets.load_dataset_builder(
-                settings["name"], settings["subset"], revision=settings["revision"]
-            )
-        if hasattr(builder.config, "converters"):
-            # Of a CSV file: the text as it is, not as pandas would convert it.
-            builder.config.converters = dict.fromkeys(columns, str)
-            builder.config.na_filter = False
-            if files:
-                builder.config.chunksize = _rows_at_once(files, where)
-        elif files and Path(files[0]).suffix == ".jsonl":
-            _rows_at_once(files, where)
-        named = (builder.config.data_files or {}).get(split, [])
-        parquet = named and all(name.endswith(".parquet") for name in named)
-        rows = _of_parquet(named, budget) if parquet else builder.as_streaming_dataset(split=split)
-        yield from islice(rows, settings["rows"])
+        for file in files:
+            if not Path(file).stat().st_size:
+                raise UserError(f"{where}: the file {file} is empty: correct it, or leave it out.")
+            if not file.endswith(".parquet"):
+                check_records(file, where, quoted=file.endswith(".csv"))
+        rows = (
+            _of_files(files, wanted, _SEPARATORS, where, budget)
+            if files
+            else _of_hub(settings, wanted, where, budget)
+        )
+        yield from islice(rows or (), settings["rows"])
     except UserError:
         raise
     except Exception as error:
         # The package passes on the exceptions of many other packages.
         reason = str(error).strip().partition("\n")[0][:300] or type(error).__name__
-        empty = [file for file in files or () if not Path(file).stat().st_size]
-        if empty:
-            raise UserError(
-                f"{where}: the file {empty[0]} is empty: correct it, or leave it out."
-            ) from None
         if files:
             raise UserError(
                 f"{where}: the files {files[0]}, ... cannot be read ({reason}): correct the files, or the "

@@ -21,6 +21,7 @@ from needlework.models.local_models import messages, regime
 from needlework.models.openai_protocol import (
     ENDS,
     Refusal,
+    causes,
     connection_trouble,
     hopeless_connection,
     is_too_long,
@@ -251,7 +252,7 @@ class Inspect(RemoteModel):
         cause = error.__cause__ or error
         if why := hopeless_connection(error):
             return self._give_up(f"{self._address} cannot be reached: {why}")
-        if any(_of_connection(e) for e in _chain(error)):
+        if any(map(_of_connection, causes(error))):
             trouble = connection_trouble(cause)
             refused = any("Connect" in type(e).__name__ for e in (cause, error))
             if self._answered and refused and type(cause).__name__ == "ConnectError":
@@ -320,12 +321,6 @@ def _response(error: Exception) -> tuple[int | None, Mapping[str, str], str]:
         if body:
             return status, headers, body if isinstance(body, str) else json.dumps(body)
     return status, headers, json.dumps({"error": {"message": str(error)}})
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
 
 
 def _of_connection(error: BaseException) -> bool:

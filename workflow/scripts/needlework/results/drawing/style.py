@@ -91,10 +91,10 @@ PRINTING = Printing()
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Matplotlib with the project's settings."""
-    import matplotlib
+    """Matplotlib with the project's settings on its own defaults, whatever a user's matplotlibrc says."""
+    import matplotlib.style
 
-    with matplotlib.rc_context(RC):
+    with matplotlib.style.context(["default", RC]):
         yield
 
 

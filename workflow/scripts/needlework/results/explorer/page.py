@@ -133,6 +133,7 @@ REMARKS = {
     accounts.LONGER: "longer than the limit",
     accounts.BESIDE_PROMPT: "other text before the prompt",
     accounts.UNKNOWN_MARK: "unknown tag at the beginning",
+    accounts.UNDECODED: "letters of a tokenizer",
     accounts.DROPPED: "a setting that the provider ignores",
 }
 

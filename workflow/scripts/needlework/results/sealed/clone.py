@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -29,9 +30,13 @@ def workflow() -> dict[str, Any]:
 
 def _git(*arguments: str) -> str | None:
     """What git says in the workflow's folder; None where there is no git, or no clone."""
-    command = ["git", "--no-optional-locks", "-C", str(ROOT), *arguments]
+    # The clone may be another user's. Its owner is trusted already: this code is from there.
+    trusted = ["-c", "safe.directory=*", "-c", "core.fsmonitor=false"]
+    command = ["git", "--no-optional-locks", *trusted, "-C", str(ROOT), *arguments]
+    # In a hook, or for a user's dotfiles, variables name another repository.
+    environment = {name: own for name, own in os.environ.items() if not name.startswith("GIT_")}
     try:
-        done = subprocess.run(command, capture_output=True, text=True)
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
     except OSError:
         return None
     return done.stdout.strip() if done.returncode == 0 else None
