@@ -80,8 +80,10 @@ if workflow.is_main_process and workflow.modifier.is_main_snakefile():
 def say_requests():
     """Print what became of the requests, and what the user's own data lack."""
     first, others = request_lines(files, {job.rule.name for job in workflow.dag.jobs})
-    for line in own_data_warnings(files):
-        logger.warning(line)
+    # The job that looks at the data says it itself.
+    if "own_data" not in {job.rule.name for job in workflow.dag.finished_jobs}:
+        for line in own_data_warnings(files):
+            logger.warning(line)
     if first:
         logger.info(first)
     for line in others:

@@ -103,7 +103,8 @@ class RuleInputs(Layout):
     def own_data_instances(self) -> list[str]:
         """The files of prompts that are built from the user's own data; they also list what was left out."""
         names = self.benchmarks if own_tables(self) else []
-        return paths([self.prompts(name, self.text_tokenizer)["instances"] for name in names])
+        made = [own for name in names for own in self.prompts_of_models(name).values()]
+        return paths([own["instances"] for own in made])
 
     # Answers and scores
 
