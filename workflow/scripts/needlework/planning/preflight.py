@@ -16,6 +16,7 @@ from needlework.folders import entries
 from needlework.models.engine_arguments import gpus
 from needlework.planning.model_access import (
     answers_folder,
+    check_encoding,
     check_hub_model,
     check_hub_token,
     check_local_folder,
@@ -56,14 +57,17 @@ TRANSLATORS: dict[str, tuple[str, ...]] = {
     "google": ("httpx",),
     "llm": ("httpx",),
 }
+# inspect_ai needs other versions of packages than Snakemake's environment has.
+SET_UP_INSPECT = (
+    "run `make setup-inspect`, and .venv-inspect/bin/snakemake in place of .venv/bin/snakemake"
+)
 _SET_UP = (
     "run `make setup`, which installs all but vLLM and inspect_ai, or Snakemake with --use-conda"
 )
 _REMEDIES = {
     "vllm": "run Snakemake with --use-conda, or in an environment that holds vLLM (envs/vllm.yaml), or start "
     "`vllm serve` there and take `backend: openai`",
-    "inspect": "run Snakemake with --use-conda, or install inspect_ai and the provider's package beside "
-    "Snakemake, at the versions of requirements/inspect.txt",
+    "inspect": f"{SET_UP_INSPECT}, or run Snakemake with --use-conda",
 }
 
 
@@ -179,7 +183,7 @@ def check(config: Config, used: Used, *, local: bool = True, planning: bool = Fa
     for name in sorted(used.models):
         warnings += _check_model(config, name, local, planning)
     for name in sorted(used.tokenizers):
-        _check_tokenizer(name, config["tokenizers"][name], local, planning)
+        warnings += _check_tokenizer(name, config["tokenizers"][name], local, planning)
     return warnings
 
 
@@ -208,11 +212,16 @@ def _check_model(config: Config, name: str, local: bool, planning: bool) -> list
     return warnings
 
 
-def _check_tokenizer(name: str, tokenizer: Mapping[str, Any], local: bool, planning: bool) -> None:
-    """Raise UserError if a tokenizer cannot be loaded.
+def _check_tokenizer(
+    name: str, tokenizer: Mapping[str, Any], local: bool, planning: bool
+) -> list[str]:
+    """Raise UserError if a tokenizer cannot be loaded; a sentence on what will be fetched.
 
     If its package is not installed here, the job's own environment has it.
     """
+    fetched = ""
+    if tokenizer["kind"] == "tiktoken" and local:
+        fetched = check_encoding(f"tokenizers.{name}", tokenizer["encoding"], ask=not planning)
     if planning:
         if tokenizer["kind"] == "huggingface" and local:
             check_local_folder(f"tokenizers.{name}.name", tokenizer["name"])
@@ -221,6 +230,8 @@ def _check_tokenizer(name: str, tokenizer: Mapping[str, Any], local: bool, plann
     elif all(map(is_installed, PACKAGES[tokenizer["kind"]])):
         # Nothing is counted here, and proofs need more packages than Snakemake has.
         load_tokenizer(name, tokenizer, whole=True)
+        return []
+    return [fetched] if fetched else []
 
 
 def without_records(folder: str | Path = ".") -> str:

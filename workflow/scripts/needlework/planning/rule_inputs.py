@@ -17,7 +17,7 @@ from needlework.benchmarks.contract import Config
 from needlework.models.accounts import read_account
 from needlework.models.selection import only_of
 from needlework.models.thoughts import MARK_FILES
-from needlework.planning.audits import Audit
+from needlework.planning.audits import Audit, audits
 from needlework.planning.layout import Layout, job_gpus, resource
 from needlework.planning.model_checks import lengths_of
 from needlework.results.page.own_data import uses
@@ -157,6 +157,8 @@ class RuleInputs(Layout):
             "gpus": {m: job_gpus(self.config["models"][m]) for m in (*models, *self.judges)},
             "readers": list(self.readers()),
             "judge": self.judge_files(),
+            "audited": list(dict.fromkeys(m for pair in audits(self.config) for m in pair[:2])),
+            "audit_questions": {turn: self.audited_questions(turn) for turn in ("first", "again")},
         }
 
     @property

@@ -94,9 +94,8 @@ class Inspect(RemoteModel):
             from inspect_ai.model import get_model
         except ImportError:
             raise UserError(
-                f"{self._where}: the package inspect_ai is not installed: run with --use-conda (its "
-                "environment is envs/inspect.yaml), or install inspect_ai and the provider's package at the "
-                "versions of requirements/inspect.txt beside Snakemake."
+                f"{self._where}: the package inspect_ai is not installed: run `make setup-inspect`, and "
+                ".venv-inspect/bin/snakemake in place of .venv/bin/snakemake, or Snakemake with --use-conda."
             ) from None
         # Their logs may hold URLs and headers; which settings a provider drops is read from what is sent.
         libraries = (
