@@ -27,6 +27,7 @@ from needlework.planning.model_access import (
 from needlework.planning.model_checks import check_lengths
 from needlework.prompts.tokenizers import PACKAGES, load_tokenizer
 from needlework.scoring.translators.base import check_translator
+from needlework.services.endpoints import SET_UP_INSPECT
 
 # More than any chat template with a system prompt takes. If so many tokens are left, none is counted.
 _TEMPLATE_TOKENS = 512
@@ -57,17 +58,13 @@ TRANSLATORS: dict[str, tuple[str, ...]] = {
     "google": ("httpx",),
     "llm": ("httpx",),
 }
-# inspect_ai needs other versions of packages than Snakemake's environment has.
-SET_UP_INSPECT = (
-    "run `make setup-inspect`, and .venv-inspect/bin/snakemake in place of .venv/bin/snakemake"
-)
 _SET_UP = (
     "run `make setup`, which installs all but vLLM and inspect_ai, or Snakemake with --use-conda"
 )
 _REMEDIES = {
     "vllm": "run Snakemake with --use-conda, or in an environment that holds vLLM (envs/vllm.yaml), or start "
     "`vllm serve` there and take `backend: openai`",
-    "inspect": f"{SET_UP_INSPECT}, or run Snakemake with --use-conda",
+    "inspect": SET_UP_INSPECT,
 }
 
 

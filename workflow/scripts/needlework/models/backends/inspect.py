@@ -27,7 +27,7 @@ from needlework.models.openai_protocol import (
     read_reply,
 )
 from needlework.models.remote_models import RateLimit, RemoteModel
-from needlework.services.endpoints import Passing, excerpt, retry_after, shown_url
+from needlework.services.endpoints import SET_UP_INSPECT, Passing, excerpt, retry_after, shown_url
 
 logger = logging.getLogger("needlework")
 
@@ -94,8 +94,7 @@ class Inspect(RemoteModel):
             from inspect_ai.model import get_model
         except ImportError:
             raise UserError(
-                f"{self._where}: the package inspect_ai is not installed: run `make setup-inspect`, and "
-                ".venv-inspect/bin/snakemake in place of .venv/bin/snakemake, or Snakemake with --use-conda."
+                f"{self._where}: the package inspect_ai is not installed: {SET_UP_INSPECT}."
             ) from None
         # Their logs may hold URLs and headers; which settings a provider drops is read from what is sent.
         libraries = (
