@@ -59,7 +59,7 @@ def test_the_example_runs_with_ten_questions(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "resources/examples/turkish", tmp_path, dirs_exist_ok=True)
     table = tmp_path / "data/sorular.csv"
     head, *rows = table.read_text(encoding="utf-8").splitlines()
-    long = f'{rows[0].split("1794")[0]}1794 {"kule " * 150}","[""1794""]"'
+    long = f'{rows[0].split("1794")[0]}1794 {"kule " * 400}","[""1794""]"'
     table.write_text("\n".join([head, long, *rows[1:10]]) + "\n", encoding="utf-8")
     for _, name, text in BLOCK.findall(PAGE):
         if name == "my_run/turkish.yaml":
