@@ -6,8 +6,9 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 SET_UP = PYTHON="$(PYTHON)" sh requirements/set_up.sh
 
-.PHONY: setup setup-demo setup-cluster setup-vllm setup-harnesses setup-explorer explorer-bundle weights demo \
-	report test test-engines test-environments test-light-environments check check-newer lint docs pictures clean
+.PHONY: setup setup-demo setup-cluster setup-vllm setup-inspect setup-harnesses setup-explorer explorer-bundle \
+	weights demo report test test-engines test-environments test-light-environments check check-newer lint docs \
+	pictures clean
 
 # The demo needs no PyTorch.
 $(VENV)/.demo: requirements/demo.txt
@@ -47,12 +48,22 @@ setup-cluster: $(VENV)/.cluster
 
 setup-vllm: .venv-vllm/.done
 
-# inspect_ai (also for models of `backend: inspect`) and lm-eval, for tests/harnesses. The lists are complete.
-.venv-inspect/.done .venv-lm-eval/.done: .venv-%/.done: requirements/%.txt
-	$(SET_UP) .venv-$* $< --no-deps --require-hashes --no-compile
+# The demo's environment with inspect_ai, for models of `backend: inspect`: .venv-inspect/bin/snakemake runs
+# them. inspect_ai needs other versions of some packages, so it has an environment of its own. The lists are
+# complete, so pip resolves no dependencies.
+.venv-inspect/.done: requirements/inspect.txt requirements/demo.txt
+	$(SET_UP) .venv-inspect requirements/demo.txt --require-hashes
+	$(SET_UP) .venv-inspect $< --no-deps --require-hashes --no-compile
 	touch $@
 
-setup-harnesses: .venv-inspect/.done .venv-lm-eval/.done
+setup-inspect: .venv-inspect/.done
+
+# lm-eval, for tests/harnesses.
+.venv-lm-eval/.done: requirements/lm-eval.txt
+	$(SET_UP) .venv-lm-eval $< --no-deps --require-hashes --no-compile
+	touch $@
+
+setup-harnesses: setup-inspect .venv-lm-eval/.done
 
 # The packages that bundle the explorer's page and check its accessibility. Users need no Node.
 explorer/node_modules/.done: explorer/package-lock.json

@@ -229,6 +229,11 @@ def test_the_commands_install_what_is_required() -> None:
         first = rf"\t\$\(SET_UP\) {re.escape(folder)} requirements/torch.txt( --no-deps( --no-compile)?)?\n"
         then = re.escape(f"\t$(SET_UP) {folder} $<{alone}") + r"( --no-compile)?\n"
         assert re.search(rf"\n{re.escape(target)}\n{first}{then}", makefile)
+    # Models of `backend: inspect` run in the demo's environment with inspect_ai.
+    both = ".venv-inspect/.done: requirements/inspect.txt requirements/demo.txt"
+    first = "\t$(SET_UP) .venv-inspect requirements/demo.txt --require-hashes\n"
+    assert f"\n{both}\n{first}\t$(SET_UP) .venv-inspect $<{alone} --no-compile\n" in makefile
+    assert re.search(r"^setup-inspect: \.venv-inspect/\.done$", makefile, re.MULTILINE)
     assert re.search(r"^test: setup weights$", makefile, re.MULTILINE)
     assert re.search(r"^demo: setup-demo$", makefile, re.MULTILINE)
     assert "pip install" not in makefile

@@ -46,7 +46,10 @@ class Run:
         self.model: dict[str, Any] = {}
 
     def __call__(
-        self, audit: dict[str, Any], pair: dict[str, Any] | None = None
+        self,
+        audit: dict[str, Any],
+        pair: dict[str, Any] | None = None,
+        target: str = "audit",
     ) -> tuple[int, str]:
         model = {
             **{"backend": "openai", "base_url": self.server.url, "key_env": None, "name": "base"},
@@ -66,7 +69,7 @@ class Run:
         }
         file = self.folder / "config.yaml"
         file.write_text(yaml.safe_dump(config), encoding="utf-8")
-        arguments = ["--configfile", str(file), "--", "audit"]
+        arguments = ["--configfile", str(file), "--", target]
         done = self.workflow.run(*arguments, check=False, env=dict(os.environ))
         return done.returncode, done.stdout + done.stderr
 
@@ -109,6 +112,32 @@ def test_a_larger_limit_asks_only_further_questions(run) -> None:
     last = said.strip().splitlines()[-1]
     assert last.startswith("other against plain: Worse in ") and last.endswith("other/audit.md")
     assert run.result("audit.svg").stat().st_size and run.result("audit.png").stat().st_size
+
+
+def test_an_estimate_counts_the_requests_of_an_audit(run) -> None:
+    own = {"questions": 3, "again": 2}
+
+    def left() -> list[list[int]]:
+        """All prompts and those left: of the run, and of the audit."""
+        code, said = run(own, target="estimate")
+        assert code == 0, said[-3000:]
+        found = re.findall(r"^all +([\d,]+) +([\d,]+) ", said, re.MULTILINE)
+        return [[int(number.replace(",", "")) for number in one] for one in found]
+
+    before = left()
+    assert not run.server.received
+    code, said = run(own)
+    assert code == 0, said[-3000:]
+    # Two models, three questions once and two of them again.
+    sent = len(run.server.received)
+    assert before[1] == [2 * 5 * PROMPTS, sent] == [sent, sent]
+    first = 2 * 3 * PROMPTS
+    assert left() == [[before[0][0], before[0][1] - first], [sent, 0]]
+    table = pd.read_csv(run.workflow.result("estimate.csv"))
+    assert [name for name in table["benchmark"] if "audit" in name][:2] == [
+        "mlneedle (first in audits)",
+        "mlneedle (again in audits)",
+    ]
 
 
 def test_a_gate_fails_and_leaves_table_and_summary(run) -> None:

@@ -249,6 +249,7 @@ def test_missing_packages_of_models_end_planning_with_their_remedies(tmp_path) -
     bare = Bare(tmp_path, merged({"run": {"models": [*OWN]}, "models": entries}))
     code, text = bare()
     assert code == 1 and "--use-conda" in text and "Traceback" not in text
+    assert "`make setup-inspect`" in text and ".venv-inspect/bin/snakemake" in text
     for where, lacking in MISSING.items():
         said = f"{where}: {lacking} not installed here"
         assert said in text, text[-3000:]
@@ -311,7 +312,7 @@ def test_a_missing_conda_is_one_sentence(run) -> None:
     if shutil.which("conda"):
         pytest.skip("conda is installed here")
     _, text = run(SMALL, "--use-conda", "--dry-run")
-    assert "--use-conda needs the program conda" in text
+    assert "--use-conda needs the program conda" in text and "`make setup-inspect`" in text
 
 
 @pytest.fixture(scope="module")

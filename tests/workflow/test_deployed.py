@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from runs import ROOT, Workflow, copy_workflow
 
@@ -160,3 +162,21 @@ def test_steps_of_the_containerfile_make_its_environment(tmp_path):
     )
     assert plan.returncode == 0, plan.stderr[-3000:]
     assert "Job" in plan.stdout or "total" in plan.stdout
+
+
+def test_the_container_runs_ones_own_configuration_with_a_key(tmp_path):
+    """The page's command, without the part that needs a container: with a configuration and a key."""
+    lines = (ROOT / "Containerfile").read_text(encoding="utf-8").splitlines()
+    (entry,) = (line.removeprefix("ENTRYPOINT ") for line in lines if line.startswith("ENTRYPOINT"))
+    page = (ROOT / "docs/deploying.md").read_text(encoding="utf-8")
+    ((variable, options),) = re.findall(r"-e (\w+) \\\n +needlework (.+)", page)
+    _, *given = entry.replace("/opt/needlework", str(ROOT)).strip("[]").replace('"', "").split(", ")
+    mine = {"backend": "openai", "name": "gpt", "tokenizer": "words", "context": 8192}
+    own = {"run": {"models": ["mine"], "benchmarks": ["mlneedle"]}, "models": {"mine": mine}}
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(own), encoding="utf-8")
+    command = [sys.executable, "-m", "snakemake", *given, *options.split(), "-n"]
+    for key, code in (("", 1), ("a-key", 0)):
+        env = {**os.environ, variable: key}
+        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+        assert done.returncode == code, done.stderr[-3000:]
+        assert (f"set the environment variable {variable}" in done.stderr) == (not key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -51,6 +52,29 @@ def test_the_page_runs_as_written(tmp_path: Path) -> None:
     assert not any(ended)
     page = (folder / "my_run/results/index.html").read_text(encoding="utf-8")
     assert "72 of 72 rows are used" in page
+
+
+def test_the_example_runs_with_ten_questions(tmp_path: Path) -> None:
+    """What the data are too small for and what is left out are said once each."""
+    shutil.copytree(ROOT / "resources/examples/turkish", tmp_path, dirs_exist_ok=True)
+    table = tmp_path / "data/sorular.csv"
+    head, *rows = table.read_text(encoding="utf-8").splitlines()
+    long = f'{rows[0].split("1794")[0]}1794 {"kule " * 400}","[""1794""]"'
+    table.write_text("\n".join([head, long, *rows[1:10]]) + "\n", encoding="utf-8")
+    for _, name, text in BLOCK.findall(PAGE):
+        if name == "my_run/turkish.yaml":
+            (tmp_path / "turkish.yaml").write_text(text, encoding="utf-8")
+    done = Workflow(ROOT, tmp_path).run("--configfile", str(tmp_path / "turkish.yaml"))
+    said = " ".join((done.stdout + done.stderr).split())
+    for sentence in (
+        "10 of 10 rows are used",
+        "too few for 10 documents: add passages, or lower `n_documents`",
+        "mlneedle: 12 of 170 prompts are left out, since the context with the answer is longer",
+        "lost_in_the_middle: 10 of 10 questions have too few other passages",
+    ):
+        assert said.count(sentence) == 1, (sentence, done.stderr[-3000:])
+    page = (tmp_path / "results/index.html").read_text(encoding="utf-8")
+    assert "12 of 170 prompts are left out" in page
 
 
 # Four scripts

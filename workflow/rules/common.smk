@@ -89,7 +89,8 @@ if DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method:
     if not shutil.which("conda"):
         raise WorkflowError(
             "--use-conda needs the program conda, which is not on the PATH: install Miniforge, or run without "
-            "--use-conda in the environment that `make setup` builds."
+            "--use-conda: `make setup` installs all but vLLM and inspect_ai, and `make setup-inspect` makes "
+            ".venv-inspect with inspect_ai and Snakemake; vLLM needs conda, or a server (`backend: openai`)."
         )
 
 

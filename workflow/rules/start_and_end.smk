@@ -99,8 +99,10 @@ def end_run(success):
 def say_requests(asked):
     """Print what became of the requests of these rules, and what the user's own data lack."""
     first, others = request_lines(files, asked)
-    for line in own_data_warnings(files):
-        logger.warning(line)
+    # The job that looks at the data says it itself.
+    if "own_data" not in {job.rule.name.removeprefix(NAMED) for job in workflow.dag.finished_jobs}:
+        for line in own_data_warnings(files):
+            logger.warning(line)
     if first:
         logger.info(first)
     for line in others:

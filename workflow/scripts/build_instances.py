@@ -3,9 +3,8 @@
 from pathlib import Path
 
 from needlework.benchmarks.parts import load_part
-from needlework.data.corpora.found import Found, counted, naming_left_out
+from needlework.data.corpora.found import Found, naming_left_out
 from needlework.jobs.job import running
-from needlework.jobs.progress import tell
 from needlework.prompts.tokenizers import TOKEN_SUMS, load_tokenizer
 from needlework.records import DOCUMENTS, read_notes, read_table, write_table
 
@@ -25,8 +24,6 @@ with running(snakemake) as logger:
             load_tokenizer(snakemake.wildcards.tokenizer, params.tokenizer, TOKEN_SUMS),
         )
     logger.info("%d prompts; left out: %s", built.instances.num_rows, built.counts)
-    if any(notes) and (said := counted(snakemake.output.instances, built.counts)):
-        tell(said)
     config = [params.settings, params.tokenizer]
     documents = DOCUMENTS.empty_table() if built.documents is None else built.documents
     write_table(documents, snakemake.output.documents, inputs=snakemake.input, config=config)

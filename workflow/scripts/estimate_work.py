@@ -1,9 +1,11 @@
 """Estimate the rest of a run before a GPU or a paid request is used: a table and a CSV file."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache, partial
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -11,6 +13,7 @@ from needlework.benchmarks.contract import Entry
 from needlework.errors import UserError
 from needlework.jobs.job import running
 from needlework.journal import Journal, Record
+from needlework.models.audits import draw, other_batches
 from needlework.models.backends.base import Backend, load_backend
 from needlework.models.engine_arguments import judging
 from needlework.models.estimates import Answering, Estimate, PromptSet, Work, as_text, write_csv
@@ -59,12 +62,18 @@ with running(snakemake) as logger:
         )
         return found.retried(again)
 
-    def works_of(model: str, entry: Entry, asked: Iterable[Asked]) -> list[Work]:
-        """The requests of a model, by benchmark."""
+    def works_of(
+        model: str,
+        entry: Entry,
+        asked: Iterable[Asked],
+        journal: str | Path = config["journal"],
+        drawn: Callable[..., list[str]] | None = None,
+    ) -> list[Work]:
+        """The requests of a model, by benchmark. `drawn` gives the questions of some, by benchmark."""
         unit = config["tokenizers"][entry["tokenizer"]]["kind"]
         whole = {**entry, "model": model, "journal": config["journal"]}
         backend = load_backend(entry["backend"], whole)
-        answered = Journal(Path(config["journal"]) / "generations" / model).records()
+        answered = Journal(Path(journal) / "generations" / model).records()
         again, opened = config["generation"]["again"], bool(entry["reasoning"])
         held = (record for record in answered if is_answer(record) and backend.holds(record))
         best = best_records(held, marks(entry), opened) if again else {}
@@ -78,7 +87,34 @@ with running(snakemake) as logger:
             done,
             partial(asked_again, best, entry, backend, again),
         )
-        return [Work(answering, *each) for each in asked]
+        return [Work(answering, *each, drawn and partial(drawn, each[0])) for each in asked]
+
+    def asked_of(model: str) -> list[Asked]:
+        """What a model is asked in each benchmark."""
+        tokenizer, only = config["models"][model]["tokenizer"], params.only[model]
+        lengths = params.lengths[model]
+        return [(name, prompts(name, tokenizer), own, only[name]) for name, own in lengths.items()]
+
+    def of_audits() -> list[Estimate]:
+        """What `snakemake audit` takes: of each model the questions that are drawn, and some again."""
+        rows = []
+        for model, (turn, limits) in product(params.audited, params.audit_questions.items()):
+            entry, journal = config["models"][model], Path(config["journal"])
+            if turn == "again":
+                entry, journal = {**entry, **other_batches(entry)}, journal / "audits"
+
+            def drawn(
+                benchmark: str, questions: Sequence[str], limits: Sequence[int | None] = limits
+            ) -> list[str]:
+                found = draw(questions, None, config["run"]["seed"], benchmark)
+                for limit in limits:
+                    found = found[:limit]
+                return found
+
+            for work in works_of(model, entry, asked_of(model), journal, drawn):
+                found = work.estimate()
+                rows.append(replace(found, benchmark=f"{found.benchmark} ({turn} in audits)"))
+        return rows
 
     def of_judge(rows: Sequence[Estimate]) -> Estimate:
         """What the judge takes: of prompts that are made, or else of those that are expected."""
@@ -101,20 +137,13 @@ with running(snakemake) as logger:
         return work.with_more(round(judge.EXPECTED * sum(row.prompts for row in judged)))
 
     works = []
-    for model, lengths in params.lengths.items():
-        entry = config["models"][model]
-        works += works_of(
-            model,
-            entry,
-            (
-                (name, prompts(name, entry["tokenizer"]), own, params.only[model][name])
-                for name, own in lengths.items()
-            ),
-        )
+    for model in params.lengths:
+        works += works_of(model, config["models"][model], asked_of(model))
     rows = [work.estimate() for work in works]
     if config["judge"]:
         rows.append(of_judge(rows))
-    write_csv(rows, params.table)
+    audits = of_audits()
+    write_csv([*rows, *audits], params.table)
     text, limit = as_text(rows), {k: v for k, v in config["run"]["limit"].items() if v is not None}
     if limit:
         part = None
@@ -123,6 +152,11 @@ with running(snakemake) as logger:
         if part and part.questions:
             limits.write_subset(part, params.only, params.subset)
         text = f"{text}\n\n{limits.as_text(part, rows, limit, params.subset)}"
+    if audits:
+        text = (
+            f"{text}\n\nLeft to do by `snakemake audit`, whose first answers are also the run's:"
+            f"\n\n{as_text(audits)}"
+        )
     logger.info("\n%s", text)
     # In one piece, however many jobs write beside it.
     terminal.write(f"\nLeft to do ({params.table} has more):\n\n{text}\n\n")

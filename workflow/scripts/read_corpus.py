@@ -7,7 +7,6 @@ from pathlib import Path
 
 from needlework.data.corpora.found import Found, write_found
 from needlework.jobs.job import running
-from needlework.jobs.progress import tell
 from needlework.records import write_table
 
 with running(snakemake) as logger:
@@ -20,8 +19,6 @@ with running(snakemake) as logger:
         found = Found(**json.loads(about))
         notes = {"found": asdict(found)}
         write_found(found, Path(snakemake.log[0]).with_suffix(".json"))
-        if found.lost:
-            tell(found.said())
     write_table(
         table.replace_schema_metadata(None),
         snakemake.output[0],

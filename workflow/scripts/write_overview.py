@@ -4,18 +4,20 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-from needlework.data.corpora.found import counted
+import pyarrow.compute as pc
+
 from needlework.jobs.job import running
 from needlework.models.accounts import Account, account_of, read_account
 from needlework.records import read_names, read_notes, read_table
 from needlework.results.page import judge
 from needlework.results.page.overview_page import Cards, Front, write_page
-from needlework.results.page.own_data import read_report
+from needlework.results.page.own_data import Slice, left_out, read_report
 from needlework.results.page.terminal import (
     SIZES,
     Cell,
     cell_of,
     fill,
+    lines_of_lower_tasks,
     lines_of_models,
     lines_to_paste,
 )
@@ -43,10 +45,18 @@ def own_data() -> list[tuple[str, bool]]:
     """What the user's data held, and what was left out of the prompts that were built from them."""
     if not snakemake.input.own_data:
         return []
-    said = [
-        counted(path, read_notes(path).get("left_out", {})) for path in snakemake.input.instances
-    ]
-    return [*read_report(snakemake.input.own_data), *((text, False) for text in said if text)]
+    return [*read_report(snakemake.input.own_data), *((said, False) for said in left_out_prompts())]
+
+
+def left_out_prompts() -> list[str]:
+    """What was left out of the prompts that were built from the user's data."""
+    slices = []
+    for path in map(Path, snakemake.input.instances):
+        questions = read_table(path, ["example_id"])["example_id"]
+        of = path.parent.parent.name, path.parent.name, path.stem
+        counts = read_notes(path).get("left_out", {})
+        slices.append(Slice(*of, len(questions), pc.count_distinct(questions).as_py(), counts))
+    return left_out(slices)
 
 
 def last_lines() -> list[str]:
@@ -60,19 +70,21 @@ def last_lines() -> list[str]:
             scores = read_table(path, of_benchmark).to_pandas()
             found[model][own["title"]] = cell_of(scores, own["designed"], own["closed_book"])
     readers, version = snakemake.params.run["readers"], workflow()
+    lower = lines_of_lower_tasks(found, readers)
     commit = (version["commit"] or version["version"])[:7] + "+" * bool(version["modified"])
     if lines := lines_to_paste(found, readers, commit):
-        return ["", "Means in %, 95% intervals over n questions:", *lines]
+        return ["", "Means in %, 95% intervals over n questions:", *lines, *lower]
     means = {
         model: {title: f"{one.mean}, n = {one.n:,}" if one else "-" for title, one in own.items()}
         for model, own in found.items()
     }
-    return lines_of_models(means, readers)
+    return [*lines_of_models(means, readers), *lower]
 
 
 with running(snakemake):
     judging = judge.summary(snakemake.input.judged) if snakemake.input.judged else None
-    lines = [*last_lines(), *([fill(judging["unused"])] if judging and judging["unused"] else [])]
+    unused = [fill(judging["unused"])] if judging and judging["unused"] else []
+    lines = [*map(fill, left_out_prompts()), *last_lines(), *unused]
     Path(snakemake.output.lines).write_text("\n".join(lines), encoding="utf-8")
     front = Front(
         run=snakemake.params.run,

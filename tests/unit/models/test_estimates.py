@@ -28,7 +28,7 @@ from needlework.models.estimates import (
     throughput,
     write_csv,
 )
-from needlework.models.generation import InstanceRequests, generate
+from needlework.models.generation import InstanceRequests, Policy, generate
 from needlework.prompts.spans import render
 from needlework.records import SPAN, write_table
 from needlework.seeding import rng
@@ -124,6 +124,28 @@ def test_prompts_are_counted_as_a_model_gets_them(tmp_path) -> None:
     assert (both.prompts, both.prompt_tokens) == (8, 2 * 650)
 
 
+def test_equal_prompts_are_left_once_as_they_are_sent(tmp_path) -> None:
+    file = tmp_path / "a.parquet"
+    prompts = texts(file, text_of(100), text_of(200), text_of(100), text_of(1001), text_of(1001))
+    found = of({"samples": 2}, prompts)
+    assert (found.prompts, found.left_prompts, found.left_prompt_tokens) == (6, 4, 2 * 300)
+    backend = load_backend("lexical", {**ENTRY, "model": "m"})
+    with Journal(tmp_path / "journal") as journal:
+        generate(InstanceRequests([file], {}, samples=2), backend, journal, Policy(context=1000))
+        assert len(list(journal.records())) == found.left_prompts
+
+
+def test_only_the_questions_that_are_drawn_are_counted(tmp_path) -> None:
+    prompts = texts(tmp_path / "a", *map(text_of, (100, 200, 300)))
+    names = pa.array(["q1", "q2", "q1"])
+    prompts.table = prompts.table.append_column("example_id", names)
+    answering = Answering("m", ENTRY, load_backend("lexical", {**ENTRY, "model": "m"}))
+    found = Work(
+        answering, "b", prompts, [], drawn=lambda questions: sorted(questions)[:1]
+    ).estimate()
+    assert (found.prompts, found.left_prompt_tokens) == (2, 400)
+
+
 def test_a_request_s_own_limit_of_the_answer_holds(tmp_path) -> None:
     own = {"max_tokens": None, "max_completion_tokens": 4096}
     assert of({"request": own}, texts(tmp_path / "a", "x")).output_tokens == 4096
@@ -164,7 +186,7 @@ def test_uncached_tokens_are_the_least_that_can_be_computed(seed, n) -> None:
         file = Path(folder, "a.parquet")
         prompts = instances(file, passages(n, rng("estimates", "trees", seed)))
         found = of({"backend": "vllm", "name": "an-8B"}, prompts, gpus=1)
-        asked = [request.prompt for request in InstanceRequests([file], DOCUMENTS)]
+        asked = dict.fromkeys(request.prompt for request in InstanceRequests([file], DOCUMENTS))
     least = lower_bound(([ord(c) for c in text] for text in asked), BLOCK)
     computed = found.left_prompt_tokens - found.left_cached_tokens
     # Of a prompt that was there before, the last token's block is computed all the same.
@@ -173,13 +195,13 @@ def test_uncached_tokens_are_the_least_that_can_be_computed(seed, n) -> None:
     assert n < 50 or found.left_cached_tokens > 0.3 * found.left_prompt_tokens
 
 
-def test_equal_and_long_prompts_share_what_they_have_in_common(tmp_path) -> None:
-    """As samples do; characters times tokens are more than 32 bits hold."""
+def test_samples_and_long_prompts_share_what_they_have_in_common(tmp_path) -> None:
+    """Characters times tokens are more than 32 bits hold."""
     vllm = {"backend": "vllm", "context": 200_000}
     one = texts(tmp_path / "one", text_of(101))
     assert of({**vllm, "samples": 5}, one).left_cached_tokens == 4 * 96
-    long = texts(tmp_path / "long", *[text_of(160_000)] * 2)
-    assert of(vllm, long).left_cached_tokens == 160_000 - BLOCK
+    long = texts(tmp_path / "long", text_of(160_000), f"{text_of(160_000)}!")
+    assert of(vllm, long).left_cached_tokens == 160_000
 
 
 def test_what_is_answered_shares_nothing_any_more(tmp_path) -> None:
@@ -203,7 +225,7 @@ def test_what_is_answered_shares_nothing_any_more(tmp_path) -> None:
     ],
 )
 def test_only_what_has_a_cache_saves(tmp_path, model, cached) -> None:
-    prompts = texts(tmp_path / "a", *[text_of(100)] * 2)
+    prompts = texts(tmp_path / "a", text_of(100), f"{text_of(100)}!")
     assert (of(model, prompts).left_cached_tokens > 0) == cached
 
 
@@ -227,13 +249,13 @@ def test_hours_are_tokens_by_throughput(tmp_path) -> None:
 
 
 def test_costs_are_tokens_by_price(tmp_path) -> None:
-    prompts = texts(tmp_path / "a", *[text_of(161)] * 2)
+    prompts = texts(tmp_path / "a", text_of(161), f"{text_of(161)}!")
     price = {"input": 2.0, "cached_input": None, "output": 10.0}
     cost = [
         of({"backend": "openai", "price": own}, prompts).cost
         for own in (price, price | {"cached_input": 0.5}, None)
     ]
-    expected = ((322 * 2 + 16 * 10) / 1e6, (162 * 2 + 160 * 0.5 + 16 * 10) / 1e6)
+    expected = ((323 * 2 + 16 * 10) / 1e6, (163 * 2 + 160 * 0.5 + 16 * 10) / 1e6)
     assert cost == [*map(pytest.approx, expected), None]
 
 

@@ -164,7 +164,7 @@ def test_what_is_not_set_is_safe() -> None:
 @pytest.mark.skipif(find_spec("inspect_ai") is not None, reason="inspect_ai is here")
 def test_without_inspect_the_remedy_is_said() -> None:
     entry = config("inspect")["models"]["mine"] | {"model": "mine"}
-    with pytest.raises(UserError, match=r"--use-conda .*envs/inspect\.yaml"):
+    with pytest.raises(UserError, match=r"make setup-inspect.*\.venv-inspect/bin/snakemake"):
         load_backend("inspect", entry).load()
 
 

@@ -1,7 +1,9 @@
-"""A model of the hub is looked for once, before any job."""
+"""A model of the hub and a file of tiktoken are looked for once, before any job."""
 
 from __future__ import annotations
 
+import os
+import re
 import socket
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -9,9 +11,13 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
+from tiktoken import load
 
 from needlework.errors import UserError
-from needlework.planning.model_access import check_hub_model
+from needlework.planning import model_access
+from needlework.planning.model_access import check_encoding, check_hub_model
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 class Hub(BaseHTTPRequestHandler):
@@ -81,3 +87,46 @@ def test_without_a_network_the_cache_is_named(hub, monkeypatch: pytest.MonkeyPat
     with pytest.raises(UserError, match=r"not in the cache .*and HF_HUB_OFFLINE is set: unset it"):
         check_hub_model("embedders.mine", "org/there")
     assert hub.asked == []
+
+
+def test_the_file_of_an_encoding_is_named_before_it_is_fetched(
+    hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    there = f"{os.environ['HF_ENDPOINT']}/org/there/resolve/main"
+    monkeypatch.setattr(model_access, "ENCODINGS", there)
+    said = check_encoding("tokenizers.t", "o200k_base")
+    assert said.startswith("tokenizers.t: the first run fetches http") and len(hub.asked) == 1
+    assert check_encoding("tokenizers.t", "o200k_harmony", ask=False) == said
+    # An unknown encoding is told where it is loaded.
+    monkeypatch.setattr(model_access, "ENCODINGS", os.environ["HF_ENDPOINT"])
+    assert check_encoding("tokenizers.t", "o300k") == "" and len(hub.asked) == 2
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    monkeypatch.setattr(model_access, "ENCODINGS", f"http://127.0.0.1:{port}")
+    trouble = (
+        r"t: http.*/cl100k_base\.tiktoken cannot be reached \(Connection refused\), and .* no copy"
+    )
+    with pytest.raises(UserError, match=trouble + r".* set TIKTOKEN_CACHE_DIR to its folder"):
+        check_encoding("tokenizers.t", "cl100k_base")
+
+
+def test_an_encoding_in_tiktokens_cache_is_not_asked_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Under the name that docs/air-gapped.md and tiktoken itself give it."""
+    page = (ROOT / "docs/air-gapped.md").read_text(encoding="utf-8")
+    found = re.search(r"`o200k_base` is\s+`(\w{40})`", page)
+    assert found
+    (tmp_path / found[1]).touch()
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    assert check_encoding("tokenizers.t", "o200k_base") == ""
+    assert load.read_file_cached(f"{model_access.ENCODINGS}/o200k_base.tiktoken") == b""
+
+
+def test_an_address_that_never_answers_is_left_in_seconds(hub, monkeypatch) -> None:
+    monkeypatch.setattr(model_access, "TIMEOUT_S", 0.05)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        with pytest.raises(UserError, match="cannot be reached"):
+            check_hub_model("embedders.mine", "org/there")

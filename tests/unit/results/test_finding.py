@@ -92,3 +92,12 @@ def test_the_title_is_the_largest_drop_with_its_interval(drop: bool) -> None:
     (row,) = said["rows"]
     assert row.breaks == ("middle: 23 points [6, 40] (Bench)" if drop else "no drop shown")
     assert [curve.axis for curve in row.asked["b"].curves] == ["depth"]
+
+
+def test_a_mean_names_lower_tasks_that_it_leaves_out() -> None:
+    scores = pd.concat([answers({"m": 1.0}), answers({"m": 0.0}).assign(task="existence")])
+    scores["instance_id"] += scores["task"]
+    grids = {"b": overview.grids("b", scores, ("task", "closed_book"), ("find",))}
+    designed = {"b": BENCHMARKS["b"] | {"designed": ("find",)}}
+    (row,) = finding({"b": scores}, designed, grids, ["m"], {})["rows"]
+    assert row.asked["b"].mean == 100 and row.asked["b"].lower == ["existence: 0 [0, 6], n = 60"]

@@ -48,7 +48,7 @@ def prompts(tmp_path) -> Callable[[int], PromptSet]:
                 **{"instance_id": f"q{i}-{lang}", "example_id": f"q{i}", "task": "ab"[i % 2]},
                 **{"lang": lang, "references": ["x"], "max_new_tokens": 0},
                 "n_tokens": 100 + (2 * i + (lang == "hi")) % 100,
-                "prompt": [{"role": "question", "text": f"Question {i}?"}],
+                "prompt": [{"role": "question", "text": f"{lang}: question {i}?"}],
                 "length": 0,
             }
             for i in range(n)

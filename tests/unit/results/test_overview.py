@@ -120,6 +120,8 @@ def test_tasks_that_are_not_designed_have_means_of_their_own(tmp_path) -> None:
     assert [grid.tasks for grid in overview.grids("b", A, CLOSED_BOOK, ("find",))] == [()]
     page = full_page(tmp_path, both, ["a"])
     assert "Made up, exact: Finding</h3>" in page and "Made up, exact: count</h3>" in page
+    first = (tmp_path / "results/index.html").read_text("utf-8")
+    assert '<span class="lower">count: 0 [0, ' in first
 
 
 @pytest.mark.parametrize("n, columns", [(1, False), (6, True), (7, False)])

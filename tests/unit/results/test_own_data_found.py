@@ -12,7 +12,9 @@ from needlework.results.page.own_data import (
     BOOKS,
     PASSAGES,
     Size,
+    Slice,
     Use,
+    left_out,
     read_report,
     report,
     sentence,
@@ -71,3 +73,32 @@ def test_an_error_names_what_was_left_out_of_its_data(tmp_path: Path) -> None:
     with pytest.raises(UserError) as raised, naming_left_out([lost, lost, whole, None]):
         raise UserError("no question has 9 documents.")
     assert str(raised.value) == f"no question has 9 documents. {lost.said()}"
+
+
+def test_what_is_left_out_is_one_sentence_however_many_slices() -> None:
+    short, other = {"questions_lacking": 2}, {"questions_lacking": 1}
+    slices = [
+        *(
+            Slice("l", "words", f"tr-{name}", 10, 8, short)
+            for name in ("oracle", "documents-plain")
+        ),
+        Slice("l", "words", "en-oracle", 10, 9, other),
+        *(Slice("m", name, "tr-tr", 64, 8, {"needle_too_long": 36}) for name in ("words", "gpt")),
+        Slice("m", "words", "tr-en", 90, 8, {"needle_too_long": 0}),
+        Slice("m", "gpt", "tr-en", 90, 8, {"needle_too_long": 0}),
+        Slice("o", "words", "tr-niah", 10, 8, {"ambiguous_nouns": 3}),
+    ]
+    assert left_out(slices) == [
+        "l: 3 of 20 questions are lacking: add rows, or lower `questions`.",
+        "m: 36 of 190 prompts are left out, since the context with the answer is longer than the prompt may "
+        "be: raise `lengths`, or shorten these contexts.",
+        "o: ambiguous nouns: 3.",
+    ]
+
+
+def test_tokenizers_with_other_counts_are_told_apart() -> None:
+    slices = [
+        Slice("m", name, "tr-tr", 9 - n, 1, {"exhausted": n}) for n, name in enumerate("ab", 1)
+    ]
+    found = left_out(slices)
+    assert [said[:21] for said in found] == ["m (a): 1 of 8 prompts", "m (b): 2 of 7 prompts"]

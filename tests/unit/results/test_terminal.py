@@ -10,6 +10,7 @@ from needlework.results.page.terminal import (
     WIDTH,
     cell_of,
     fill,
+    lines_of_lower_tasks,
     lines_of_models,
     lines_to_paste,
     mean_of,
@@ -90,3 +91,23 @@ def test_controls_are_shown_only_alone() -> None:
     # A long sentence is wrapped.
     lines = fill("word " * 40).splitlines()
     assert max(map(len, lines)) <= WIDTH and lines[1].startswith("  word")
+
+
+def test_tasks_below_a_mean_that_leaves_them_out_are_named() -> None:
+    """Not what is above it, nor prompts without texts, nor the tasks of the mean."""
+    tasks = {"exact": 1.0, "existence": 0.0, "other": 0.98, "closed_book": 0.0}
+    rows = [
+        {
+            **{"instance_id": f"{task}{i}", "sample": 0, "example_id": str(i), "task": task},
+            **{"value": share, "finish_reason": "stop", "metric": "m"},
+        }
+        for task, share in tasks.items()
+        for i in range(10)
+    ]
+    cell = cell_of(pd.DataFrame(rows), ("exact",), CLOSED_BOOK)
+    cells = {"mine": {"A": cell, "B": None}, "oracle": {"A": cell}}
+    assert lines_of_lower_tasks(cells, ["oracle"]) == [
+        "Not in these means, and lower: mine, A existence: 0 [0, 28], n = 10."
+    ]
+    assert cell_of(pd.DataFrame(rows), (), CLOSED_BOOK).lower == []
+    assert lines_of_lower_tasks({"mine": {"A": cell._replace(lower=[])}}, []) == []

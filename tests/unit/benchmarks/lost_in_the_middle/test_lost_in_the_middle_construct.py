@@ -484,6 +484,30 @@ def test_questions_with_too_few_documents_are_counted() -> None:
         Made(settings("en-documents-plain", **own), tables)
 
 
+def test_own_data_is_asked_with_the_documents_that_there_are() -> None:
+    """It is too small for the others, as the target `own_data` says."""
+    numbers = [{"n": 3, "gold_indices": [1]}, {"n": 9, "gold_indices": [0]}]
+    tables = one_question()
+    found = [
+        {"example_id": f"0000{i}", "passage_id": str(n), "rank": n, "retrieval": "semantic"}
+        for i in range(2)
+        for n in range(3)
+    ]
+    tables["distractors"] = {"en": pa.Table.from_pylist(found)}
+
+    def made(n_documents: list[dict[str, Any]]) -> Made:
+        own = settings(
+            "en-documents-plain", **FEW | {"n_documents": n_documents, "query_aware": []}
+        )
+        return Made(own | {"needles": "my_questions"}, tables)
+
+    few = made(numbers)
+    assert few.counts == {"too_few_documents": 2}
+    assert [row["n_documents"] for row in few.rows] == [3, 3]
+    with pytest.raises(UserError, match="has 9, but no question of my_questions in 'en' has more"):
+        made(numbers[1:])
+
+
 def test_the_unambiguous_subset(tmp_path: Path) -> None:
     path = tmp_path / "list.txt"
     own = {**FEW, "unambiguous": str(path)}

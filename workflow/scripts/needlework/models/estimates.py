@@ -66,7 +66,7 @@ class PromptSet:
         self.characters = np.concatenate(sizes)
 
     def of_lengths(self, lengths: Collection[int], only: Selection | None = None) -> np.ndarray:
-        """The indices of the selected prompts that have one of these lengths or no length."""
+        """The indices of the selected prompts that have one of these lengths, or no length."""
         wanted = pa.array({0, *lengths}, pa.int32())
         among = pc.is_in(self.table["length"].combine_chunks(), value_set=wanted)
         return np.flatnonzero(pc.and_(among, mask(self.table, only or {})))
@@ -227,10 +227,18 @@ class Work:
         prompts: PromptSet,
         lengths: Collection[int],
         only: Selection | None = None,
+        drawn: Callable[[Iterable[str]], Iterable[str]] | None = None,
     ) -> None:
+        """`drawn` chooses among the questions of the prompts; without it, all are asked."""
         self.answering, self.benchmark, self.prompts = answering, benchmark, prompts
         entry = answering.entry
         places = prompts.of_lengths(lengths, only)
+        if drawn:
+            questions = prompts.table["example_id"].take(places)
+            among = pc.is_in(
+                questions, value_set=pa.array(drawn(questions.to_pylist()), pa.string())
+            )
+            places = places[among.to_numpy()]
         fitting = places[prompts.tokens[places] <= entry["context"]]
         self.rate = throughput(entry, answering.gpus)
         self.output = _most_new(entry, prompts.table["max_new_tokens"].to_numpy())
@@ -238,12 +246,10 @@ class Work:
         self.counts[fitting] = entry["samples"]
         self.too_long = np.zeros(len(prompts.tokens), np.int64)
         self.too_long[np.setdiff1d(places, fitting)] = entry["samples"]
-        self.left = self.counts.copy()
-        if answering.done:
-            self._take_off(fitting.tolist())
+        self.left = self._to_send(fitting.tolist())
 
-    def _take_off(self, fitting: Iterable[int]) -> None:
-        """Take what is done off what is left of the prompts at these places."""
+    def _to_send(self, fitting: Iterable[int]) -> np.ndarray:
+        """How often each prompt is sent, of those at these places: not if it is done, equal ones once."""
         backend, done = self.answering.backend, self.answering.done
         identity = backend.identity()
         keys: dict[int, list[str]] = {}
@@ -257,8 +263,13 @@ class Work:
                 keys.setdefault(place, []).append(key)
                 sizes[key] = Size(r.kind, r.example_id, r.n_tokens, r.max_new_tokens)
         again = self.answering.retried(sizes)
+        left = np.zeros(len(self.counts), np.int64)
         for place, own in keys.items():
-            self.left[place] = sum(key not in done or key in again for key in own)
+            # Each key is counted where it comes first.
+            left[place] = sum(
+                sizes.pop(key, None) is not None for key in own if key not in done or key in again
+            )
+        return left
 
     def estimate(self, kept: np.ndarray | bool = True) -> Estimate:
         """The estimate for the prompts (by index) for which `kept` is true."""

@@ -6,12 +6,16 @@ may lack the hub's.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import socket
 import ssl
+from errno import ETIMEDOUT
 from http.client import HTTPException
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import gettempdir
+from threading import Thread
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
 from urllib.request import Request, getproxies, proxy_bypass, urlopen
@@ -29,6 +33,9 @@ _REMEDY = (
     "Set `name` to a local folder, or HF_HOME to a cache that holds the model, and without internet "
     "HF_HUB_OFFLINE=1 too"
 )
+# Where tiktoken fetches the files of encodings, and those that are named after another one.
+ENCODINGS = "https://openaipublic.blob.core.windows.net/encodings"
+_ENCODED_AS = {"o200k_harmony": "o200k_base", "p50k_edit": "p50k_base"}
 # What the hub says of a model that is not there, in the header X-Error-Code.
 _ABSENT = {
     "RepoNotFound": "the hub has no such model, or only for those with a token (HF_TOKEN)",
@@ -223,17 +230,61 @@ def _trouble(name: str, revision: str) -> str:
     if token := os.environ.get("HF_TOKEN", "").strip():
         # Not sent on to where a redirect leads.
         request.add_unredirected_header("Authorization", f"Bearer {token}")
-    try:
-        urlopen(request, timeout=TIMEOUT_S).close()
-    except HTTPError as error:
+    error = _asked(request)
+    if isinstance(error, HTTPError):
         return _ABSENT.get(error.headers.get("X-Error-Code", ""), "")
-    except URLError as error:
-        why = error.reason
-        said = why.strerror if isinstance(why, OSError) else None
-        return f"{shown_url(hub)} cannot be reached ({said or type(why).__name__})"
-    except (OSError, HTTPException, ValueError) as error:
-        return f"{shown_url(hub)} cannot be reached ({type(error).__name__})"
-    return ""
+    return _not_reached(hub, error)
+
+
+def _asked(request: Request) -> Exception | None:
+    """What went wrong with a request; None if it was answered. It takes a few seconds at most."""
+    found: list[Exception | None] = [TimeoutError(ETIMEDOUT, "no answer came")]
+
+    def ask() -> None:
+        try:
+            urlopen(request, timeout=TIMEOUT_S).close()
+            found[0] = None
+        except (OSError, HTTPException, ValueError) as error:
+            found[0] = error
+
+    # No timeout applies while a name is resolved.
+    thread = Thread(target=ask, daemon=True)
+    thread.start()
+    thread.join(2 * TIMEOUT_S)
+    return found[0]
+
+
+def _not_reached(address: str, error: Exception | None) -> str:
+    """An error of `_asked` in words; "" without one."""
+    if error is None:
+        return ""
+    why = error.reason if isinstance(error, URLError) else error
+    said = why.strerror if isinstance(why, OSError) else None
+    return f"{shown_url(address)} cannot be reached ({said or type(why).__name__})"
+
+
+def check_encoding(where: str, encoding: str, *, ask: bool = True) -> str:
+    """A sentence if the file of an encoding of tiktoken is still to be fetched; "" if it is here.
+
+    Raises UserError if it cannot be fetched, unless the address is not asked (`ask`). An unknown encoding has
+    no file there, which is not told here.
+    """
+    url = f"{ENCODINGS}/{_ENCODED_AS.get(encoding, encoding)}.tiktoken"
+    # tiktoken's own rules.
+    usual = str(Path(gettempdir(), "data-gym-cache"))
+    folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR", usual))
+    file = Path(folder, hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest())
+    if folder and file.is_file():
+        return ""
+    error = _asked(Request(url, method="HEAD")) if ask else None
+    if error is None:
+        return f"{where}: the first run fetches {url} (some MB)."
+    if isinstance(error, HTTPError):
+        return ""
+    raise UserError(
+        f"{where}: {_not_reached(url, error)}, and {folder or 'no folder'} has no copy: fetch the file "
+        f"elsewhere, name it {file.name}, and set TIKTOKEN_CACHE_DIR to its folder; or count in `words`."
+    )
 
 
 def _cache() -> Path:

@@ -16,6 +16,7 @@ from needlework.folders import entries
 from needlework.models.engine_arguments import gpus
 from needlework.planning.model_access import (
     answers_folder,
+    check_encoding,
     check_hub_model,
     check_hub_token,
     check_local_folder,
@@ -26,6 +27,7 @@ from needlework.planning.model_access import (
 from needlework.planning.model_checks import check_lengths
 from needlework.prompts.tokenizers import PACKAGES, load_tokenizer
 from needlework.scoring.translators.base import check_translator
+from needlework.services.endpoints import SET_UP_INSPECT
 
 # More than any chat template with a system prompt takes. If so many tokens are left, none is counted.
 _TEMPLATE_TOKENS = 512
@@ -62,8 +64,7 @@ _SET_UP = (
 _REMEDIES = {
     "vllm": "run Snakemake with --use-conda, or in an environment that holds vLLM (envs/vllm.yaml), or start "
     "`vllm serve` there and take `backend: openai`",
-    "inspect": "run Snakemake with --use-conda, or install inspect_ai and the provider's package beside "
-    "Snakemake, at the versions of requirements/inspect.txt",
+    "inspect": SET_UP_INSPECT,
 }
 
 
@@ -179,7 +180,7 @@ def check(config: Config, used: Used, *, local: bool = True, planning: bool = Fa
     for name in sorted(used.models):
         warnings += _check_model(config, name, local, planning)
     for name in sorted(used.tokenizers):
-        _check_tokenizer(name, config["tokenizers"][name], local, planning)
+        warnings += _check_tokenizer(name, config["tokenizers"][name], local, planning)
     return warnings
 
 
@@ -208,11 +209,16 @@ def _check_model(config: Config, name: str, local: bool, planning: bool) -> list
     return warnings
 
 
-def _check_tokenizer(name: str, tokenizer: Mapping[str, Any], local: bool, planning: bool) -> None:
-    """Raise UserError if a tokenizer cannot be loaded.
+def _check_tokenizer(
+    name: str, tokenizer: Mapping[str, Any], local: bool, planning: bool
+) -> list[str]:
+    """Raise UserError if a tokenizer cannot be loaded; a sentence on what will be fetched.
 
     If its package is not installed here, the job's own environment has it.
     """
+    fetched = ""
+    if tokenizer["kind"] == "tiktoken" and local:
+        fetched = check_encoding(f"tokenizers.{name}", tokenizer["encoding"], ask=not planning)
     if planning:
         if tokenizer["kind"] == "huggingface" and local:
             check_local_folder(f"tokenizers.{name}.name", tokenizer["name"])
@@ -221,6 +227,8 @@ def _check_tokenizer(name: str, tokenizer: Mapping[str, Any], local: bool, plann
     elif all(map(is_installed, PACKAGES[tokenizer["kind"]])):
         # Nothing is counted here, and proofs need more packages than Snakemake has.
         load_tokenizer(name, tokenizer, whole=True)
+        return []
+    return [fetched] if fetched else []
 
 
 def without_records(folder: str | Path = ".") -> str:

@@ -17,7 +17,7 @@ from needlework.benchmarks.contract import Config
 from needlework.models.accounts import read_account
 from needlework.models.selection import only_of
 from needlework.models.thoughts import MARK_FILES
-from needlework.planning.audits import Audit
+from needlework.planning.audits import Audit, audits
 from needlework.planning.layout import Layout, job_gpus, resource
 from needlework.planning.model_checks import lengths_of
 from needlework.results.page.own_data import uses
@@ -103,7 +103,8 @@ class RuleInputs(Layout):
     def own_data_instances(self) -> list[str]:
         """The files of prompts that are built from the user's own data; they also list what was left out."""
         names = self.benchmarks if own_tables(self) else []
-        return paths([self.prompts(name, self.text_tokenizer)["instances"] for name in names])
+        made = [own for name in names for own in self.prompts_of_models(name).values()]
+        return paths([own["instances"] for own in made])
 
     # Answers and scores
 
@@ -156,6 +157,8 @@ class RuleInputs(Layout):
             "gpus": {m: job_gpus(self.config["models"][m]) for m in (*models, *self.judges)},
             "readers": list(self.readers()),
             "judge": self.judge_files(),
+            "audited": list(dict.fromkeys(m for pair in audits(self.config) for m in pair[:2])),
+            "audit_questions": {turn: self.audited_questions(turn) for turn in ("first", "again")},
         }
 
     @property

@@ -52,6 +52,11 @@ def api_key(variable: str, who: str, *, may_be_none: bool = True) -> str:
     return key
 
 
+# inspect_ai needs other versions of packages than .venv has.
+SET_UP_INSPECT = (
+    "run `make setup-inspect`, and .venv-inspect/bin/snakemake in place of .venv/bin/snakemake; or run "
+    "Snakemake with --use-conda"
+)
 # The environment variables of keys that inspect_ai's providers read, one of which is enough: the usual first.
 PROVIDER_KEYS = {
     "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),

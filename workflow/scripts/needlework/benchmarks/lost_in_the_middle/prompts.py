@@ -27,6 +27,7 @@ from needlework.benchmarks.lost_in_the_middle.documents import (
 )
 from needlework.benchmarks.lost_in_the_middle.plan import INSTRUCTIONS, NAME, template
 from needlework.benchmarks.lost_in_the_middle.rows import Rows
+from needlework.data.corpora.registry import CORPORA
 from needlework.data.corpora.titled import titled
 from needlework.errors import UserError
 from needlework.jobs.progress import progress
@@ -49,9 +50,9 @@ def build(
     the "distractors", each by language; `templates` are files named after their prompt. The counts, in
     questions unless said otherwise:
 
-    - left out: `questions_lacking`, how many fewer there are than asked for; `too_few_documents`, once for
-      each number of documents that a question does not have; `gold_without_answer`, whose gold passage
-      holds no answer;
+    - left out: `questions_lacking`, how many fewer there are than asked for; `too_few_documents`, which are
+      not asked with the largest number of documents; `gold_without_answer`, whose gold passage holds no
+      answer;
     - kept: `gold_without_answer_kept`, the same if the configuration keeps them; `answer_of_punctuation`,
       with an answer that the metric normalises to the empty text, so that every text seems to hold it;
       `distractors_with_answer`, in passages: released distractors that hold an accepted answer, which our
@@ -121,12 +122,16 @@ class _Builder:
                 yield from map(self.passages.texts.__getitem__, item.others)
 
     def _check_numbers(self, items: Sequence[Item]) -> None:
-        """Count the questions that have too few documents. UserError where none has enough."""
-        lacking = 0
-        for n, least in self._numbers():
+        """Count the questions that have too few documents for a number of them.
+
+        UserError where no question has enough; of the user's own data, for the smallest number alone, since
+        `own_data` has said so of the others.
+        """
+        numbers = sorted(self._numbers())
+        of_user = self.slice_settings["needles"] not in CORPORA
+        for place, (n, least) in enumerate(numbers):
             found = sum(len(item.others) >= least for item in items)
-            lacking += len(items) - found
-            if items and not found:
+            if items and not found and (place == 0 or not of_user):
                 key = (
                     "open_domain" if self.slice_settings["task"] == "open_domain" else "n_documents"
                 )
@@ -136,7 +141,8 @@ class _Builder:
                     f"{self.slice_settings['needles']} in {self.slice_settings['lang']!r} has more than "
                     f"{most} documents: choose a smaller number."
                 )
-        self.counts["too_few_documents"] = lacking
+        most = max((least for _, least in numbers), default=0)
+        self.counts["too_few_documents"] = sum(len(item.others) < most for item in items)
 
     def _numbers(self) -> Iterator[tuple[int, int]]:
         """Each number of documents, and how many others that takes."""

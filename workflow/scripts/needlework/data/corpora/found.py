@@ -6,7 +6,7 @@ Needs only the standard library, since Snakemake's own process imports it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -59,13 +59,6 @@ def shortened(text: str) -> str:
     """A text on one line, cut if it is too long."""
     line = " ".join(text.split())
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 3]}..."
-
-
-def counted(instances: str | Path, counts: Mapping[str, int]) -> str:
-    """A sentence with the counts from building prompts of the user's data; "" if nothing was counted."""
-    file = Path(instances)
-    said = [f"{name.replace('_', ' ')}: {n:,}" for name, n in counts.items() if n]
-    return f"{file.parent.parent.name}, prompts {file.stem}: {'; '.join(said)}." if said else ""
 
 
 def write_found(found: Found, path: str | Path) -> None:

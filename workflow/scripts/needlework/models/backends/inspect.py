@@ -28,7 +28,7 @@ from needlework.models.openai_protocol import (
     read_reply,
 )
 from needlework.models.remote_models import RateLimit, RemoteModel
-from needlework.services.endpoints import Passing, excerpt, retry_after, shown_url
+from needlework.services.endpoints import SET_UP_INSPECT, Passing, excerpt, retry_after, shown_url
 
 logger = logging.getLogger("needlework")
 
@@ -95,9 +95,7 @@ class Inspect(RemoteModel):
             from inspect_ai.model import get_model
         except ImportError:
             raise UserError(
-                f"{self._where}: the package inspect_ai is not installed: run with --use-conda (its "
-                "environment is envs/inspect.yaml), or install inspect_ai and the provider's package at the "
-                "versions of requirements/inspect.txt beside Snakemake."
+                f"{self._where}: the package inspect_ai is not installed: {SET_UP_INSPECT}."
             ) from None
         # Their logs may hold URLs and headers; which settings a provider drops is read from what is sent.
         libraries = (

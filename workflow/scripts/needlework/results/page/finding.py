@@ -22,7 +22,7 @@ from needlework.results.cards.numbers import (
     size,
 )
 from needlework.results.page import overview
-from needlework.results.page.terminal import headline
+from needlework.results.page.terminal import headline, lower_tasks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +46,8 @@ class Curve:
 class Asked:
     """A model in a benchmark: mean and its 95% interval in percent over n answers, curves, cells by language.
 
-    mean: None where fewer than LEAST_ANSWERS answers are there.
+    mean: None where fewer than LEAST_ANSWERS answers are there. lower: tasks that it leaves out, with their
+    means.
     """
 
     n: int
@@ -56,6 +57,7 @@ class Asked:
     link: str
     curves: Sequence[Curve]
     languages: Sequence[tuple[str, overview.Cell]]
+    lower: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,12 @@ def finding(
         for name, own in benchmarks.items()
     }
     asked = {
-        model: {name: _asked(name, model, given[name], grids[name], cards) for name in benchmarks}
+        model: {
+            name: _asked(
+                name, model, given[name], grids[name], cards, _lower(scores[name], own, model)
+            )
+            for name, own in benchmarks.items()
+        }
         for model in models
     }
     means, ranks, matrices = _ranked(given, benchmarks, models)
@@ -149,6 +156,7 @@ def _asked(
     given: pd.DataFrame,
     grids: Sequence[overview.Grid],
     cards: Mapping[str, pd.DataFrame],
+    lower: Sequence[str],
 ) -> Asked | None:
     mine = given[given["model"] == model]
     if mine.empty:
@@ -167,7 +175,14 @@ def _asked(
         link=overview.explorer(benchmark, {**view, "task": tasks}),
         curves=_curves(benchmark, model, cards),
         languages=[(name, cell) for name, cell in cells if cell and cell.n >= LEAST_ANSWERS],
+        lower=lower,
     )
+
+
+def _lower(scores: pd.DataFrame, benchmark: Mapping[str, Any], model: str) -> list[str]:
+    """What the mean of a model leaves out (`lower_tasks`)."""
+    mine = scores[scores["model"] == model]
+    return lower_tasks(mine, benchmark["designed"], benchmark["closed_book"])
 
 
 def _curves(benchmark: str, model: str, cards: Mapping[str, pd.DataFrame]) -> list[Curve]:

@@ -83,6 +83,82 @@ def sentence(use: Use, size: Size, tokenizer: str) -> tuple[str, bool]:
     return "; ".join(said) + ".", not (short and use.kind == PASSAGES) and not few
 
 
+@dataclass(frozen=True)
+class Slice:
+    """A slice of prompts: the numbers of its prompts and questions, and the counts of its `Built`."""
+
+    benchmark: str
+    tokenizer: str
+    name: str
+    prompts: int
+    questions: int
+    counts: Mapping[str, int]
+
+
+# By a count's name (`Built.counts`): what it is a part of (its unit), whether it is missing there, and what
+# is said of it.
+_COUNTS = {
+    "needle_too_long": (
+        *("prompts", True),
+        "are left out, since the context with the answer is longer than the prompt may be: raise `lengths`, "
+        "or shorten these contexts",
+    ),
+    "exhausted": (
+        *("prompts", False),
+        "are shorter than their length, since the text ends: add texts, or lower `lengths`",
+    ),
+    "no_answer_left": (
+        *("questions", True),
+        "are left out, since the metric ignores articles and punctuation, and an answer has nothing else: "
+        "write it otherwise",
+    ),
+    "gold_without_answer": (
+        *("questions", True),
+        "are left out, since the metric finds no answer in their context: write it as the context does",
+    ),
+    "questions_lacking": ("questions", True, "are lacking: add rows, or lower `questions`"),
+    "too_few_documents": (
+        *("questions", False),
+        "have too few other passages for the largest of `n_documents`: add passages, or lower it",
+    ),
+    "answer_of_punctuation": (
+        *("questions", False),
+        "have an answer of punctuation alone, which every reply seems to hold: write it otherwise",
+    ),
+}
+
+
+def left_out(slices: Iterable[Slice]) -> list[str]:
+    """One sentence on each count of a benchmark, however many slices and tokenizers have it.
+
+    Prompts are added over slices. Slices of a language ask the same questions: the largest number counts,
+    and languages are added.
+    """
+    found: dict[tuple[str, str], dict[str, dict[str, tuple[int, int]]]] = {}
+    for one in slices:
+        for count, n in one.counts.items():
+            unit, missing, _ = _COUNTS.get(count, ("", False, ""))
+            whole = (one.prompts if unit == "prompts" else one.questions) + n * missing
+            groups = found.setdefault((one.benchmark, count), {}).setdefault(one.tokenizer, {})
+            group = one.name.partition("-")[0] if unit == "questions" else one.name
+            before = groups.get(group, (0, 0))
+            groups[group] = max(before[0], n), max(before[1], whole, n)
+    said: dict[str, None] = {}
+    for (benchmark, count), tokenizers in found.items():
+        unit, _, text = _COUNTS.get(count, ("", False, ""))
+        sums = {
+            name: tuple(map(sum, zip(*g.values(), strict=True))) for name, g in tokenizers.items()
+        }
+        for name, (n, whole) in sums.items():
+            where = benchmark if len(set(sums.values())) == 1 else f"{benchmark} ({name})"
+            what = (
+                f"{n:,} of {whole:,} {unit} {text}" if unit else f"{count.replace('_', ' ')}: {n:,}"
+            )
+            if n:
+                said[f"{where}: {what}."] = None
+    return list(said)
+
+
 def _listed(numbers: Sequence[int]) -> str:
     return ", ".join(map(str, numbers))
 

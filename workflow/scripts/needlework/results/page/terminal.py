@@ -59,13 +59,40 @@ def mean_of(scores: pd.DataFrame, designed: Collection[str], closed_book: tuple[
     return f"{100 * found.value:.0f}{error}, n = {found.n_questions:,}"
 
 
+def lower_tasks(
+    scores: pd.DataFrame, designed: Collection[str], closed_book: tuple[str, Any]
+) -> list[str]:
+    """The tasks that a model's mean leaves out and that lie below its interval: "existence: 0 [0, 8], n = 9".
+
+    Without the prompts that ask without texts.
+    """
+    from needlework.results import stats
+
+    given = headline(scores, designed, closed_book)
+    if given.empty:
+        return []
+    whole = stats.estimate(given["value"].to_numpy(), given["example_id"].to_numpy())
+    least = whole.value if whole.ci_low != whole.ci_low else whole.ci_low
+    found = []
+    for task in dict.fromkeys(scores["task"]):
+        own = headline(scores[scores["task"] == task], (), closed_book)
+        alone = (own[closed_book[0]] == closed_book[1]).all()
+        if task not in set(given["task"]) and not alone and own["value"].mean() < least:
+            found.append(f"{task}: {mean_of(own, (), closed_book)}")
+    return found
+
+
 class Cell(NamedTuple):
-    """What a model scores in a benchmark: its mean with interval, n, the metric and the size of prompts."""
+    """What a model scores in a benchmark: its mean with interval, n, the metric and the size of prompts.
+
+    lower: as `lower_tasks` says it.
+    """
 
     mean: str
     n: int
     metric: str
     size: str
+    lower: Sequence[str] = ()
 
 
 def cell_of(
@@ -82,7 +109,23 @@ def cell_of(
             low, high = int(values.min()), int(values.max())
             sizes.append(f"{low:,} {unit}" if low == high else f"{low:,} to {high:,} {unit}")
     metric = " and ".join(given["metric"].unique())
-    return Cell(mean, int(n.replace(",", "")) if n else len(given), metric, " and ".join(sizes))
+    asked = int(n.replace(",", "")) if n else len(given)
+    lower = lower_tasks(scores, designed, closed_book)
+    return Cell(mean, asked, metric, " and ".join(sizes), lower)
+
+
+def lines_of_lower_tasks(
+    cells: Mapping[str, Mapping[str, Cell | None]], controls: Collection[str]
+) -> list[str]:
+    """One sentence per model on the tasks that its means leave out and that are lower."""
+    said = []
+    for model in [model for model in cells if model not in controls] or list(cells):
+        own = [
+            f"{title} {task}" for title, cell in cells[model].items() if cell for task in cell.lower
+        ]
+        if own:
+            said.append(fill(f"Not in these means, and lower: {model}, {'; '.join(own)}."))
+    return said
 
 
 def lines_to_paste(
