@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from statistics import median
@@ -28,12 +29,15 @@ from needlework.models.accounts import (
     UNKNOWN_END,
     UNKNOWN_MARK,
 )
+from needlework.models.backends.base import Request
 from needlework.models.thoughts import Mark, answer_row, unknown_mark
 
 # Whether a server read the whole of each prompt: the tokens that it counted, beside our own.
 #
 # A server may cut a prompt and answer all the same, and say so only in `prompt_tokens`. Tokenizers differ, so
-# a count is compared with those of the same model's prompts of the same kind (task and languages).
+# a count is compared with those of the same model's prompts of the same kind (task and languages). Some
+# servers leave out what their prefix cache holds: where a prompt begins as another does, a low count is no
+# proof.
 
 # Equal counts of the server's for prompts whose own counts differ by more than this share: a limit.
 SPREAD = 0.1
@@ -45,46 +49,60 @@ ODD = 0.5
 SHORT = 200
 # Two prompts may have one count by chance; a limit gives it to at least this share of all, or is the largest.
 _CROWD = 0.05
-# No server has a context so short: a count below is no count.
-LEAST = 16
+# No server has a context so short: a count below is no count, or the end of a prompt that a cache holds.
+LEAST = 64
 # The largest count, of prompts to so many questions, is no chance either if it is well below our own:
 # texts that our tokenizer counts alike have different counts with any other.
 _FLAT = 3
+# What follows a shared beginning, in tokens, is known by its share of the characters: to a quarter where
+# scripts differ, and for prompts of one count in this share of cases at most.
+_END, _NEAR = 0.25, 0.25
 
 
 class Read(NamedTuple):
-    """An answered prompt: its kind, its tokens by our count and by the server's, and its question."""
+    """An answered prompt: its kind, its tokens by our count and by the server's, and its question.
+
+    `shared` of its own tokens are the beginning of another prompt too.
+    """
 
     kind: str
     own: int
     counted: int
     question: str
+    shared: int = 0
+
+
+def read_tokens(records: Iterable[Mapping[str, Any]]) -> list[int]:
+    """The tokens that a server read of each record's prompt; 0 where it does not say.
+
+    `cached_tokens` are a part of `prompt_tokens`, but come on top at an address that ever had more of them.
+    """
+    counts = [
+        (own.get("origin"), own.get("prompt_tokens") or 0, own.get("cached_tokens") or 0)
+        for own in records
+    ]
+    apart = {origin for origin, read, cached in counts if cached > (1 + SPREAD) * read}
+    return [read + (cached if origin in apart else 0) for origin, read, cached in counts]
 
 
 def cut_prompts(prompts: Sequence[Read]) -> dict[int, str]:
     """The prompts that the server cut: index to a text with both counts of tokens."""
-    usual = _usual(prompts)
-    limited = _limited(prompts)
-    found = {}
-    for place, prompt in enumerate(prompts):
-        ratio, expected = _ratio(prompt), usual.get(prompt.kind)
-        long = prompt.own >= SHORT and prompt.counted >= LEAST
-        low = expected is not None and long and ratio < SHARE * expected
-        if place in limited or low:
-            found[place] = (
-                f"the endpoint read {prompt.counted} of {prompt.own} tokens (ours, by the model's "
-                "`tokenizer`): it cut the prompt"
-            )
-    return found
+    return {
+        place: f"the endpoint read {prompts[place].counted} of {prompts[place].own} tokens (ours, by the "
+        "model's `tokenizer`): it cut the prompt"
+        for place in sorted(
+            _limited(prompts) | {p for p in _low(prompts) if not _cached(prompts[p])}
+        )
+    }
 
 
 def odd_prompts(prompts: Sequence[Read]) -> dict[int, str]:
-    """The prompts with odd counts that a tokenizer may explain: index to a text with both counts."""
-    usual = _usual(prompts)
+    """The prompts with odd counts that a tokenizer or cache may explain: index to a text with both counts."""
+    usual, low = _usual(prompts), _low(prompts)
     return {
         place: f"the endpoint counted {prompt.counted} tokens, our tokenizer {prompt.own}"
         for place, prompt in enumerate(prompts)
-        if prompt.own >= SHORT and usual.get(prompt.kind, 1.0) < ODD
+        if place in low or (prompt.own >= SHORT and usual.get(prompt.kind, 1.0) < ODD)
     }
 
 
@@ -102,6 +120,25 @@ def _usual(prompts: Iterable[Read]) -> dict[str, float]:
     return {kind: median(sorted(own)[len(own) // 4 :]) for kind, own in ratios.items()}
 
 
+def _low(prompts: Sequence[Read]) -> set[int]:
+    """The places of longer prompts whose count is well below the usual."""
+    usual = _usual(prompts)
+    return {
+        place
+        for place, prompt in enumerate(prompts)
+        if prompt.own >= SHORT
+        and prompt.counted >= LEAST
+        and _ratio(prompt) < SHARE * usual.get(prompt.kind, 0.0)
+    }
+
+
+def _cached(prompt: Read) -> bool:
+    """Whether a low count may be that of a prompt's end alone, whose beginning another prompt has too."""
+    return prompt.shared > SPREAD * prompt.own and prompt.counted >= _END * (
+        prompt.own - prompt.shared
+    )
+
+
 def _limited(prompts: Sequence[Read]) -> set[int]:
     """The places of prompts whose count is a limit of the server's."""
     places: dict[int, list[int]] = defaultdict(list)
@@ -109,12 +146,19 @@ def _limited(prompts: Sequence[Read]) -> set[int]:
         if prompt.counted >= LEAST:
             places[prompt.counted].append(place)
     largest = max(places, default=0)
+    most_of_all = max((_ratio(prompt) for prompt in prompts if prompt.own >= SHORT), default=1.0)
     found: set[int] = set()
     for counted, same in places.items():
         own = [prompts[place].own for place in same]
         least, most = min(own), max(own)
         crowd = len(same) >= max(3, _CROWD * len(prompts))
         if (counted == largest or crowd) and most > (1 + SPREAD) * least:
+            # Prompts with ends of one length have one count, if a cache holds all else. Whole prompts had
+            # larger counts then.
+            ends = [most_of_all * (prompts[p].own - prompts[p].shared) for p in same]
+            alike = [abs(end - counted) <= _NEAR * counted + SHORT * SPREAD for end in ends]
+            if sum(alike) > len(same) / 2 and not (crowd and counted == largest):
+                continue
             # The shortest of them may have been read whole.
             found |= {p for p in same if prompts[p].own > (1 + SPREAD) * least}
             found |= {p for p in same if prompts[p].counted < (1 - SPREAD) * prompts[p].own}
@@ -130,12 +174,28 @@ _UNASKED = {"text": "", "finish_reason": ERROR, "error": "not sent before the jo
 
 
 class Size(NamedTuple):
-    """A prompt: its kind, its question, its tokens, and the limit of its answer."""
+    """A prompt: kind, question, tokens, the limit of its answer, and its shared tokens (`Read`)."""
 
     kind: str
     question: str
     tokens: int
     new: int
+    shared: int = 0
+
+    @classmethod
+    def of(cls, request: Request) -> Size:
+        """The size of a request; a later sample has the whole prompt of the first."""
+        return cls(
+            sys.intern(request.kind),
+            sys.intern(request.example_id or request.instance_id),
+            request.n_tokens,
+            request.max_new_tokens,
+            request.n_tokens if request.sample else request.shared,
+        )
+
+    def read(self, counted: int) -> Read:
+        """The prompt, of which a server read so many tokens."""
+        return Read(self.kind, self.tokens, counted, self.question, self.shared)
 
 
 class Outcomes:
@@ -162,15 +222,14 @@ class Outcomes:
 
     def _compare(self) -> None:
         """Find the prompts that the server cut."""
-        keys = [
-            key
+        answered = {
+            key: record
             for key, record in self._records.items()
-            if self._asked and "error" not in record and record.get("prompt_tokens")
-        ]
-        read = [
-            Read(own.kind, own.tokens, self._records[key]["prompt_tokens"], own.question)
-            for key, own in ((key, self._sizes[key]) for key in keys)
-        ]
+            if self._asked and "error" not in record
+        }
+        counts = dict(zip(answered, read_tokens(answered.values()), strict=True))
+        keys = [key for key, counted in counts.items() if counted]
+        read = [self._sizes[key].read(counts[key]) for key in keys]
         self._cut = {keys[place]: said for place, said in cut_prompts(read).items()}
         self._odd = {keys[place]: said for place, said in odd_prompts(read).items()}
 
