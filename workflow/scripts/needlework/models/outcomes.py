@@ -54,9 +54,8 @@ LEAST = 64
 # The largest count, of prompts to so many questions, is no chance either if it is well below our own:
 # texts that our tokenizer counts alike have different counts with any other.
 _FLAT = 3
-# What follows a shared beginning, in tokens, is known by its share of the characters: to a quarter where
-# scripts differ, and for prompts of one count in this share of cases at most.
-_END, _NEAR = 0.25, 0.25
+# The tokens that follow a shared beginning are known by their share of the characters: less is none of them.
+_END = 0.25
 
 
 class Read(NamedTuple):
@@ -90,9 +89,7 @@ def cut_prompts(prompts: Sequence[Read]) -> dict[int, str]:
     return {
         place: f"the endpoint read {prompts[place].counted} of {prompts[place].own} tokens (ours, by the "
         "model's `tokenizer`): it cut the prompt"
-        for place in sorted(
-            _limited(prompts) | {p for p in _low(prompts) if not _cached(prompts[p])}
-        )
+        for place in sorted((_limited(prompts) | _low(prompts)) - _cached(prompts))
     }
 
 
@@ -132,37 +129,51 @@ def _low(prompts: Sequence[Read]) -> set[int]:
     }
 
 
-def _cached(prompt: Read) -> bool:
-    """Whether a low count may be that of a prompt's end alone, whose beginning another prompt has too."""
-    return prompt.shared > SPREAD * prompt.own and prompt.counted >= _END * (
-        prompt.own - prompt.shared
-    )
+def _cached(prompts: Sequence[Read]) -> set[int]:
+    """The places of prompts whose count may be that of their end, since another begins as they do.
+
+    Prompts with one count have ends of one length then, and the largest count is that of a whole prompt.
+    """
+    whole = max((_ratio(prompt) for prompt in prompts if prompt.own >= SHORT), default=1.0)
+    counts = _by_count(prompts)
+    largest, found = max(counts, default=0), set[int]()
+    for counted, same in counts.items():
+        ends = {p: whole * (prompts[p].own - prompts[p].shared) for p in same}
+        alike = [p for p in same if abs(ends[p] - counted) <= SPREAD * (counted + SHORT)]
+        if _is_crowd(same, prompts) and (counted == largest or len(alike) <= len(same) / 2):
+            continue
+        found |= {
+            p
+            for p in same
+            if prompts[p].shared > SPREAD * prompts[p].own and counted >= _END * ends[p]
+        }
+    return found
 
 
-def _limited(prompts: Sequence[Read]) -> set[int]:
-    """The places of prompts whose count is a limit of the server's."""
+def _by_count(prompts: Sequence[Read]) -> dict[int, list[int]]:
     places: dict[int, list[int]] = defaultdict(list)
     for place, prompt in enumerate(prompts):
         if prompt.counted >= LEAST:
             places[prompt.counted].append(place)
-    largest = max(places, default=0)
-    most_of_all = max((_ratio(prompt) for prompt in prompts if prompt.own >= SHORT), default=1.0)
-    found: set[int] = set()
-    for counted, same in places.items():
-        own = [prompts[place].own for place in same]
+    return places
+
+
+def _is_crowd(same: Sequence[int], prompts: Sequence[Read]) -> bool:
+    return len(same) >= max(3, _CROWD * len(prompts))
+
+
+def _limited(prompts: Sequence[Read]) -> set[int]:
+    """The places of prompts whose count is a limit of the server's."""
+    counts = _by_count(prompts)
+    largest, found = max(counts, default=0), set[int]()
+    for counted, same in counts.items():
+        own, is_largest = [prompts[place].own for place in same], counted == largest
         least, most = min(own), max(own)
-        crowd = len(same) >= max(3, _CROWD * len(prompts))
-        if (counted == largest or crowd) and most > (1 + SPREAD) * least:
-            # Prompts with ends of one length have one count, if a cache holds all else. Whole prompts had
-            # larger counts then.
-            ends = [most_of_all * (prompts[p].own - prompts[p].shared) for p in same]
-            alike = [abs(end - counted) <= _NEAR * counted + SHORT * SPREAD for end in ends]
-            if sum(alike) > len(same) / 2 and not (crowd and counted == largest):
-                continue
+        if (is_largest or _is_crowd(same, prompts)) and most > (1 + SPREAD) * least:
             # The shortest of them may have been read whole.
             found |= {p for p in same if prompts[p].own > (1 + SPREAD) * least}
             found |= {p for p in same if prompts[p].counted < (1 - SPREAD) * prompts[p].own}
-        elif counted == largest and counted < (1 - SPREAD) * least and least >= SHORT:
+        elif is_largest and counted < (1 - SPREAD) * least and least >= SHORT:
             questions = {prompts[place].question for place in same}
             found |= set(same) if len(questions) >= _FLAT else set()
     return found
