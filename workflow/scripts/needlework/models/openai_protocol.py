@@ -473,8 +473,26 @@ def hopeless_connection(error: BaseException | None) -> str:
     return ""
 
 
+def is_json(content: bytes) -> bool:
+    """Whether a body begins with a JSON object or list, or holds one as events: proxies answer with pages."""
+    try:
+        return isinstance(next(_bodies(_decoded(content)), None), dict | list)
+    except RecursionError:
+        return True
+
+
+def of_proxy(error: BaseException | None) -> bool:
+    """Whether a proxy refused a connection, or none could be made to whatever comes first."""
+    return type(error).__name__ in ("ProxyError", "ConnectError", "ClientHttpProxyError")
+
+
 def connection_trouble(error: BaseException | None) -> str:
     """A description of a connection error, since the library's own text may hold an address with a secret."""
+    if type(error).__name__ == "ProxyError":
+        status = re.match(r"\d{3}\b", str(error))
+        return (
+            f"the proxy in the environment made no connection{f' ({status[0]})' if status else ''}"
+        )
     if isinstance(error, Exception) and type(error).__name__ == "DecodingError":
         return f"the response cannot be read: {excerpt(str(error), '')}"
     return f"the connection failed ({type(error).__name__})"

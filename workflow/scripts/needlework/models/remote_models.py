@@ -22,6 +22,7 @@ from needlework.services.endpoints import (
     FIRST_PAUSE_S,
     LONGEST_PAUSE_S,
     Passing,
+    local_proxy,
     without,
     without_secrets,
 )
@@ -55,6 +56,8 @@ class RemoteModel(InAnyOrder):
         self._where = f"models.{config['model']}"
         self._address = address
         self._origin = hashlib.sha256(address.encode()).hexdigest()[:8]
+        # Through which proxy a local address is asked, if through one.
+        self._proxy = ""
         self._runner = asyncio.Runner()
         self._not_before = 0.0
         self._limited_since: float | None = None
@@ -86,6 +89,7 @@ class RemoteModel(InAnyOrder):
     def load(self) -> None:
         """Get ready to send."""
         loop = self._runner.get_loop()
+        self._proxy = self._proxy or local_proxy(self._address)
         self._slots = asyncio.Semaphore(self.config["concurrency"])
         self._hopeless: asyncio.Future[str] = loop.create_future()
 
@@ -242,6 +246,16 @@ class RemoteModel(InAnyOrder):
             case "content" if self._answered:
                 return Answer("", error=said)
         return self._failed(said)
+
+    def _by_proxy(self, said: str) -> Answer:
+        """The answer where a proxy answered in the place of a local server, or could not reach it."""
+        self._remedy = self._proxy[0].upper() + self._proxy[1:]
+        return self._give_up(f"{self._address} did not answer by itself: {said}")
+
+    @property
+    def _through_proxy(self) -> bool:
+        """Whether a local address is asked through a proxy, and has never answered."""
+        return bool(self._proxy) and not self._answered
 
     def _failed(self, what: str) -> Answer:
         """The answer to a failed request whose content is not known to be the cause."""

@@ -14,13 +14,19 @@ from importlib.util import find_spec
 from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
-from urllib.request import Request, getproxies, proxy_bypass, urlopen
+from urllib.request import Request, urlopen
 
 from needlework.benchmarks.contract import Config
 from needlework.data.packaged import is_packaged, local_name
 from needlework.errors import UserError
 from needlework.folders import entries
-from needlework.services.endpoints import api_key, check_provider_key, shown_url
+from needlework.services.endpoints import (
+    api_key,
+    check_provider_key,
+    local_proxy,
+    proxy_of,
+    shown_url,
+)
 
 CONNECT_S = 5.0
 TIMEOUT_S = 4.0
@@ -55,7 +61,7 @@ def check_model_files(config: Config, results: str | Path = "results") -> None:
 
 
 def check_service(config: Config, name: str, local: bool, planning: bool) -> list[str]:
-    """A sentence if nothing answers at a model's address, which an error is not.
+    """A sentence if nothing answers at a model's address, which an error is not, or if a proxy may do so.
 
     Raises UserError if its key or certificates are missing, or if nothing answers there and the journal has
     no answers, unless it is only `planning`. Of models on this machine there is nothing to check.
@@ -63,6 +69,7 @@ def check_service(config: Config, name: str, local: bool, planning: bool) -> lis
     model = config["models"][name]
     if model["backend"] == "inspect":
         check_provider_key(model["name"], model["args"], f"the model models.{name}")
+        return proxy_warnings(f"models.{name}", model["args"].get("base_url"))
     if model["backend"] != "openai":
         return []
     if model["key_env"]:
@@ -70,7 +77,7 @@ def check_service(config: Config, name: str, local: bool, planning: bool) -> lis
     if model["base_url"].startswith("https:"):
         _check_authorities(f"models.{name}")
     if not local or not (found := _unreachable(model["base_url"])):
-        return []
+        return proxy_warnings(f"models.{name}", model["base_url"])
     trouble, remedy, may_pass = found
     said = f"models.{name}: {shown_url(model['base_url'])} cannot be reached ({trouble})"
     journal = answers_folder(config, name)
@@ -79,6 +86,12 @@ def check_service(config: Config, name: str, local: bool, planning: bool) -> lis
         raise UserError(f"{said}, and {journal} has none of its answers: {remedy}.")
     only = "only answers in the journal can be used: " if answered else ""
     return [f"Warning: {said}: {only}{remedy}."]
+
+
+def proxy_warnings(where: str, url: str | None) -> list[str]:
+    """A sentence if the environment sends requests for a local address through a proxy."""
+    said = local_proxy(url) if url else ""
+    return [f"Warning: {where}: {said}."] if said else []
 
 
 def _check_authorities(where: str) -> None:
@@ -128,7 +141,7 @@ def _unreachable(url: str) -> tuple[str, str, bool] | None:
     Something must listen there, or at the proxy that leads there, and its certificate must be trusted.
     """
     parts = urlsplit(url)
-    proxy = None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
+    _, proxy = proxy_of(url) or ("", "")
     at = urlsplit(proxy if "://" in proxy else f"http://{proxy}") if proxy else parts
     port = at.port or (443 if at.scheme == "https" else 80)
     try:
@@ -144,7 +157,8 @@ def _unreachable(url: str) -> tuple[str, str, bool] | None:
     except ssl.SSLError:
         return "it does not speak TLS there", "if it has none, `base_url` begins with http:", False
     except OSError as error:
-        return error.strerror or str(error), "start the server, or correct `base_url`", True
+        remedy = local_proxy(url) or "start the server, or correct `base_url`"
+        return error.strerror or str(error), remedy, True
     return None
 
 

@@ -12,8 +12,10 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cache
+from ipaddress import ip_address
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.request import getproxies_environment, proxy_bypass_environment
 
 from needlework.errors import UserError
 
@@ -145,6 +147,37 @@ PROXY_REMEDY = (
     "`http://user:password@host:port`, with special characters of the password escaped (`/` as `%2F`); "
     "socks5:// needs the package socksio"
 )
+
+
+def proxy_of(url: str) -> tuple[str, str] | None:
+    """The variable of the environment whose proxy a request to `url` goes through, and its address."""
+    parts, own = urlsplit(url), getproxies_environment()
+    kind = next((kind for kind in (parts.scheme, "all") if own.get(kind)), None)
+    if kind is None or proxy_bypass_environment(parts.hostname or ""):
+        return None
+    names = [name for name, value in os.environ.items() if value == own[kind]]
+    named = sorted(name for name in names if name.lower() == f"{kind}_proxy")
+    return [f"{kind}_proxy", *named][-1], own[kind]
+
+
+def local_proxy(url: str) -> str:
+    """In words, through which proxy a local address is asked, and what to do; "" if through none."""
+    host = urlsplit(url).hostname or ""
+    found = proxy_of(url) if _is_local(host) else None
+    if found is None:
+        return ""
+    return (
+        f"requests to {host} go through the proxy in {found[0]}; for a server on this machine or network, "
+        f"add {host} to NO_PROXY (to no_proxy, where that is set)"
+    )
+
+
+def _is_local(host: str) -> bool:
+    """Whether a host is this machine, or by its name or number one of its network."""
+    try:
+        return not ip_address(host.partition("%")[0]).is_global
+    except ValueError:
+        return "." not in host or host.endswith((".local", ".localhost", ".internal", ".lan"))
 
 
 def secrets_in(url: str) -> list[str]:

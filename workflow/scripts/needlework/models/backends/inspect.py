@@ -10,6 +10,7 @@ import logging
 import os
 import re
 from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
@@ -23,11 +24,13 @@ from needlework.models.openai_protocol import (
     Refusal,
     connection_trouble,
     hopeless_connection,
+    is_json,
     is_too_long,
+    of_proxy,
     read_reply,
 )
 from needlework.models.remote_models import RateLimit, RemoteModel
-from needlework.services.endpoints import Passing, excerpt, retry_after, shown_url
+from needlework.services.endpoints import Passing, excerpt, local_proxy, retry_after, shown_url
 
 logger = logging.getLogger("needlework")
 
@@ -47,6 +50,14 @@ _CONNECTIONS = ("httpx", "httpx2", "httpcore", "httpcore2", "aiohttp", "anyio", 
 _CONNECTION_ERRORS = ("APIConnectionError", "ServiceRequestError", "EndpointConnectionError")
 # Variables of the environment that hold what no message may show.
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+
+
+# The last response in a task, where the provider's client is one of httpx2's: as it came, before it was read.
+_CAME: ContextVar[Any] = ContextVar("_CAME", default=None)
+
+
+async def _see(response: Any) -> None:
+    _CAME.set(response)
 
 
 class Inspect(RemoteModel):
@@ -116,9 +127,14 @@ class Inspect(RemoteModel):
         except Exception as error:
             # Of several kinds; the first line says which package, key or argument it is.
             raise UserError(f"{self._where}: {self._said(error)}.") from None
+        if own := getattr(self._model.api, "base_url", None):
+            self._proxy = local_proxy(own)
         client: Any = getattr(self._model.api, "client", None)
         if hasattr(client, "max_retries") and "max_retries" not in args:
             client.max_retries = 0
+        hooks = getattr(getattr(client, "_client", None), "event_hooks", None)
+        if isinstance(hooks, dict):
+            hooks["response"].append(_see)
         super().load()
 
     def _said(self, error: BaseException) -> str:
@@ -172,6 +188,7 @@ class Inspect(RemoteModel):
         import asyncio
 
         chat, settings = sent
+        _CAME.set(None)
         try:
             async with asyncio.timeout(self.config["timeout"]):
                 output = await self._model.api.generate(chat, [], "none", settings)
@@ -212,6 +229,9 @@ class Inspect(RemoteModel):
         unknown = reason == "unknown"
         if unknown and not text.strip():
             return Answer("", error="the answer was ended with 'unknown': ''")
+        if usage is None and not (text.strip() or reasoning.strip() or _body()):
+            # Google's client makes so much of an error in a good status.
+            return Refusal("passing", "the response has neither a text nor a count of tokens")
         cut = reason == "model_length" or (unknown and written >= limit)
         if usage is None:
             counts = {}
@@ -236,6 +256,13 @@ class Inspect(RemoteModel):
     def _failure(self, error: Exception, sent: tuple[list[Any], Any], n_tokens: int) -> Answer:
         """The answer after an exception of a provider's client. Raises Passing if a retry may help."""
         status, headers, content = _response(error)
+        if self._through_proxy and _is_of_proxy(error, status, content):
+            # A library's own text may hold the proxy's address.
+            cause = next(filter(of_proxy, _chain(error)), None)
+            page = f"status {status}: {self._said(error)}" if status else "the reply is no answer"
+            return self._by_proxy(connection_trouble(cause) if cause else page)
+        if status is None and (body := _body()):
+            status, content = 200, body
         if status is None:
             return self._without_status(error)
         reply = read_reply(status, content.encode(), True, self._clean, self._kept)
@@ -320,6 +347,25 @@ def _response(error: Exception) -> tuple[int | None, Mapping[str, str], str]:
         if body:
             return status, headers, body if isinstance(body, str) else json.dumps(body)
     return status, headers, json.dumps({"error": {"message": str(error)}})
+
+
+def _body() -> str:
+    """The body of a response with a good status; "" if the client has not read it, or there was none."""
+    response = _CAME.get()
+    try:
+        return str(response.text) if response is not None and response.status_code == 200 else ""
+    except RuntimeError:  # a stream's
+        return ""
+
+
+def _is_of_proxy(error: Exception, status: int | None, content: str) -> bool:
+    """Whether a proxy may have answered, or was not reached: with a page, or what the client cannot read."""
+    if any(map(of_proxy, _chain(error))):
+        return True
+    if status is None:
+        return not any(map(_of_connection, _chain(error)))
+    own = getattr(getattr(error, "response", None), "text", None)
+    return "<html" in content.casefold() or (isinstance(own, str) and not is_json(own.encode()))
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

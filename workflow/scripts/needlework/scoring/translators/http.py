@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from needlework.errors import UserError
+from needlework.models.openai_protocol import connection_trouble, is_json, of_proxy
 from needlework.services.bounded_replies import bounded
 from needlework.services.endpoints import (
     ATTEMPTS,
@@ -18,6 +19,7 @@ from needlework.services.endpoints import (
     PROXY_TROUBLE,
     Passing,
     excerpt,
+    local_proxy,
     may_pass,
     retry_after,
     secrets_in,
@@ -53,6 +55,8 @@ class Endpoint:
         # httpx logs whole URLs, which may hold a password.
         logging.getLogger("httpx").setLevel(logging.WARNING)
         self._url, self._translator = url, translator
+        # Through which proxy a local address is asked, until it has answered.
+        self._proxy = local_proxy(url)
         self._secrets = [*filter(None, [secret]), *secrets_in(url)]
         headers = {header: f"{scheme}{secret}"} if secret else {}
         hooks = {"response": [bounded(httpx)]}
@@ -91,8 +95,14 @@ class Endpoint:
         except httpx.TimeoutException:
             raise Passing(f"no answer within {TIMEOUT_S:.0f} s") from None
         except httpx.RequestError as error:
-            raise Passing(f"the connection failed ({type(error).__name__})") from None
+            trouble = connection_trouble(error)
+            if self._proxy and of_proxy(error):
+                raise self._trouble(trouble, self._proxy) from None
+            raise Passing(trouble) from None
         status = response.status_code
+        if self._proxy and not is_json(response.content):
+            said = excerpt(self._clean(response.text), "")
+            raise self._trouble(f"status {status}: {said}", self._proxy)
         if may_pass(status):
             raise Passing(f"status {status}", retry_after(response.headers))
         if status != 200:
@@ -104,7 +114,9 @@ class Endpoint:
             raise Refused(str(trouble), status, body)
         try:
             body = json.loads(response.content.decode())
-            return read(without_secrets(body, self._secrets))
+            found = read(without_secrets(body, self._secrets))
+            self._proxy = ""
+            return found
         except (LookupError, TypeError, ValueError, RecursionError):
             raise Passing("the response is not a translation") from None
 
