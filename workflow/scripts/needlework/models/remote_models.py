@@ -22,6 +22,7 @@ from needlework.services.endpoints import (
     FIRST_PAUSE_S,
     LONGEST_PAUSE_S,
     Passing,
+    environment_logins,
     local_proxy,
     without,
     without_secrets,
@@ -56,6 +57,8 @@ class RemoteModel(InAnyOrder):
         self._where = f"models.{config['model']}"
         self._address = address
         self._origin = hashlib.sha256(address.encode()).hexdigest()[:8]
+        # Logins in the environment, which a proxy may repeat.
+        self._logins = [secret for own in environment_logins().values() for secret in own]
         # Through which proxy a local address is asked, if through one.
         self._proxy = ""
         self._runner = asyncio.Runner()

@@ -9,7 +9,7 @@ import base64
 import email.utils
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from ipaddress import ip_address
@@ -140,6 +140,43 @@ def published_url(url: str) -> str:
     return shown_url(url) if known else PRIVATE_URL
 
 
+# The names of settings that hold an address, with a scheme or without.
+_ADDRESS_NAMES = re.compile(r"(^|_)(url|uri|endpoint|host|proxy|base)$", re.IGNORECASE)
+
+
+def is_address(name: str, value: object) -> bool:
+    """Whether a setting of a client's is an address, which may hold a login, by its value or its name."""
+    return isinstance(value, str) and bool("://" in value or _ADDRESS_NAMES.search(name))
+
+
+def addresses(value: Any, name: str = "") -> Iterator[str]:
+    """Every address among a client's settings."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from addresses(item, str(key))
+    elif isinstance(value, list):
+        for item in value:
+            yield from addresses(item, name)
+    elif is_address(name, value):
+        yield value
+
+
+def with_addresses(value: Any, instead: Callable[[str], str | None], name: str = "") -> Any:
+    """A client's settings with what `instead` gives in the place of each address; None leaves it out."""
+    if isinstance(value, Mapping):
+        new = {key: with_addresses(item, instead, str(key)) for key, item in value.items()}
+        return {key: item for key, item in new.items() if item is not None or value[key] is None}
+    if isinstance(value, list):
+        items = [with_addresses(item, instead, name) for item in value]
+        return [item for item in items if item is not None]
+    return instead(value) if is_address(name, value) else value
+
+
+def without_addresses(value: Any) -> Any:
+    """A client's settings without the addresses among them."""
+    return with_addresses(value, lambda url: None)
+
+
 # For what a library says of a proxy, which may hold a part of its password.
 PROXY_TROUBLE = "the proxy in the environment cannot be used"
 PROXY_REMEDY = (
@@ -182,7 +219,7 @@ def _is_local(host: str) -> bool:
 
 def secrets_in(url: str) -> list[str]:
     """The secrets in a URL, in the forms that a server may repeat: password, Basic credentials, queries."""
-    rest = url.partition("://")[2]
+    rest = url.partition("://")[2] or url
     place, _, query = rest.partition("#")[0].partition("?")
     found = [value for _, value in parse_qsl(query)]
     login, at, _ = place.partition("/")[0].rpartition("@")
@@ -193,6 +230,12 @@ def secrets_in(url: str) -> list[str]:
             found.append(base64.b64encode(pair.encode()).decode())
     # A shorter text may be a common word of answers.
     return sorted({secret for secret in found if len(secret) >= 6}, key=len, reverse=True)
+
+
+def environment_logins() -> dict[str, list[str]]:
+    """The secrets in the addresses that the environment holds, of proxies and servers, by variable."""
+    found = {name: secrets_in(value) for name, value in os.environ.items() if "://" in value}
+    return {name: secrets for name, secrets in found.items() if secrets}
 
 
 def without_secrets(value: Any, secrets: Iterable[str]) -> Any:

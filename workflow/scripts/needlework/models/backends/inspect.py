@@ -30,7 +30,16 @@ from needlework.models.openai_protocol import (
     read_reply,
 )
 from needlework.models.remote_models import RateLimit, RemoteModel
-from needlework.services.endpoints import Passing, excerpt, local_proxy, retry_after, shown_url
+from needlework.services.endpoints import (
+    Passing,
+    addresses,
+    excerpt,
+    local_proxy,
+    retry_after,
+    secrets_in,
+    shown_url,
+    without_addresses,
+)
 
 logger = logging.getLogger("needlework")
 
@@ -74,17 +83,24 @@ class Inspect(RemoteModel):
         own = config["args"].get("base_url")
         super().__init__(config, shown_url(own) if own else f"the provider {provider}")
         self._model: Any = None
-        # Values of the environment when the model was loaded.
+        # Values of the environment when the model was loaded, and those in `args`.
         self._hidden: list[str] = []
 
     @property
     def _secrets(self) -> list[str]:
-        return self._hidden
+        return [*self._hidden, *self._logins]
 
     def identity(self) -> Mapping[str, object]:
         """The model and its settings, wherever it is served."""
+        return self._identity(without_addresses(self.config["args"]))
+
+    def former_identity(self) -> Mapping[str, object] | None:
+        """Older records depend on all addresses but `base_url`."""
+        args = {name: value for name, value in self.config["args"].items() if name != "base_url"}
+        return None if args == without_addresses(args) else self._identity(args)
+
+    def _identity(self, args: Mapping[str, object]) -> dict[str, object]:
         config = self.config
-        args = {name: value for name, value in config["args"].items() if name != "base_url"}
         return {
             "backend": "inspect",
             **{key: config[key] for key in ("name", "revision", "sampling")},
@@ -115,10 +131,10 @@ class Inspect(RemoteModel):
         )
         for library in libraries.split():
             logging.getLogger(library).setLevel(logging.ERROR)
-        self._hidden = sorted(
-            {v for n, v in os.environ.items() if _SECRET.search(n) and len(v) >= 6}, key=len
-        )[::-1]
         args = self.config["args"]
+        keys = {v for n, v in os.environ.items() if _SECRET.search(n) and len(v) >= 6}
+        own = {secret for url in addresses(args) for secret in secrets_in(url)}
+        self._hidden = sorted(keys | own, key=len)[::-1]
         # Retries are ours. Amazon's client takes their number from the environment alone, others have an
         # attribute; Azure's cannot be reached.
         os.environ.setdefault("AWS_MAX_ATTEMPTS", "1")

@@ -83,7 +83,7 @@ class OpenAI(RemoteModel):
 
     @property
     def _secrets(self) -> list[str]:
-        return [*filter(None, [self._secret]), *self._url_secrets]
+        return [*filter(None, [self._secret]), *self._url_secrets, *self._logins]
 
     def identity(self) -> Mapping[str, object]:
         """The model and its settings, wherever it is served."""

@@ -18,6 +18,7 @@ from needlework.services.endpoints import (
     PROXY_REMEDY,
     PROXY_TROUBLE,
     Passing,
+    environment_logins,
     excerpt,
     local_proxy,
     may_pass,
@@ -57,7 +58,8 @@ class Endpoint:
         self._url, self._translator = url, translator
         # Through which proxy a local address is asked, until it has answered.
         self._proxy = local_proxy(url)
-        self._secrets = [*filter(None, [secret]), *secrets_in(url)]
+        logins = (own for secrets in environment_logins().values() for own in secrets)
+        self._secrets = [*filter(None, [secret]), *secrets_in(url), *logins]
         headers = {header: f"{scheme}{secret}"} if secret else {}
         hooks = {"response": [bounded(httpx)]}
         try:
