@@ -304,6 +304,41 @@ def test_a_limit_shows_in_all_shards_together(requests, tmp_path) -> None:
         merge(files, max_failed=3, sizes=whole)
 
 
+def test_a_cached_beginning_is_no_cut_in_shards_either(tmp_path) -> None:
+    """All begin alike, and the server counts the ends of half of them."""
+    table = instances().slice(0, 12)
+    begin = {"role": "haystack", "text": "a b " * 5000, "source": None, "start": None, "end": None}
+    rows = [
+        row | {"prompt": [begin, *row["prompt"]], "n_tokens": 1000} for row in table.to_pylist()
+    ]
+    write_table(pa.Table.from_pylist(rows, table.schema), tmp_path / "alike.parquet")
+
+    def asked(shard: int = 0, shards: int = 1, samples: int = 1) -> InstanceRequests:
+        files = [tmp_path / "alike.parquet"]
+        return InstanceRequests(files, documents(), shard=(shard, shards), samples=samples)
+
+    assert all(900 < r.shared < 1000 for r in asked())
+    sizes = asked().sizes()
+    assert {r.instance_id: r.shared for r in asked()} == {k: s.shared for k, s in sizes.items()}
+    assert {s.shared for s in asked(samples=2).sizes().values()} == {1000}
+    ends = {name: 70 + i for i, name in enumerate(sizes) if i % 2}
+
+    def counting(request: Request, answer: Answer) -> Answer:
+        return replace(answer, prompt_tokens=ends.get(request.instance_id, 1000))
+
+    files = []
+    for shard in range(2):
+        files.append(tmp_path / f"made.{shard}-of-2.parquet")
+        with Journal(tmp_path / "j") as journal:
+            found = generate(asked(shard, 2), Changing(counting), journal)
+        write_table(found, files[-1])
+        assert set(found["outcome"].to_pylist()) == {"answered"}
+    assert set(merge(files, sizes=sizes)["outcome"].to_pylist()) == {"answered"}
+    unshared = {name: size._replace(shared=0) for name, size in sizes.items()}
+    with pytest.raises(UserError, match="cut 6 of 12 prompts"):
+        merge(files, sizes=unshared)
+
+
 def test_failures_of_all_shards_count_together(requests, tmp_path) -> None:
     files = []
     for shard in range(3):

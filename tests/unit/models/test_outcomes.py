@@ -16,7 +16,8 @@ from needlework.journal import Journal
 from needlework.models.accounts import account_of, last_lines
 from needlework.models.backends.base import Answer, Backend, Request
 from needlework.models.generation import Policy, generate
-from needlework.models.outcomes import Read, cut_prompts, odd_prompts
+from needlework.models.outcomes import Read, cut_prompts, odd_prompts, read_tokens
+from needlework.prompts.ordering import common
 
 
 class Scripted(Backend):
@@ -231,3 +232,78 @@ def test_a_constant_that_is_no_count_is_odd() -> None:
     prompts = [Read("en", own, 3, str(own)) for own in range(300, 1000, 100)]
     assert cut_prompts(prompts) == {}
     assert "counted 3 tokens, our tokenizer 300" in odd_prompts(prompts)[0]
+
+
+def begun_alike(n_groups: int = 12) -> list[list[str]]:
+    """Prompts as words. Those of a group share their documents up to where the asked one stands."""
+    dice = random.Random(2)
+    found = []
+    for group in range(n_groups):
+        documents = [[f"{group}.{i}.{n}" for n in range(dice.randint(60, 120))] for i in range(11)]
+        for size in (4, 10):
+            for place in range(0, size, 2):
+                own = [*documents[:place], documents[10], *documents[place:size]]
+                words = [word for document in own for word in document]
+                found.append([*"Answer by these documents".split(), *words, f"Q{group}"])
+    return found
+
+
+def shared_words(prompt: list[str], others: list[list[str]]) -> int:
+    return max((common(prompt, other) for other in others), default=0)
+
+
+ALIKE = begun_alike()
+SHARED = [shared_words(own, ALIKE[:i] + ALIKE[i + 1 :]) for i, own in enumerate(ALIKE)]
+
+
+def read_as(counts: list[int]) -> list[Read]:
+    rows = zip(ALIKE, counts, SHARED, strict=True)
+    return [Read("en", len(own), n, own[-1], shared) for own, n, shared in rows]
+
+
+@pytest.mark.parametrize("ratio", [0.4, 1.0, 2.5])
+@pytest.mark.parametrize("zero", [False, True])
+def test_what_a_prefix_cache_leaves_out_is_no_cut(ratio, zero) -> None:
+    """Whatever the order in which the prompts came."""
+    for seed in range(5):
+        came = list(range(len(ALIKE)))
+        # Sent in order or not, as several at once are.
+        random.Random(seed).shuffle(came) if seed else None
+        counts = [0] * len(ALIKE)
+        for turn, i in enumerate(came):
+            held = shared_words(ALIKE[i], [ALIKE[j] for j in came[:turn]])
+            counts[i] = 0 if zero and held > len(ALIKE[i]) / 2 else len(ALIKE[i]) - held
+        counts = [int(ratio * n) for n in counts]
+        # Without a count there is nothing to compare.
+        prompts = [own for own in read_as(counts) if own.counted]
+        assert cut_prompts(prompts) == {}
+        low = [p for p in prompts if p.own >= 200 and 64 <= p.counted < 0.1 * ratio * p.own]
+        assert {prompts.index(p) for p in low} <= odd_prompts(prompts).keys()
+
+
+@pytest.mark.parametrize("often", [1, 3])
+@pytest.mark.parametrize("most", [300, 400])
+def test_a_cut_is_found_though_prompts_begin_alike(often, most) -> None:
+    """Of all prompts, and of those that one of three replicas got."""
+    long = [i for i, own in enumerate(ALIKE) if i % often == 0 and len(own) > 1.25 * most]
+    counts = [min(most, len(own)) if i in long else len(own) for i, own in enumerate(ALIKE)]
+    if often == 1:
+        counts = [min(most, n) for n in counts]
+    assert set(long) <= cut_prompts(read_as(counts)).keys()
+
+
+def test_cached_tokens_beyond_the_prompt_s_are_no_part_of_them() -> None:
+    """At the address that counts so; at another they are within."""
+    names = ("origin", "prompt_tokens", "cached_tokens")
+    rows = [("a", 10, 90), ("a", 95, None), ("a", 0, 100), ("b", 300, 288), ("b", None, None)]
+    records = [dict(zip(names, row, strict=True)) for row in rows]
+    assert read_tokens(records) == [100, 95, 100, 300, 0]
+
+
+def test_cached_tokens_on_top_fail_no_request(tmp_path) -> None:
+    texts = [f"p{i}" for i in range(6)]
+    apart = {t: Answer("x", prompt_tokens=30, cached_tokens=270) for t in texts}
+    assert {row["outcome"] for row in rows(tmp_path / "a", Scripted(apart), *texts)} == {"answered"}
+    within = {t: Answer("x", prompt_tokens=100, cached_tokens=90) for t in texts}
+    with pytest.raises(UserError, match="read 100 of 300 tokens"):
+        rows(tmp_path / "b", Scripted(within), *texts)

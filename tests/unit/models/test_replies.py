@@ -173,13 +173,56 @@ TOO_LONG = [
     "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
     "The input (9 tokens) is longer than the model's context length (8 tokens).",
     "context_length_exceeded",
+    "prompt too long; exceeded max context length by 100918 tokens",
+    "the input length exceeds the context length",
+    "Prompt exceeds max length",
+    "Prompt 超长",
+    "invalid params, context window exceeds limit (2013)",
+    "Prompt tokens too long",
 ]
 
 
 @pytest.mark.parametrize("said", TOO_LONG)
 def test_all_endpoints_words_for_too_long_are_known(said) -> None:
-    """Of OpenAI, vLLM, its engine, TGI, Mistral, llama.cpp, Anthropic, Gemini and SGLang."""
+    """Of OpenAI, vLLM, its engine, TGI, Mistral, llama.cpp, Anthropic, Gemini, SGLang, Ollama and others."""
     assert kind(400, {"error": {"message": said}}) == "too_long"
+    # MiniMax's native form.
+    assert kind(200, {"choices": None, "base_resp": {"status_code": 1, "status_msg": said}}) == (
+        "too_long"
+    )
+
+
+def test_a_context_that_is_full_before_an_answer_is_too_long() -> None:
+    """Zhipu's form; after some words the answer was cut."""
+    ended = "model_context_window_exceeded"
+    assert kind(200, body("", finish_reason=ended)) == "too_long"
+    assert read(body("half", finish_reason=ended)).finish_reason == "length"
+
+
+OVERLOADED = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+
+
+def test_an_overload_waits_in_every_form() -> None:
+    """Anthropic's, Zhipu's, Google's, OpenRouter's, MiniMax's, and inside a stream."""
+    for status in (200, 400, 500, 529):
+        assert kind(status, OVERLOADED) == "limited"
+    for said in ("", "<html>busy</html>", {"error": {"message": "The engine is overloaded"}}):
+        assert kind(529, said) == "limited"
+    busy = {"code": 529, "message": "busy"}
+    for said in (
+        {"error": busy},
+        {"error": busy | {"code": "529"}},
+        {"error": {"code": 503, "message": "The model is overloaded. Try again later."}},
+        {"type": "error", "error": {"message": "High traffic (2064)", "http_code": "529"}},
+        {"base_resp": {"status_code": 1002, "status_msg": "rate limit"}},
+        body("", error=busy, finish_reason="error", _usage=None),
+    ):
+        assert kind(200, said) == "limited", said
+    event = b"event: error\ndata: " + json.dumps(OVERLOADED).encode() + b"\n\n"
+    assert read_reply(200, event, True, str, lambda value: value).kind == "limited"
+    # An answer that had begun is paid for; words alike are no overload.
+    assert kind(200, body("4", error=busy, finish_reason="error")) == "failed"
+    assert kind(500, {"error": "Overloaded torch operator invoked"}) == "passing"
 
 
 @pytest.mark.parametrize(
@@ -287,6 +330,7 @@ KINDS = {
         {"message": "No.", "code": 402},
     ],
     "limited": [
+        {"error": {"message": "Overloaded", "type": "overloaded_error"}},
         {"error": {"message": "Rate limit reached", "type": "rate_limit_exceeded"}},
         {"error": "Too many requests"},
         {"object": "error", "message": "slow down", "code": 429},
@@ -324,7 +368,7 @@ def test_an_error_in_a_good_status_is_what_it_says(expected) -> None:
 
 
 def test_the_status_says_who_is_at_fault() -> None:
-    assert {kind(status, "") for status in (429, 502, 503, 521, 522, 523)} == {"limited"}
+    assert {kind(status, "") for status in (429, 502, 503, 521, 522, 523, 529)} == {"limited"}
     assert {kind(status, "") for status in (401, 402, 404)} == {"fatal"}
     assert {kind(status, "") for status in (400, 403, 422, 504, 524)} == {"failed"}
     assert {kind(status, "") for status in (408, 425, 500, 505, 520)} == {"passing"}

@@ -75,6 +75,11 @@ def test_literal_prompts_share_as_much_as_sorted_texts_do(drawn: list[list[str]]
     assert sorted(order.places) == list(range(len(prompts)))
     assert total_shared(texts) == total_shared(sorted(texts))
     assert order.shared.tolist() == [0, *(common(*pair) for pair in pairwise(texts))][: len(texts)]
+    assert order.characters.tolist() == [*map(len, texts)]
+    for place, text in zip(order.places, texts, strict=True):
+        others = [render(own, {}) for own in prompts[:place] + prompts[place + 1 :]]
+        most = max((common(text, other) for other in others), default=0)
+        assert order.shares()[place] == most / max(1, len(text))
 
 
 def test_documents_of_one_text_are_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-# The beginnings that services give to their keys; PEM files; bearer tokens; JSON web tokens.
+# The beginnings that services give to their keys; PEM files; bearer tokens; JSON web tokens; logins.
 SECRET = re.compile(
     r"(?<![A-Za-z0-9])(?:"
     r"sk-(?=[A-Za-z0-9_-]*[0-9])[A-Za-z0-9_-]{16,}|(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{10,}"
@@ -19,6 +19,7 @@ SECRET = re.compile(
     r"|eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+"
     r"|[Bb]earer +[A-Za-z0-9._~+/-]{8,}"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----)"
+    r"|(?<=://)[^\s/?#@:\"']*:[^\s/?#@\"']+@"
 )
 
 

@@ -25,7 +25,7 @@ from needlework.models.backends.base import Backend, Request
 from needlework.models.generation import languages, of_kind, request_key
 from needlework.models.outcomes import Size
 from needlework.models.selection import Selection, mask
-from needlework.prompts.ordering import Prompts
+from needlework.prompts.ordering import Order, Prompts
 from needlework.records import read_table
 
 # A prefix is cached in whole blocks of this number of tokens (vLLM's default).
@@ -54,16 +54,14 @@ class PromptSet:
         """`factors` are those by which `of_lengths` may select."""
         columns = list(dict.fromkeys([*self.COLUMNS, *factors]))
         self.documents = documents
-        self.spans, tables, sizes = Prompts(), [], []
+        self.spans, tables = Prompts(), []
         for file in files:
             table = read_table(file, list(dict.fromkeys([*columns, *of_kind(file)])))
             self.spans.add(table["prompt"])
-            sizes.append(_characters(table["prompt"]))
             tables.append(table.drop_columns("prompt"))
         self.table = pa.concat_tables(tables)
         self._factors = set(self.table.column_names) - set(self.COLUMNS)
         self.tokens = self.table["n_tokens"].to_numpy().astype(np.int64)
-        self.characters = np.concatenate(sizes)
 
     def of_lengths(self, lengths: Collection[int], only: Selection | None = None) -> np.ndarray:
         """The indices of the selected prompts that have one of these lengths, or no length."""
@@ -73,8 +71,13 @@ class PromptSet:
 
     def request(self, place: int, sample: int) -> Request:
         """A prompt as a backend gets it."""
-        row = self._rows[place]
-        return Request(sample=sample, documents=self.documents, spans=self.spans[place], **row)
+        row, shared = self._rows[place], int(self._shared[place])
+        of_all = {"sample": sample, "documents": self.documents, "shared": shared}
+        return Request(spans=self.spans[place], **of_all, **row)
+
+    @cached_property
+    def _shared(self) -> np.ndarray:
+        return self._order.shares() * self.tokens
 
     @cached_property
     def _rows(self) -> list[dict[str, Any]]:
@@ -83,9 +86,8 @@ class PromptSet:
         return own.append_column("kind", kinds).to_pylist()
 
     @cached_property
-    def _order(self) -> tuple[list[int], np.ndarray]:
-        order = self.spans.order(self.documents)
-        return order.places, order.shared
+    def _order(self) -> Order:
+        return self.spans.order(self.documents)
 
     def repeated(self, counts: np.ndarray) -> int:
         """How many tokens a prefix cache saves if each prompt (by its place) is sent `counts` times.
@@ -96,35 +98,24 @@ class PromptSet:
         """
         if not counts.any():
             return 0
-        places, shared = self._order
+        order = self._order
         saved = int(((counts - 1).clip(0) * _blocks(self.tokens, self.tokens)).sum())
         # Two prompts share what all of their neighbours between them share.
         least = 0
-        for place, common in zip(places, shared.tolist(), strict=True):
+        for place, common, length in zip(
+            order.places, order.shared.tolist(), order.characters.tolist(), strict=True
+        ):
             least = min(least, common)
             if counts[place]:
                 tokens = self.tokens[place]
-                saved += int(_blocks(tokens * least / max(1, self.characters[place]), tokens))
-                least = self.characters.max()
+                saved += int(_blocks(tokens * least / max(1, length), tokens))
+                least = order.characters.max()
         return saved
 
 
 def _blocks(shared: Any, tokens: Any) -> Any:
     """The tokens of the whole blocks that are shared. A prompt's last token is always computed."""
     return np.minimum(shared, tokens - 1).clip(0) // BLOCK * BLOCK
-
-
-def _characters(prompts: pa.ChunkedArray) -> np.ndarray:
-    """The length of each prompt."""
-    found = []
-    for chunk in prompts.chunks:
-        spans = chunk.flatten()
-        literal = pc.fill_null(pc.utf8_length(spans.field("text")), 0).to_numpy()
-        sliced = pc.fill_null(pc.subtract(spans.field("end"), spans.field("start")), 0).to_numpy()
-        before = np.concatenate([[0], np.cumsum(literal + sliced, dtype=np.int64)])
-        ends = np.cumsum(chunk.value_lengths().to_numpy(zero_copy_only=False))
-        found.append(np.diff(before[np.concatenate([[0], ends])]))
-    return np.concatenate(found) if found else np.zeros(0, np.int64)
 
 
 class Throughput(NamedTuple):
@@ -261,7 +252,7 @@ class Work:
                     identity, r.prompt, r.sample, r.max_new_tokens, backend.depends_on(r)
                 )
                 keys.setdefault(place, []).append(key)
-                sizes[key] = Size(r.kind, r.example_id, r.n_tokens, r.max_new_tokens)
+                sizes[key] = Size.of(r)
         again = self.answering.retried(sizes)
         left = np.zeros(len(self.counts), np.int64)
         for place, own in keys.items():

@@ -6,7 +6,6 @@ import hashlib
 import json
 import logging
 import random
-import sys
 from collections.abc import (
     Callable,
     Collection,
@@ -24,6 +23,7 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -41,7 +41,7 @@ from needlework.models.outcomes import Outcomes, Size
 from needlework.models.selection import Selection
 from needlework.models.thoughts import KNOWN, Mark, marks
 from needlework.models.work_done import WorkDone
-from needlework.prompts.ordering import Prompts, cut
+from needlework.prompts.ordering import Order, Prompts, cut
 from needlework.records import GENERATIONS, read_names, read_table
 
 logger = logging.getLogger("needlework")
@@ -98,6 +98,7 @@ class InstanceRequests(Iterable[Request]):
             for place, row in zip(some, self._rows.take(some).to_pylist(), strict=True):
                 spans = self._prompts[place]
                 row["kind"] = f"{row['task']} {row.pop('languages')}"
+                row["shared"] = int(self._shared[place])
                 for number in range(sample, self.samples):
                     yield Request(sample=number, spans=spans, documents=self.documents, **row)
                 sample = 0
@@ -107,7 +108,9 @@ class InstanceRequests(Iterable[Request]):
         rows = self._rows
         kinds = pc.binary_join_element_wise(rows["task"], rows["languages"], " ")
         names = "example_id" if "example_id" in rows.column_names else "instance_id"
-        columns = (kinds, rows[names], rows["n_tokens"], rows["max_new_tokens"])
+        tokens = rows["n_tokens"]
+        shared = self._shared if self.samples == 1 else tokens
+        columns = (kinds, rows[names], tokens, rows["max_new_tokens"], pa.array(shared))
         made = map(Size, *(column.to_pylist() for column in columns))
         return dict(zip(rows["instance_id"].to_pylist(), made, strict=True))
 
@@ -126,11 +129,20 @@ class InstanceRequests(Iterable[Request]):
     @cached_property
     def _places(self) -> list[int]:
         """The places of this shard's instances among all that were read, in the order of sending."""
-        order = self._prompts.order(self.documents)
+        order = self._order
         shard, n = self.shard
         tokens = self._rows["n_tokens"].to_numpy()[order.places]
         places = [order.places[place] for place in cut(tokens, order.shared, n)[shard]]
         return places[::-1] if self.backwards else places
+
+    @cached_property
+    def _order(self) -> Order:
+        return self._prompts.order(self.documents)
+
+    @cached_property
+    def _shared(self) -> np.ndarray:
+        """By place, how many tokens of each instance are the beginning of another one too."""
+        return (self._order.shares() * self._rows["n_tokens"].to_numpy()).astype(np.int64)
 
     @property
     def _rows(self) -> pa.Table:
@@ -311,12 +323,7 @@ class _Job:
         limits = (request.sample, request.max_new_tokens)
         key = request_key(identity, prompt, *limits, extra)
         self._asked.append((request.instance_id, request.sample, key))
-        self._sizes[key] = Size(
-            sys.intern(request.kind),
-            sys.intern(request.example_id or request.instance_id),
-            request.n_tokens,
-            request.max_new_tokens,
-        )
+        self._sizes[key] = Size.of(request)
         quoted = CONTROL_TEXT.search(prompt)
         if quoted and self._backend.reads_control_tokens(prompt):
             self._controls[key] = quoted[0]

@@ -16,7 +16,9 @@ from needlework.models.openai_protocol import (
     NO_MONEY,
     Refusal,
     connection_trouble,
+    is_json,
     message_of,
+    of_proxy,
     parsed,
     read_body,
 )
@@ -43,8 +45,8 @@ class Endpoint:
 
     `run` waits for a coroutine. `chat` is whether the endpoint gives chat completions. `headers` go with
     each call. `timeout` is in seconds. `clean` removes secrets from a text that is shown, `keep` from
-    parsed JSON that is kept. `named` is applied to each answer. Every call raises Passing or Refused if
-    it fails.
+    parsed JSON that is kept. `named` is applied to each answer. `proxy` says in words through which proxy a
+    local address is asked, if through one. Every call raises Passing or Refused if it fails.
     """
 
     client: Any
@@ -55,6 +57,7 @@ class Endpoint:
     clean: Callable[[str], str]
     keep: Callable[[Any], Any]
     named: Callable[[Answer], Answer]
+    proxy: str = ""
 
     @property
     def path(self) -> Literal["/v1/chat/completions", "/v1/completions"]:
@@ -166,11 +169,16 @@ class Endpoint:
         except TimeoutError:
             raise Passing(f"no response within {seconds:g} s") from None
         except openai.APIConnectionError as error:
-            raise Passing(connection_trouble(error.__cause__)) from None
+            trouble = connection_trouble(error.__cause__)
+            if self.proxy and of_proxy(error.__cause__):
+                raise Refused(f"{trouble}; {self.proxy}") from None
+            raise Passing(trouble) from None
         except openai.APIStatusError as error:
             content = error.response.text
             shown = excerpt(self.clean(message_of(parsed(content))), "")
             reply = f"status {error.status_code}: {shown}"
+            if self.proxy and not is_json(error.response.content):
+                raise Refused(f"{reply}; {self.proxy}") from None
             if may_pass(error.status_code) and not NO_MONEY.search(content):
                 raise Passing(reply, retry_after(error.response.headers)) from None
             raise Refused(reply) from None

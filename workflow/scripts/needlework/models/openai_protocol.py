@@ -10,7 +10,8 @@ import errno
 import json
 import re
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -53,6 +54,13 @@ _NO_RIGHT = re.compile(
 )
 # A server that starts, or is away for a while: all requests wait. A proxy's words for a server that it lost.
 _AWAY = {502, 503, 521, 522, 523}
+# A server that has too much to do: all requests wait, whatever the status beside these words.
+_OVERLOADED = 529
+_OVERLOAD = re.compile(
+    r"overloaded_error|server_overload|\"overloaded\W{0,3}\""
+    r"|\b(is|are|currently|temporarily|server|service|system|model|engine)[ _]overloaded",
+    re.IGNORECASE,
+)
 # A proxy gave up on a request that the server may still compute: another attempt would end the same way.
 _GAVE_UP = {504, 524}
 _STREAM = "set `request: {stream: true}`, so that the reply begins at once"
@@ -63,13 +71,14 @@ _IN_WORDS = {
     402: "insufficient[_ ](credits|balance|funds)|payment[_ ]required",
     404: "model_not_found|not_found_error|unexpected endpoint or method",
     429: "rate[_ -]?limit|too[_ ]many[_ ]requests|resource_exhausted",
+    _OVERLOADED: _OVERLOAD.pattern,
 }
 
 # JSON texts that are looked for in one reply.
 _MOST_TEXTS = 8
 
-# Why an answer ended, in lower case: the protocol's own words, Together's, TGI's, Anthropic's and
-# Mistral's.
+# Why an answer ended, in lower case: the protocol's own words, Together's, TGI's, Anthropic's, Mistral's and
+# Zhipu's.
 ENDS: dict[str, Literal["stop", "length"]] = {
     "stop": "stop",
     "eos": "stop",
@@ -79,6 +88,7 @@ ENDS: dict[str, Literal["stop", "length"]] = {
     "length": "length",
     "max_tokens": "length",
     "model_length": "length",
+    "model_context_window_exceeded": "length",
 }
 
 # The parts of a message that hold its text, and in which field; and those that are not its text: reasoning,
@@ -149,8 +159,8 @@ def read_body(status: int, body: Any, chat: bool, clean: Callable[[str], str]) -
     # A gateway that answers at all is not away.
     found = _refusal(500 if meant is None or meant in _AWAY else meant, _as_text(error), said)
     # A model that began to answer was paid for: no second attempt.
-    paid = _has_answer(body) and found.kind == "passing"
-    return Refusal("failed", said) if paid else found
+    paid = {"passing": _has_answer, "limited": _has_text}.get(found.kind)
+    return Refusal("failed", said) if paid and paid(body) else found
 
 
 def _refusal(status: int, content: str, said: str) -> Refusal:
@@ -166,7 +176,7 @@ def _refusal(status: int, content: str, said: str) -> Refusal:
         return Refusal("too_long", said)
     if own:
         return Refusal("content", said)
-    if status == 429 or status in _AWAY:
+    if status in {429, _OVERLOADED} | _AWAY or _OVERLOAD.search(content):
         return Refusal("limited", said)
     if status in _GAVE_UP:
         return Refusal("failed", f"{said}: the proxy waited too long for the first byte; {_STREAM}")
@@ -248,7 +258,10 @@ def _error_of(body: Any) -> Any:
         error = choice.get("error") if isinstance(choice, dict) else None
         return error if _says(error) else None
     if body.get("choices") is None and not _count(body.get("usage"), "completion_tokens"):
-        # The error's own fields, without a name around them.
+        # MiniMax's, which says 0 where all is well; or the error's own fields, without a name around them.
+        own = body.get("base_resp")
+        if isinstance(own, dict) and own.get("status_code"):
+            return own
         named = any(isinstance(body.get(name), str) for name in ("message", "detail", "msg"))
         return body if named and not isinstance(body.get("message"), dict) else None
     return None
@@ -262,7 +275,7 @@ def _says(error: Any) -> bool:
 def _status_of(error: Any) -> int | None:
     """The status that an error in a good status means, by its number or else its words."""
     if isinstance(error, dict):
-        for name in ("code", "status", "status_code"):
+        for name in ("code", "status", "status_code", "http_code"):
             value = error.get(name)
             value = int(value) if isinstance(value, str) and value.strip().isdecimal() else value
             if type(value) is int and 400 <= value < 600:
@@ -281,7 +294,7 @@ def _as_text(body: Any) -> str:
     return body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
 
 
-def read_completion(body: Any, chat: bool, clean: Callable[[str], str]) -> Answer:
+def read_completion(body: Any, chat: bool, clean: Callable[[str], str]) -> Answer | Refusal:
     """The answer in a response; `clean` removes secrets from what an error shows.
 
     An answer of an unknown shape is an error, since it is paid for, and would be again. Raises one of
@@ -305,6 +318,8 @@ def read_completion(body: Any, chat: bool, clean: Callable[[str], str]) -> Answe
     if ended is None:
         said = f"the answer was ended with {clean(f'{reason!r}: {text}')}"
         return Answer("", error=excerpt(said, ""))
+    if not text.strip() and ended == "length" and TOO_LONG.search(reason):
+        return Refusal("too_long", f"the answer was ended with {reason!r} before its first word")
     if not text.strip() and _calls(choice):
         return Answer("", error="the model called a tool instead of answering")
     served = body.get("model")
@@ -312,7 +327,7 @@ def read_completion(body: Any, chat: bool, clean: Callable[[str], str]) -> Answe
         text,
         ended,
         prompt_tokens=_count(usage, "prompt_tokens"),
-        cached_tokens=_count(usage.get("prompt_tokens_details"), "cached_tokens"),
+        cached_tokens=_cached(usage),
         completion_tokens=_count(usage, "completion_tokens"),
         reasoning_tokens=_count(usage.get("completion_tokens_details"), "reasoning_tokens"),
         # Beside a text it is not kept: it may be many times as long.
@@ -326,6 +341,14 @@ def _choice(choices: Any) -> Any:
     """The answer that was asked for: the choice with the lowest index. Raises one of MALFORMED."""
     indexed = [c for c in choices if isinstance(c, dict) and type(c.get("index")) is int]
     return min(indexed, key=lambda choice: choice["index"]) if indexed else choices[0]
+
+
+def _cached(usage: Mapping[str, Any]) -> int | None:
+    """The prompt's tokens that a cache held, under the names of OpenAI, Moonshot, DeepSeek and Anthropic."""
+    named = [_count(usage.get("prompt_tokens_details"), "cached_tokens")]
+    others = ("cached_tokens", "prompt_cache_hit_tokens", "cache_read_input_tokens")
+    named += [_count(usage, name) for name in others]
+    return next((count for count in named if count is not None), None)
 
 
 def _calls(choice: Any) -> bool:
@@ -407,6 +430,19 @@ def _has_answer(body: Any) -> bool:
     )
 
 
+def _has_text(body: Any) -> bool:
+    """Whether the body holds a text, or a count of written tokens: a choice alone may be the error's."""
+    with suppress(*MALFORMED):
+        choice = _choice(body["choices"])
+        if any(
+            _text(choice, chat).strip()
+            for chat in (True, False)
+            if ("text", "message")[chat] in choice
+        ):
+            return True
+    return isinstance(body, dict) and bool(_count(body.get("usage"), "completion_tokens"))
+
+
 def _count(counts: object, name: str) -> int | None:
     """One of the counts, if the endpoint gives it as one."""
     found = counts.get(name) if isinstance(counts, dict) else None
@@ -447,8 +483,26 @@ def hopeless_connection(error: BaseException | None) -> str:
     return ""
 
 
+def is_json(content: bytes) -> bool:
+    """Whether a body begins with a JSON object or list, or holds one as events: proxies answer with pages."""
+    try:
+        return isinstance(next(_bodies(_decoded(content)), None), dict | list)
+    except RecursionError:
+        return True
+
+
+def of_proxy(error: BaseException | None) -> bool:
+    """Whether a proxy refused a connection, or none could be made to whatever comes first."""
+    return type(error).__name__ in ("ProxyError", "ConnectError", "ClientHttpProxyError")
+
+
 def connection_trouble(error: BaseException | None) -> str:
     """A description of a connection error, since the library's own text may hold an address with a secret."""
+    if type(error).__name__ == "ProxyError":
+        status = re.match(r"\d{3}\b", str(error))
+        return (
+            f"the proxy in the environment made no connection{f' ({status[0]})' if status else ''}"
+        )
     if isinstance(error, Exception) and type(error).__name__ == "DecodingError":
         return f"the response cannot be read: {excerpt(str(error), '')}"
     if any(getattr(e, "errno", None) in (errno.EMFILE, errno.ENFILE) for e in causes(error)):
@@ -471,5 +525,5 @@ def message_of(body: Any) -> str:
     """The message in an error's body, which is parsed JSON of one of several shapes."""
     first = body[0] if isinstance(body, list) and body else body
     error = first.get("error", first) if isinstance(first, dict) else first
-    message = error.get("message") if isinstance(error, dict) else error
+    message = error.get("message", error.get("status_msg")) if isinstance(error, dict) else error
     return message if isinstance(message, str) else _as_text(body)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from statistics import median
@@ -29,12 +30,15 @@ from needlework.models.accounts import (
     UNKNOWN_END,
     UNKNOWN_MARK,
 )
+from needlework.models.backends.base import Request
 from needlework.models.thoughts import Mark, answer_row, undecoded, unknown_mark
 
 # Whether a server read the whole of each prompt: the tokens that it counted, beside our own.
 #
 # A server may cut a prompt and answer all the same, and say so only in `prompt_tokens`. Tokenizers differ, so
-# a count is compared with those of the same model's prompts of the same kind (task and languages).
+# a count is compared with those of the same model's prompts of the same kind (task and languages). Some
+# servers leave out what their prefix cache holds: where a prompt begins as another does, a low count is no
+# proof.
 
 # Equal counts of the server's for prompts whose own counts differ by more than this share: a limit.
 SPREAD = 0.1
@@ -46,34 +50,45 @@ ODD = 0.5
 SHORT = 200
 # Two prompts may have one count by chance; a limit gives it to at least this share of all, or is the largest.
 _CROWD = 0.05
-# No server has a context so short: a count below is no count.
-LEAST = 16
+# No server has a context so short: a count below is no count, or the end of a prompt that a cache holds.
+LEAST = 64
 # The largest count, of prompts to so many questions, is no chance either if it is well below our own:
 # texts that our tokenizer counts alike have different counts with any other.
 _FLAT = 3
+# The tokens that follow a shared beginning are known by their share of the characters: less is none of them.
+_END = 0.25
 
 
 class Read(NamedTuple):
-    """An answered prompt: its kind, its tokens by our count and by the server's, and its question."""
+    """An answered prompt: its kind, its tokens by our count and by the server's, and its question.
+
+    `shared` of its own tokens are the beginning of another prompt too.
+    """
 
     kind: str
     own: int
     counted: int
     question: str
+    shared: int = 0
+
+
+def read_tokens(records: Iterable[Mapping[str, Any]]) -> list[int]:
+    """The tokens that a server read of each record's prompt; 0 where it does not say.
+
+    `cached_tokens` are a part of `prompt_tokens`, but come on top at an address that ever had more of them.
+    """
+    counts = [
+        (own.get("origin"), own.get("prompt_tokens") or 0, own.get("cached_tokens") or 0)
+        for own in records
+    ]
+    apart = {origin for origin, read, cached in counts if cached > (1 + SPREAD) * read}
+    return [read + (cached if origin in apart else 0) for origin, read, cached in counts]
 
 
 def cut_prompts(prompts: Sequence[Read]) -> dict[int, str]:
     """The prompts that the server cut: index to a text with both counts of tokens."""
-    usual = _usual(prompts)
-    limited = _limited(prompts)
-    found = {}
-    for place, prompt in enumerate(prompts):
-        ratio, expected = _ratio(prompt), usual.get(prompt.kind)
-        long = prompt.own >= SHORT and prompt.counted >= LEAST
-        low = expected is not None and long and ratio < SHARE * expected
-        if place in limited or low:
-            found[place] = _said(prompt)
-    return found
+    places = (_limited(prompts) | _low(prompts)) - _cached(prompts)
+    return {place: _said(prompts[place]) for place in sorted(places)}
 
 
 def _said(prompt: Read) -> str:
@@ -87,12 +102,12 @@ def _said(prompt: Read) -> str:
 
 
 def odd_prompts(prompts: Sequence[Read]) -> dict[int, str]:
-    """The prompts with odd counts that a tokenizer may explain: index to a text with both counts."""
-    usual = _usual(prompts)
+    """The prompts with odd counts that a tokenizer or cache may explain: index to a text with both counts."""
+    usual, low = _usual(prompts), _low(prompts)
     return {
         place: f"the endpoint counted {prompt.counted} tokens, our tokenizer {prompt.own}"
         for place, prompt in enumerate(prompts)
-        if prompt.own >= SHORT and usual.get(prompt.kind, 1.0) < ODD
+        if place in low or (prompt.own >= SHORT and usual.get(prompt.kind, 1.0) < ODD)
     }
 
 
@@ -110,25 +125,66 @@ def _usual(prompts: Iterable[Read]) -> dict[str, float]:
     return {kind: median(sorted(own)[len(own) // 4 :]) for kind, own in ratios.items()}
 
 
-def _limited(prompts: Sequence[Read]) -> set[int]:
-    """The places of prompts whose count is a limit of the server's."""
+def _low(prompts: Sequence[Read]) -> set[int]:
+    """The places of longer prompts whose count is well below the usual."""
+    usual = _usual(prompts)
+    return {
+        place
+        for place, prompt in enumerate(prompts)
+        if prompt.own >= SHORT
+        and prompt.counted >= LEAST
+        and _ratio(prompt) < SHARE * usual.get(prompt.kind, 0.0)
+    }
+
+
+def _cached(prompts: Sequence[Read]) -> set[int]:
+    """The places of prompts whose count may be that of their end, since another begins as they do.
+
+    Prompts with one count have ends of one length then, and the largest count is that of a whole prompt.
+    """
+    whole = max((_ratio(prompt) for prompt in prompts if prompt.own >= SHORT), default=1.0)
+    counts = _by_count(prompts)
+    largest, found = max(counts, default=0), set[int]()
+    for counted, same in counts.items():
+        ends = {p: whole * (prompts[p].own - prompts[p].shared) for p in same}
+        alike = [p for p in same if abs(ends[p] - counted) <= SPREAD * (counted + SHORT)]
+        if _is_crowd(same, prompts) and (counted == largest or len(alike) <= len(same) / 2):
+            continue
+        found |= {
+            p
+            for p in same
+            if prompts[p].shared > SPREAD * prompts[p].own and counted >= _END * ends[p]
+        }
+    return found
+
+
+def _by_count(prompts: Sequence[Read]) -> dict[int, list[int]]:
     places: dict[int, list[int]] = defaultdict(list)
     for place, prompt in enumerate(prompts):
         if prompt.counted >= LEAST:
             places[prompt.counted].append(place)
-    largest = max(places, default=0)
-    found: set[int] = set()
-    for counted, same in places.items():
-        own = [prompts[place].own for place in same]
+    return places
+
+
+def _is_crowd(same: Sequence[int], prompts: Sequence[Read]) -> bool:
+    return len(same) >= max(3, _CROWD * len(prompts))
+
+
+def _limited(prompts: Sequence[Read]) -> set[int]:
+    """The places of prompts whose count is a limit of the server's."""
+    counts = _by_count(prompts)
+    largest, found = max(counts, default=0), set[int]()
+    for counted, same in counts.items():
+        own, is_largest = [prompts[place].own for place in same], counted == largest
         least, most = min(own), max(own)
-        crowd = len(same) >= max(3, _CROWD * len(prompts))
-        if (counted == largest or crowd) and most > (1 + SPREAD) * least:
+        crowd = _is_crowd(same, prompts)
+        if (is_largest or crowd) and most > (1 + SPREAD) * least:
             # The shortest of them may have been read whole; so may the longer ones, where few counts that are
             # not below ours are equal.
             longer = {p for p in same if prompts[p].own > (1 + SPREAD) * least}
             found |= {p for p in longer if crowd or prompts[p].counted < prompts[p].own}
             found |= {p for p in same if prompts[p].counted < (1 - SPREAD) * prompts[p].own}
-        elif counted == largest and counted < (1 - SPREAD) * least and least >= SHORT:
+        elif is_largest and counted < (1 - SPREAD) * least and least >= SHORT:
             questions = {prompts[place].question for place in same}
             found |= set(same) if len(questions) >= _FLAT else set()
     return found
@@ -140,12 +196,28 @@ _UNASKED = {"text": "", "finish_reason": ERROR, "error": "not sent before the jo
 
 
 class Size(NamedTuple):
-    """A prompt: its kind, its question, its tokens, and the limit of its answer."""
+    """A prompt: kind, question, tokens, the limit of its answer, and its shared tokens (`Read`)."""
 
     kind: str
     question: str
     tokens: int
     new: int
+    shared: int = 0
+
+    @classmethod
+    def of(cls, request: Request) -> Size:
+        """The size of a request; a later sample has the whole prompt of the first."""
+        return cls(
+            sys.intern(request.kind),
+            sys.intern(request.example_id or request.instance_id),
+            request.n_tokens,
+            request.max_new_tokens,
+            request.n_tokens if request.sample else request.shared,
+        )
+
+    def read(self, counted: int) -> Read:
+        """The prompt, of which a server read so many tokens."""
+        return Read(self.kind, self.tokens, counted, self.question, self.shared)
 
 
 class Outcomes:
@@ -172,15 +244,14 @@ class Outcomes:
 
     def _compare(self) -> None:
         """Find the prompts that the server cut."""
-        keys = [
-            key
+        answered = {
+            key: record
             for key, record in self._records.items()
-            if self._asked and "error" not in record and record.get("prompt_tokens")
-        ]
-        read = [
-            Read(own.kind, own.tokens, self._records[key]["prompt_tokens"], own.question)
-            for key, own in ((key, self._sizes[key]) for key in keys)
-        ]
+            if self._asked and "error" not in record
+        }
+        counts = dict(zip(answered, read_tokens(answered.values()), strict=True))
+        keys = [key for key, counted in counts.items() if counted]
+        read = [self._sizes[key].read(counts[key]) for key in keys]
         self._cut = {keys[place]: said for place, said in cut_prompts(read).items()}
         self._odd = {keys[place]: said for place, said in odd_prompts(read).items()}
 

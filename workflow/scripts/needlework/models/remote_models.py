@@ -25,6 +25,8 @@ from needlework.services.endpoints import (
     FIRST_PAUSE_S,
     LONGEST_PAUSE_S,
     Passing,
+    environment_logins,
+    local_proxy,
     without,
     without_secrets,
 )
@@ -58,6 +60,10 @@ class RemoteModel(InAnyOrder):
         self._where = f"models.{config['model']}"
         self._address = address
         self._origin = hashlib.sha256(address.encode()).hexdigest()[:8]
+        # Logins in the environment, which a proxy may repeat.
+        self._logins = [secret for own in environment_logins().values() for secret in own]
+        # Through which proxy a local address is asked, if through one.
+        self._proxy = ""
         self._runner = asyncio.Runner()
         self._not_before = 0.0
         self._limited_since: float | None = None
@@ -89,6 +95,7 @@ class RemoteModel(InAnyOrder):
     def load(self) -> None:
         """Get ready to send."""
         loop = self._runner.get_loop()
+        self._proxy = self._proxy or local_proxy(self._address)
         wanted = self.config["concurrency"]
         if (most := most_connections(wanted)) < wanted:
             tell(
@@ -261,6 +268,16 @@ class RemoteModel(InAnyOrder):
             case "content" if self._answered:
                 return Answer("", error=said)
         return self._failed(said)
+
+    def _by_proxy(self, said: str) -> Answer:
+        """The answer where a proxy answered in the place of a local server, or could not reach it."""
+        self._remedy = self._proxy[0].upper() + self._proxy[1:]
+        return self._give_up(f"{self._address} did not answer by itself: {said}")
+
+    @property
+    def _through_proxy(self) -> bool:
+        """Whether a local address is asked through a proxy, and has never answered."""
+        return bool(self._proxy) and not self._answered
 
     def _failed(self, what: str) -> Answer:
         """The answer to a failed request whose content is not known to be the cause."""

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from needlework.errors import UserError
 from needlework.models.accounts import ANSWERED, CUT, EMPTY, ERROR, PROMPT_CUT
-from needlework.models.outcomes import Read, Size, cut_prompts
+from needlework.models.outcomes import Size, cut_prompts, read_tokens
 from needlework.records import GENERATIONS, read_table, taken
 
 # What became of requests whose answers were paid for.
@@ -55,17 +55,14 @@ def merge(
 
 def _without_cut(answers: pa.Table, sizes: Mapping[str, Size]) -> tuple[pa.Table, list[str]]:
     """The rows, those that are found to answer a cut prompt as errors, and what is said of each of these."""
-    names, counts = answers["instance_id"].to_pylist(), answers["prompt_tokens"].to_pylist()
-    outcomes = answers["outcome"].to_pylist()
+    names, outcomes = (answers[column].to_pylist() for column in ("instance_id", "outcome"))
+    counts = read_tokens(answers.select(["prompt_tokens", "cached_tokens"]).to_pylist())
     asked = [
         place
         for place, name in enumerate(names)
         if counts[place] and name in sizes and outcomes[place] in _PAID
     ]
-    prompts = [
-        Read(own.kind, own.tokens, counts[place], own.question)
-        for place, own in ((place, sizes[names[place]]) for place in asked)
-    ]
+    prompts = [sizes[names[place]].read(counts[place]) for place in asked]
     found = {asked[place]: said for place, said in cut_prompts(prompts).items()}
     cut_ones = {place for place in found if outcomes[place] != PROMPT_CUT}
     if not cut_ones:

@@ -29,7 +29,7 @@ from needlework.codedigest import code_digest
 from needlework.data.corpora.registry import base_of
 from needlework.planning.schema import ROOT, alternative, schema
 from needlework.prompts.wording import all_texts
-from needlework.services.endpoints import published_url
+from needlework.services.endpoints import published_url, with_addresses, without_addresses
 
 
 def affecting(section: str, entry: Mapping[str, Any], *kinds: str) -> dict[str, Any]:
@@ -51,11 +51,14 @@ def _select(
 ) -> dict[str, Any]:
     node = _node(section, entry)
     usual, keys = node.get("affects", ""), node.get("properties", {})
-    return {
+    found = {
         key: value
         for key, value in entry.items()
         if wanted(keys.get(key, {}).get("affects", usual))
     }
+    if "args" in found and not wanted("place"):
+        found["args"] = without_addresses(found["args"])
+    return found
 
 
 def _node(section: str, entry: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -117,9 +120,8 @@ def _plain_entry(section: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     plain = not_affecting(section, entry, "nothing")
     if "base_url" in plain:
         plain["base_url"] = published_url(plain["base_url"])
-    if "base_url" in plain.get("args", {}):
-        own = plain["args"]
-        plain["args"] = own | {"base_url": published_url(str(own["base_url"]))}
+    if "args" in plain:
+        plain["args"] = with_addresses(plain["args"], published_url)
     template = plain.get("chat_template")
     if template and Path(template).is_relative_to(ROOT):
         # In another clone, too, the workflow's own file is found by this path.

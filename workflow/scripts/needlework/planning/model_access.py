@@ -18,14 +18,20 @@ from tempfile import gettempdir
 from threading import Thread
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
-from urllib.request import Request, getproxies, proxy_bypass, urlopen
+from urllib.request import Request, urlopen
 
 from needlework.benchmarks.contract import Config
 from needlework.data.packaged import is_packaged, local_name
 from needlework.errors import UserError
 from needlework.folders import entries
 from needlework.planning.first_request import refusal
-from needlework.services.endpoints import api_key, check_provider_key, shown_url
+from needlework.services.endpoints import (
+    api_key,
+    check_provider_key,
+    local_proxy,
+    proxy_of,
+    shown_url,
+)
 
 CONNECT_S = 5.0
 TIMEOUT_S = 4.0
@@ -63,7 +69,7 @@ def check_model_files(config: Config, results: str | Path = "results") -> None:
 
 
 def check_service(config: Config, name: str, local: bool, planning: bool) -> list[str]:
-    """A sentence if nothing answers at a model's address, or refuses the model, which an error is not.
+    """A sentence if nothing answers at a model's address, if a proxy may, or if the model is refused.
 
     Raises UserError if its key or certificates are missing, or if the journal has no answers and nothing
     answers there or the answer is a refusal. If it is only `planning`, nothing is asked, and what does not
@@ -72,6 +78,7 @@ def check_service(config: Config, name: str, local: bool, planning: bool) -> lis
     model = config["models"][name]
     if model["backend"] == "inspect":
         check_provider_key(model["name"], model["args"], f"the model models.{name}")
+        return proxy_warnings(f"models.{name}", model["args"].get("base_url"))
     if model["backend"] != "openai":
         return []
     if model["key_env"]:
@@ -88,13 +95,19 @@ def check_service(config: Config, name: str, local: bool, planning: bool) -> lis
         (trouble, remedy), may_pass = refused, False
         said = f"{where}: {trouble}"
     else:
-        return []
+        return proxy_warnings(f"models.{name}", model["base_url"])
     journal = answers_folder(config, name)
     answered = bool(entries(journal))
     if not answered and not (planning and may_pass):
         raise UserError(f"{said}, and {journal} has none of its answers: {remedy}.")
     only = "only answers in the journal can be used: " if answered else ""
     return [f"Warning: {said}: {only}{remedy}."]
+
+
+def proxy_warnings(where: str, url: str | None) -> list[str]:
+    """A sentence if the environment sends requests for a local address through a proxy."""
+    said = local_proxy(url) if url else ""
+    return [f"Warning: {where}: {said}."] if said else []
 
 
 def _check_authorities(where: str) -> None:
@@ -144,7 +157,7 @@ def _unreachable(url: str) -> tuple[str, str, bool] | None:
     Something must listen there, or at the proxy that leads there, and its certificate must be trusted.
     """
     parts = urlsplit(url)
-    proxy = None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
+    _, proxy = proxy_of(url) or ("", "")
     at = urlsplit(proxy if "://" in proxy else f"http://{proxy}") if proxy else parts
     port = at.port or (443 if at.scheme == "https" else 80)
     try:
@@ -160,7 +173,8 @@ def _unreachable(url: str) -> tuple[str, str, bool] | None:
     except ssl.SSLError:
         return "it does not speak TLS there", "if it has none, `base_url` begins with http:", False
     except OSError as error:
-        return error.strerror or str(error), "start the server, or correct `base_url`", True
+        remedy = local_proxy(url) or "start the server, or correct `base_url`"
+        return error.strerror or str(error), remedy, True
     return None
 
 

@@ -23,6 +23,7 @@ from needlework.planning.model_access import (
     check_service,
     check_weights,
     is_installed,
+    proxy_warnings,
 )
 from needlework.planning.model_checks import check_lengths
 from needlework.prompts.tokenizers import PACKAGES, load_tokenizer
@@ -168,15 +169,13 @@ def check(config: Config, used: Used, *, local: bool = True, planning: bool = Fa
     With `planning` no job follows: no tokenizer is loaded, the hub is not asked, and an endpoint may be
     started later (a sentence is returned).
     """
-    if used.translating:
-        _check_translator(config, local, planning)
+    warnings = _check_translator(config, local, planning) if used.translating else []
     for name in sorted(used.embedders):
         embedder = config["embedders"][name]
         # A cluster's machines may have a cache, or a network, that this one lacks.
         if embedder["kind"] == "sentence-transformers" and local:
             where = f"embedders.{name}"
             check_hub_model(where, embedder["name"], embedder["revision"], ask=not planning)
-    warnings = []
     for name in sorted(used.models):
         warnings += _check_model(config, name, local, planning)
     for name in sorted(used.tokenizers):
@@ -184,13 +183,14 @@ def check(config: Config, used: Used, *, local: bool = True, planning: bool = Fa
     return warnings
 
 
-def _check_translator(config: Config, local: bool, planning: bool) -> None:
+def _check_translator(config: Config, local: bool, planning: bool) -> list[str]:
     name = config["translation"]["translator"]
     translator = config["translators"][name]
     check_translator(translator)
     if translator["kind"] == "nllb" and local:
         where = f"translators.{name}"
         check_hub_model(where, translator["name"], translator["revision"], ask=not planning)
+    return proxy_warnings(f"translators.{name}", translator.get("base_url"))
 
 
 def _check_model(config: Config, name: str, local: bool, planning: bool) -> list[str]:

@@ -6,23 +6,30 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from needlework.benchmarks.contract import Config
 from needlework.errors import UserError
 from needlework.planning.config_files import quoted
 from needlework.printable import SECRET
-from needlework.services.endpoints import PROVIDER_KEYS, provider_keys
+from needlework.services.endpoints import (
+    PROVIDER_KEYS,
+    environment_logins,
+    is_address,
+    provider_keys,
+)
 
 
 def check_verbose(config: Config, executor: str, verbose: bool) -> None:
     """Raise UserError where a run's debugging output would hold a key that is in the environment.
 
-    Every job that the Slurm plugin starts writes its whole environment to its log at that level.
+    Every job that the Slurm plugin starts writes its whole environment to its log at that level. So it does
+    with a login, in the address of a proxy, say.
     """
     if executor != "slurm" or not verbose:
         return
     found = [name for name in key_variables(config) if os.environ.get(name, "").strip()]
+    found += sorted(environment_logins())
     if found:
         raise UserError(
             f"--verbose would write {' and '.join(found)} into .snakemake/slurm_logs: the Slurm plugin logs "
@@ -70,26 +77,51 @@ _NO_KEYS = re.compile(
     r"|TIKTOKEN_.*|.*_PATH|.*_DIR|.*_HOME",
     re.IGNORECASE,
 )
-# Keys that never get into results as they are: addresses may hold a password.
-_ELSEWHERE = (["key_env"], ["base_url"], ["mirror"])
-# Parts of the configuration whose fields are an engine's or an endpoint's.
-_FOREIGN = ("request", "args", "engine", "config", "rope_scaling")
+# Parts of the configuration whose fields are an engine's, an endpoint's or a template's.
+_FOREIGN = ("request", "args", "engine", "config", "rope_scaling", "template")
+# Fields of a provider's client that hold a key, too.
+_OF_CLIENTS = re.compile(r"(.*_)?(key|token|pass|pwd|login|user(_?name)?)")
+# Fields that hold headers or queries, of which any may be a key, and those that are known to be none.
+_OF_REQUESTS = re.compile(r"(.*_)?(headers?|query|params|cookies)")
+_HARMLESS = re.compile(
+    r"(anthropic|open_?ai)_(beta|version)|user_agent|accept(_language)?|content_type|http_referer|referer"
+    r"|x_title|api_version"
+)
 
 
 def check_published_values(config: Config) -> None:
     """Raise UserError where a value looks like a key or a password; the message does not show it."""
-    for where, value in _texts(config, []):
+    for where, value in _scalars(config, []):
         name = ".".join(where)
+        foreign = (
+            where[3:] if where[:1] == ["models"] and where[2:3] and where[2] in _FOREIGN else []
+        )
+        words = [_words(part) for part in foreign]
+        of_request = any(map(_OF_REQUESTS.fullmatch, words[:-1])) and not _HARMLESS.fullmatch(
+            words[-1]
+        )
+        of_client = bool(words) and where[2] == "args" and any(map(_OF_CLIENTS.fullmatch, words))
+        if of_request or of_client or any(map(_SECRET_NAMES.fullmatch, words)):
+            raise UserError(
+                f"{name} is a field for a key, and results hold the configuration: take it out. {_REMEDY}."
+            )
+        if _is_masked(where, value):
+            continue
         if SECRET.search(value) or _has_login(value):
             raise UserError(
                 f"{name} looks like a key or a password, and results hold the configuration: take it out. "
                 f"{_REMEDY}."
             )
-        foreign = len(where) > 3 and where[0] == "models" and where[2] in _FOREIGN
-        if foreign and _SECRET_NAMES.fullmatch(_words(where[-1])):
-            raise UserError(
-                f"{name} is a field for a key, and results hold the configuration: take it out. {_REMEDY}."
-            )
+
+
+def _is_masked(where: list[str], value: str) -> bool:
+    """Whether a value gets into no file as it is: an address, which may hold a login, or `key_env`."""
+    match where:
+        case ["mirror"] | ["models" | "translators", _, "base_url" | "key_env"]:
+            return True
+        case ["models", _, "args", *_, name]:
+            return is_address(name, value)
+    return False
 
 
 _REMEDY = (
@@ -122,23 +154,32 @@ def _words(name: str) -> str:
 
 
 def _has_login(text: str) -> bool:
-    """Whether a text is a URL with a password."""
-    if "://" not in text:
-        return False
+    """Whether a text is a URL with a login, or with a key in its query."""
     try:
-        return bool(urlsplit(text.strip()).password)
+        parts = urlsplit(text.strip())
     except ValueError:
         return False
+    if not parts.scheme or not parts.netloc:
+        return False
+    return "@" in parts.netloc or any(
+        _SECRET_NAMES.fullmatch(_words(name)) or _IN_QUERIES.fullmatch(_words(name))
+        for name, _ in parse_qsl(parts.query)
+    )
 
 
-def _texts(value: Any, where: list[str]) -> Iterator[tuple[list[str], str]]:
-    """Every text in a value that can get into results, with its place."""
-    if isinstance(value, str):
-        if where[-1:] not in _ELSEWHERE:
-            yield where, value
+_IN_QUERIES = re.compile(r"(.*_)?(sig|signature|code|subscription_?key|pass|pwd|user)")
+
+
+def _scalars(value: Any, where: list[str]) -> Iterator[tuple[list[str], str]]:
+    """Every text and number in a value, with its place, and every key, with the place of its mapping."""
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        yield where, str(value)
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            yield from _texts(item, [*where, str(key)])
+            if SECRET.search(str(key)):
+                yield where, str(key)
+            else:
+                yield from _scalars(item, [*where, str(key)])
     elif isinstance(value, list):
         for item in value:
-            yield from _texts(item, where)
+            yield from _scalars(item, where)

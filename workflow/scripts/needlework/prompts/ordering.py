@@ -41,11 +41,19 @@ class Order(NamedTuple):
 
     `places` are the indices of the prompts in the order of sending. `shared` (int64, of the same length) are
     the numbers of characters that each prompt in this order has in common with the beginning of the previous
-    prompt.
+    prompt, `characters` those of each prompt.
     """
 
     places: list[int]
     shared: np.ndarray
+    characters: np.ndarray
+
+    def shares(self) -> np.ndarray:
+        """By a prompt's index, the share of it that is the beginning of another prompt too."""
+        most = np.maximum(self.shared, np.append(self.shared[1:], 0)[: len(self.shared)])
+        found = np.zeros(len(most))
+        found[self.places] = most / np.maximum(1, self.characters)
+        return found
 
 
 class Prompts(Sequence[list[Span]]):
@@ -89,7 +97,9 @@ class Prompts(Sequence[list[Span]]):
         rank = {key: n for n, key in enumerate(distinct)}
         ranks = np.array([rank[key] for key in keys], np.int32)
         places = list(_lexicographic(self._prompts, ranks, range(len(self)), 0, FIRST_SPANS))
-        return Order(places, _shared([self._prompts[place] for place in places], ranks, distinct))
+        prompts = [self._prompts[place] for place in places]
+        lengths = [end - start if source else len(text) for text, source, start, end in distinct]
+        return Order(places, *_shared(prompts, ranks, distinct, np.array(lengths, np.int64)))
 
 
 def _distinct(spans: pa.StructArray) -> tuple[np.ndarray, np.ndarray]:
@@ -152,9 +162,13 @@ def _lexicographic(
             yield from same
 
 
-def _shared(prompts: Sequence[np.ndarray], ranks: np.ndarray, keys: Sequence[Key]) -> np.ndarray:
-    """How many characters each prompt has in common with the one before it; 0 for the first."""
-    lengths = np.array([end - start if source else len(text) for text, source, start, end in keys])
+def _shared(
+    prompts: Sequence[np.ndarray], ranks: np.ndarray, keys: Sequence[Key], lengths: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """How many characters each prompt has in common with the one before it (0 for the first), and has.
+
+    `lengths` are those of the `keys`, of which `ranks` are the numbers.
+    """
     shared = np.zeros(len(prompts), np.int64)
     for n in range(1, len(prompts)):
         both = min(len(prompts[n - 1]), len(prompts[n]))
@@ -168,7 +182,7 @@ def _shared(prompts: Sequence[np.ndarray], ranks: np.ndarray, keys: Sequence[Key
                 shared[n] += min(lengths[before[same]], lengths[after[same]])
             else:
                 shared[n] += common(one[0], other[0])
-    return shared
+    return shared, np.array([lengths[ranks[own]].sum() for own in prompts], np.int64)
 
 
 def common(one: Sequence[object], other: Sequence[object]) -> int:

@@ -9,11 +9,13 @@ import base64
 import email.utils
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cache
+from ipaddress import ip_address
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.request import getproxies_environment, proxy_bypass_environment
 
 from needlework.errors import UserError
 
@@ -145,6 +147,43 @@ def published_url(url: str) -> str:
     return shown_url(url) if known else PRIVATE_URL
 
 
+# The names of settings that hold an address, with a scheme or without.
+_ADDRESS_NAMES = re.compile(r"(^|_)(url|uri|endpoint|host|proxy|base)$", re.IGNORECASE)
+
+
+def is_address(name: str, value: object) -> bool:
+    """Whether a setting of a client's is an address, which may hold a login, by its value or its name."""
+    return isinstance(value, str) and bool("://" in value or _ADDRESS_NAMES.search(name))
+
+
+def addresses(value: Any, name: str = "") -> Iterator[str]:
+    """Every address among a client's settings."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from addresses(item, str(key))
+    elif isinstance(value, list):
+        for item in value:
+            yield from addresses(item, name)
+    elif is_address(name, value):
+        yield value
+
+
+def with_addresses(value: Any, instead: Callable[[str], str | None], name: str = "") -> Any:
+    """A client's settings with what `instead` gives in the place of each address; None leaves it out."""
+    if isinstance(value, Mapping):
+        new = {key: with_addresses(item, instead, str(key)) for key, item in value.items()}
+        return {key: item for key, item in new.items() if item is not None or value[key] is None}
+    if isinstance(value, list):
+        items = [with_addresses(item, instead, name) for item in value]
+        return [item for item in items if item is not None]
+    return instead(value) if is_address(name, value) else value
+
+
+def without_addresses(value: Any) -> Any:
+    """A client's settings without the addresses among them."""
+    return with_addresses(value, lambda url: None)
+
+
 # For what a library says of a proxy, which may hold a part of its password.
 PROXY_TROUBLE = "the proxy in the environment cannot be used"
 PROXY_REMEDY = (
@@ -154,9 +193,40 @@ PROXY_REMEDY = (
 )
 
 
+def proxy_of(url: str) -> tuple[str, str] | None:
+    """The variable of the environment whose proxy a request to `url` goes through, and its address."""
+    parts, own = urlsplit(url), getproxies_environment()
+    kind = next((kind for kind in (parts.scheme, "all") if own.get(kind)), None)
+    if kind is None or proxy_bypass_environment(parts.hostname or ""):
+        return None
+    names = [name for name, value in os.environ.items() if value == own[kind]]
+    named = sorted(name for name in names if name.lower() == f"{kind}_proxy")
+    return [f"{kind}_proxy", *named][-1], own[kind]
+
+
+def local_proxy(url: str) -> str:
+    """In words, through which proxy a local address is asked, and what to do; "" if through none."""
+    host = urlsplit(url).hostname or ""
+    found = proxy_of(url) if _is_local(host) else None
+    if found is None:
+        return ""
+    return (
+        f"requests to {host} go through the proxy in {found[0]}; for a server on this machine or network, "
+        f"add {host} to NO_PROXY (to no_proxy, where that is set)"
+    )
+
+
+def _is_local(host: str) -> bool:
+    """Whether a host is this machine, or by its name or number one of its network."""
+    try:
+        return not ip_address(host.partition("%")[0]).is_global
+    except ValueError:
+        return "." not in host or host.endswith((".local", ".localhost", ".internal", ".lan"))
+
+
 def secrets_in(url: str) -> list[str]:
     """The secrets in a URL, in the forms that a server may repeat: password, Basic credentials, queries."""
-    rest = url.partition("://")[2]
+    rest = url.partition("://")[2] or url
     place, _, query = rest.partition("#")[0].partition("?")
     found = [value for _, value in parse_qsl(query)]
     login, at, _ = place.partition("/")[0].rpartition("@")
@@ -167,6 +237,12 @@ def secrets_in(url: str) -> list[str]:
             found.append(base64.b64encode(pair.encode()).decode())
     # A shorter text may be a common word of answers.
     return sorted({secret for secret in found if len(secret) >= 6}, key=len, reverse=True)
+
+
+def environment_logins() -> dict[str, list[str]]:
+    """The secrets in the addresses that the environment holds, of proxies and servers, by variable."""
+    found = {name: secrets_in(value) for name, value in os.environ.items() if "://" in value}
+    return {name: secrets for name, secrets in found.items() if secrets}
 
 
 def without_secrets(value: Any, secrets: Iterable[str]) -> Any:

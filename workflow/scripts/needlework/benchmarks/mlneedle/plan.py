@@ -240,7 +240,9 @@ def run_settings(config: Config) -> Run:
     own, run = config["benchmarks"][NAME], config["run"]
     comparisons, metric = own["comparisons"], own["metric"]
     called = f"{metric} (the paper's exact accuracy)" if metric == "containment" else metric
-    also = "; existence by Yes or No" if "existence" in own["tasks"] and metric not in BESIDE else ""
+    also = (
+        "; existence by Yes or No" if "existence" in own["tasks"] and metric not in BESIDE else ""
+    )
     return {
         "scored_by": called + also,
         "needle_languages": own["needle_languages"],

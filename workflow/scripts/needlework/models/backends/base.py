@@ -40,6 +40,8 @@ class Request:
     # The source example; prompts of one kind have one task and the same languages.
     example_id: str = ""
     kind: str = ""
+    # How many of its tokens are the beginning of another prompt too.
+    shared: int = 0
 
     def parts(self) -> list[tuple[str, str]]:
         """The prompt's spans in order, each as (role, text)."""

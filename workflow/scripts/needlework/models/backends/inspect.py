@@ -10,6 +10,7 @@ import logging
 import os
 import re
 from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
@@ -24,11 +25,23 @@ from needlework.models.openai_protocol import (
     causes,
     connection_trouble,
     hopeless_connection,
+    is_json,
     is_too_long,
+    of_proxy,
     read_reply,
 )
 from needlework.models.remote_models import RateLimit, RemoteModel
-from needlework.services.endpoints import SET_UP_INSPECT, Passing, excerpt, retry_after, shown_url
+from needlework.services.endpoints import (
+    SET_UP_INSPECT,
+    Passing,
+    addresses,
+    excerpt,
+    local_proxy,
+    retry_after,
+    secrets_in,
+    shown_url,
+    without_addresses,
+)
 
 logger = logging.getLogger("needlework")
 
@@ -50,6 +63,14 @@ _CONNECTION_ERRORS = ("APIConnectionError", "ServiceRequestError", "EndpointConn
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 
 
+# The last response in a task, where the provider's client is one of httpx2's: as it came, before it was read.
+_CAME: ContextVar[Any] = ContextVar("_CAME", default=None)
+
+
+async def _see(response: Any) -> None:
+    _CAME.set(response)
+
+
 class Inspect(RemoteModel):
     """The model `name`, which is `<provider>/<model>` as inspect_ai names it, with the provider's `args`.
 
@@ -64,17 +85,24 @@ class Inspect(RemoteModel):
         own = config["args"].get("base_url")
         super().__init__(config, shown_url(own) if own else f"the provider {provider}")
         self._model: Any = None
-        # Values of the environment when the model was loaded.
+        # Values of the environment when the model was loaded, and those in `args`.
         self._hidden: list[str] = []
 
     @property
     def _secrets(self) -> list[str]:
-        return self._hidden
+        return [*self._hidden, *self._logins]
 
     def identity(self) -> Mapping[str, object]:
         """The model and its settings, wherever it is served."""
+        return self._identity(without_addresses(self.config["args"]))
+
+    def former_identity(self) -> Mapping[str, object] | None:
+        """Older records depend on all addresses but `base_url`."""
+        args = {name: value for name, value in self.config["args"].items() if name != "base_url"}
+        return None if args == without_addresses(args) else self._identity(args)
+
+    def _identity(self, args: Mapping[str, object]) -> dict[str, object]:
         config = self.config
-        args = {name: value for name, value in config["args"].items() if name != "base_url"}
         return {
             "backend": "inspect",
             **{key: config[key] for key in ("name", "revision", "sampling")},
@@ -103,10 +131,10 @@ class Inspect(RemoteModel):
         )
         for library in libraries.split():
             logging.getLogger(library).setLevel(logging.ERROR)
-        self._hidden = sorted(
-            {v for n, v in os.environ.items() if _SECRET.search(n) and len(v) >= 6}, key=len
-        )[::-1]
         args = self.config["args"]
+        keys = {v for n, v in os.environ.items() if _SECRET.search(n) and len(v) >= 6}
+        own = {secret for url in addresses(args) for secret in secrets_in(url)}
+        self._hidden = sorted(keys | own, key=len)[::-1]
         # Retries are ours. Amazon's client takes their number from the environment alone, others have an
         # attribute; Azure's cannot be reached.
         os.environ.setdefault("AWS_MAX_ATTEMPTS", "1")
@@ -115,9 +143,14 @@ class Inspect(RemoteModel):
         except Exception as error:
             # Of several kinds; the first line says which package, key or argument it is.
             raise UserError(f"{self._where}: {self._said(error)}.") from None
+        if own := getattr(self._model.api, "base_url", None):
+            self._proxy = local_proxy(own)
         client: Any = getattr(self._model.api, "client", None)
         if hasattr(client, "max_retries") and "max_retries" not in args:
             client.max_retries = 0
+        hooks = getattr(getattr(client, "_client", None), "event_hooks", None)
+        if isinstance(hooks, dict):
+            hooks["response"].append(_see)
         super().load()
 
     def _said(self, error: BaseException) -> str:
@@ -171,6 +204,7 @@ class Inspect(RemoteModel):
         import asyncio
 
         chat, settings = sent
+        _CAME.set(None)
         try:
             async with asyncio.timeout(self.config["timeout"]):
                 output = await self._model.api.generate(chat, [], "none", settings)
@@ -211,6 +245,9 @@ class Inspect(RemoteModel):
         unknown = reason == "unknown"
         if unknown and not text.strip():
             return Answer("", error="the answer was ended with 'unknown': ''")
+        if usage is None and not (text.strip() or reasoning.strip() or _body()):
+            # Google's client makes so much of an error in a good status.
+            return Refusal("passing", "the response has neither a text nor a count of tokens")
         cut = reason == "model_length" or (unknown and written >= limit)
         if usage is None:
             counts = {}
@@ -235,6 +272,13 @@ class Inspect(RemoteModel):
     def _failure(self, error: Exception, sent: tuple[list[Any], Any], n_tokens: int) -> Answer:
         """The answer after an exception of a provider's client. Raises Passing if a retry may help."""
         status, headers, content = _response(error)
+        if self._through_proxy and _is_of_proxy(error, status, content):
+            # A library's own text may hold the proxy's address.
+            cause = next(filter(of_proxy, causes(error)), None)
+            page = f"status {status}: {self._said(error)}" if status else "the reply is no answer"
+            return self._by_proxy(connection_trouble(cause) if cause else page)
+        if status is None and (body := _body()):
+            status, content = 200, body
         if status is None:
             return self._without_status(error)
         reply = read_reply(status, content.encode(), True, self._clean, self._kept)
@@ -319,6 +363,25 @@ def _response(error: Exception) -> tuple[int | None, Mapping[str, str], str]:
         if body:
             return status, headers, body if isinstance(body, str) else json.dumps(body)
     return status, headers, json.dumps({"error": {"message": str(error)}})
+
+
+def _body() -> str:
+    """The body of a response with a good status; "" if the client has not read it, or there was none."""
+    response = _CAME.get()
+    try:
+        return str(response.text) if response is not None and response.status_code == 200 else ""
+    except RuntimeError:  # a stream's
+        return ""
+
+
+def _is_of_proxy(error: Exception, status: int | None, content: str) -> bool:
+    """Whether a proxy may have answered, or was not reached: with a page, or what the client cannot read."""
+    if any(map(of_proxy, causes(error))):
+        return True
+    if status is None:
+        return not any(map(_of_connection, causes(error)))
+    own = getattr(getattr(error, "response", None), "text", None)
+    return "<html" in content.casefold() or (isinstance(own, str) and not is_json(own.encode()))
 
 
 def _of_connection(error: BaseException) -> bool:

@@ -22,7 +22,9 @@ from needlework.models.openai_protocol import (
     Refusal,
     connection_trouble,
     hopeless_connection,
+    is_json,
     is_too_long,
+    of_proxy,
     read_reply,
 )
 from needlework.models.remote_models import RateLimit, RemoteModel
@@ -82,7 +84,7 @@ class OpenAI(RemoteModel):
 
     @property
     def _secrets(self) -> list[str]:
-        return [*filter(None, [self._secret]), *self._url_secrets]
+        return [*filter(None, [self._secret]), *self._url_secrets, *self._logins]
 
     def identity(self) -> Mapping[str, object]:
         """The model and its settings, wherever it is served."""
@@ -186,6 +188,7 @@ class OpenAI(RemoteModel):
             clean=self._clean,
             keep=self._kept,
             named=self._named,
+            proxy=self._proxy,
         )
         return Batches(
             endpoint,
@@ -266,6 +269,8 @@ class OpenAI(RemoteModel):
             if why := hopeless_connection(error.__cause__):
                 return self._give_up(f"{self._address} cannot be reached: {why}")
             trouble = connection_trouble(error.__cause__)
+            if self._through_proxy and of_proxy(error.__cause__):
+                return self._by_proxy(trouble)
             if self._answered and type(error.__cause__).__name__ == "ConnectError":
                 # It was there: it is started anew.
                 raise RateLimit(trouble) from None
@@ -276,6 +281,9 @@ class OpenAI(RemoteModel):
                 error.response.headers,
                 error.response.content,
             )
+        if self._through_proxy and not is_json(content):
+            shown = excerpt(self._clean(content.decode("utf-8", "replace")), "")
+            return self._by_proxy(f"status {status}: {shown}")
         if 300 <= status < 400:
             place = excerpt(self._clean(shown_url(headers.get("Location", ""))), "")
             return self._give_up(f"{self._address} has moved (status {status}, Location {place})")

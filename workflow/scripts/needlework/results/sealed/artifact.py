@@ -36,7 +36,9 @@ CODE = ("Snakefile", "config.yaml", "workflow", "envs")
 TEXTS = ("corpora", "documents", "instances", "explorer", "export")
 # Licences, by the beginning of their names, under which texts may be passed on.
 FREE = re.compile(r"(CC0|CC-BY|CC-BY-SA|MIT|Apache|BSD)(-[\d.]+)?", re.IGNORECASE)
-_ADDRESS = re.compile(r"""(\bbase_url["']?\s*:\s*)("[^"\n]*"|'[^'\n]*'|[^\s,{}#]+)""")
+_ADDRESS = re.compile(
+    r"""(\bbase_url["']?\s*:\s*|[\w-]["']?\s*:\s+(?=["']?https?://))("[^"\n]*"|'[^'\n]*'|[^\s,{}#]+)"""
+)
 LICENCE = "https://spdx.org/licenses/MIT"
 
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from needlework.errors import UserError
 from needlework.jobs.stop import check_stop, rest
+from needlework.models.openai_protocol import connection_trouble, is_json, of_proxy
 from needlework.services.bounded_replies import bounded
 from needlework.services.endpoints import (
     ATTEMPTS,
@@ -17,7 +18,9 @@ from needlework.services.endpoints import (
     PROXY_REMEDY,
     PROXY_TROUBLE,
     Passing,
+    environment_logins,
     excerpt,
+    local_proxy,
     may_pass,
     retry_after,
     secrets_in,
@@ -53,7 +56,10 @@ class Endpoint:
         # httpx logs whole URLs, which may hold a password.
         logging.getLogger("httpx").setLevel(logging.WARNING)
         self._url, self._translator = url, translator
-        self._secrets = [*filter(None, [secret]), *secrets_in(url)]
+        # Through which proxy a local address is asked, until it has answered.
+        self._proxy = local_proxy(url)
+        logins = (own for secrets in environment_logins().values() for own in secrets)
+        self._secrets = [*filter(None, [secret]), *secrets_in(url), *logins]
         headers = {header: f"{scheme}{secret}"} if secret else {}
         hooks = {"response": [bounded(httpx)]}
         try:
@@ -92,8 +98,14 @@ class Endpoint:
         except httpx.TimeoutException:
             raise Passing(f"no answer within {TIMEOUT_S:.0f} s") from None
         except httpx.RequestError as error:
-            raise Passing(f"the connection failed ({type(error).__name__})") from None
+            trouble = connection_trouble(error)
+            if self._proxy and of_proxy(error):
+                raise self._trouble(trouble, self._proxy) from None
+            raise Passing(trouble) from None
         status = response.status_code
+        if self._proxy and not is_json(response.content):
+            said = excerpt(self._clean(response.text), "")
+            raise self._trouble(f"status {status}: {said}", self._proxy)
         if may_pass(status):
             raise Passing(f"status {status}", retry_after(response.headers))
         if status != 200:
@@ -105,7 +117,9 @@ class Endpoint:
             raise Refused(str(trouble), status, body)
         try:
             body = json.loads(response.content.decode())
-            return read(without_secrets(body, self._secrets))
+            found = read(without_secrets(body, self._secrets))
+            self._proxy = ""
+            return found
         except (LookupError, TypeError, ValueError, RecursionError):
             raise Passing("the response is not a translation") from None
 
