@@ -582,6 +582,51 @@ def test_an_unusable_proxy_is_named_without_its_password(
     assert "ssword1234" not in shown and "'pa'" not in shown
 
 
+PAGE = b"<!DOCTYPE html><html><title>ERROR</title></html>"
+PROXIES = ("http_proxy", "HTTPS_PROXY", "all_proxy")
+
+
+def behind(proxy: OpenAIServer, monkeypatch, variable: str = "http_proxy") -> None:
+    """Set the proxy, with a login, for all addresses."""
+    monkeypatch.setenv("NO_PROXY", "elsewhere")
+    monkeypatch.setenv(variable, f"http://someone:{SECRET}@{proxy.address}")
+
+
+@pytest.mark.parametrize("variable", PROXIES)
+@pytest.mark.parametrize("status", [200, 302, 403, 407, 502, 503])
+def test_a_proxy_that_answers_for_a_local_server_is_named(
+    server, monkeypatch, variable, status
+) -> None:
+    server.reply = lambda number, body: Reply(PAGE, status, {"Content-Type": "text/html"})
+    behind(server, monkeypatch, variable)
+    scheme = "https" if variable == "HTTPS_PROXY" else "http"
+    with pytest.raises(UserError) as error:
+        answers(remote(f"{scheme}://127.0.0.1:9/v1"), requests("a", "b", "c"))
+    said = str(error.value)
+    assert f"the proxy in {variable};" in said and "add 127.0.0.1 to NO_PROXY" in said
+    assert "Check the key" not in said and SECRET not in said
+    assert len(server.received) <= 3
+
+
+def test_a_proxy_that_is_not_there_is_named(server, monkeypatch) -> None:
+    behind(server, monkeypatch)
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    with pytest.raises(UserError, match=r"proxy in http_proxy; .* to NO_PROXY"):
+        answers(remote(server.url), requests("a"))
+
+
+def test_what_a_proxy_passes_on_is_the_server_s(server, monkeypatch) -> None:
+    """An answer, and an error in JSON. After an answer a page is a server's that is away."""
+    behind(server, monkeypatch)
+    too_long = refusal(400, "too long", "context_length_exceeded")
+    server.reply = lambda number, body: too_long
+    assert answer(server, base_url="http://127.0.0.1:9/v1").finish_reason == "skipped"
+    once = iter([completion, lambda body: Reply(PAGE, 503)])
+    server.reply = lambda number, body: next(once, completion)(body)
+    model = remote("http://127.0.0.1:9/v1", concurrency=1)
+    assert [own.text for own in answers(model, requests("a", "b"))] == ["<a>", "<b>"]
+
+
 @pytest.mark.parametrize("value", ["", "  "])
 def test_a_missing_key_is_named_before_any_work(value, monkeypatch) -> None:
     monkeypatch.setenv("A_KEY", value)

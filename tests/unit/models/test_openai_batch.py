@@ -361,6 +361,7 @@ def test_a_malformed_result_is_its_request_s_error(server, tmp_path, result, err
 FAULTS = {
     "429": refusal(429, "slow down"),
     "500": Reply(b"<html>", 500),
+    "529": refusal(529, "Overloaded", "overloaded_error"),
     "no response": Reply(stop_after=0),
     "half a body": Reply({"id": "file-0", "status": "completed"}, stop_after=5),
     "no JSON": Reply(b"hello"),
@@ -387,6 +388,15 @@ def test_a_passing_fault_is_passed_over(server, tmp_path, fault, after) -> None:
     found = answers(backend(server.url, tmp_path), requests("a", "b"))
     assert [a.text for a in found] == ["<a>", "<b>"]
     assert max(server.asked.values()) == 1
+
+
+def test_a_proxy_before_a_local_endpoint_is_named(server, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "elsewhere")
+    monkeypatch.setenv("http_proxy", f"http://{server.address}")
+    server.fault = lambda number, method, path: Reply(b"<html>", 503)
+    with pytest.raises(UserError, match=r"proxy in http_proxy; .* add 127.0.0.1 to NO_PROXY"):
+        answers(backend("http://127.0.0.1:9/v1", tmp_path), requests("a"))
+    assert len(server.received) == 1
 
 
 def test_a_batch_of_another_address_is_not_paid_for_twice(server, tmp_path) -> None:

@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import yaml
 
 from factories import demo_run
 from needlework.errors import UserError
+from needlework.models.backends.base import load_backend
+from needlework.planning.affects import effective_config
+from needlework.planning.audits import changes
 from needlework.planning.config import validated
+from needlework.planning.rule_inputs import RuleInputs
 
 KEY = "sk-proj-abc123DEF456ghi789"
 
@@ -62,6 +67,16 @@ def test_fields_without_a_key_of_their_own_are_sent() -> None:
         {"request": {"extra_headers": {"Authorization": "anything"}}},
         {"request": {"user": KEY}},
         {"request": {"metadata": [{"note": f"with {KEY} in it"}]}},
+        {"request": {"extra_headers": {"X-Team": "anything"}}},
+        {"request": {"default_query": {"v": "anything"}}},
+        {"request": {"credentials": {"value": "anything"}}},
+        {"request": {"password": 12345678}},
+        {"request": {KEY: 1}},
+        {"request": {"base_url": "https://me:secret99@host/v1"}},
+        {"request": {"key_env": KEY}},
+        {"request": {"url": "https://host/v1?sig=secret99"}},
+        {"request": {"url": "https://secret99@host/v1"}},
+        {"system": "Ask http://me:secret99@host/v1 too."},
         {"request": {"x": "Bearer abcdef0123456789"}},
         {"request": {"endpoint": "https://me:secret99@host/v1"}},
         {"engine": {"hf_token": "anything"}},
@@ -74,6 +89,82 @@ def test_keys_and_passwords_are_refused_and_not_shown(changes) -> None:
     said = complaint(**changes)
     assert said.startswith(f"models.served.{next(iter(changes))}") and "HF_TOKEN" in said
     assert not any(secret in said for secret in (KEY, "secret99", "hf_abc", "abcdef0123456789"))
+
+
+def test_headers_that_hold_no_key_are_accepted() -> None:
+    headers = {"anthropic-beta": "context-1m-2025-08-07", "HTTP-Referer": "https://a.example"}
+    assert check(request={"extra_headers": headers})["request"] == {"extra_headers": headers}
+
+
+LOGIN = "CANARYPW77qq"
+ADDRESSES: list[dict[str, Any]] = [
+    {"base_url": f"https://user:{LOGIN}@gateway.corp/v1"},
+    {"base_url": f"https://gateway.corp/v1?key={LOGIN}"},
+    {"endpoint": f"https://gateway.corp/models?code={LOGIN}", "region": "x"},
+    {"azure_endpoint": f"user:{LOGIN}@gateway.corp/v1"},
+    {"client_args": {"proxies": [f"http://{LOGIN}@gateway.corp:3128"], "http2": True}},
+    {"http_options": {"base_url": f"http://user:{LOGIN}@gateway.corp"}},
+]
+
+
+def pair(args: dict[str, Any], other: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Two entries of `inspect` with these arguments of the client, one with a name for its setting."""
+    entry = {"backend": "inspect", "name": "openai-api/local/x", "tokenizer": "words"}
+    entry |= {"context": 4096, "sampling": {"temperature": 0}, "args": args}
+    models = {"a": entry, "b": entry | {"variant": "fp8", "args": other or args}}
+    run = {"models": ["a", "b"], "benchmarks": ["mlneedle"], "audits": [PAIR]}
+    return validated(demo_run(run=run, models=models) | {"judge": "a"})
+
+
+PAIR = {"base": "a", "changed": "b"}
+
+
+@pytest.mark.parametrize("args", ADDRESSES, ids=lambda own: "-".join(own))
+def test_an_address_of_a_client_reaches_no_file(args) -> None:
+    config = pair(args, yaml.safe_load(str(args).replace("gateway", "gateway2")))
+    files = RuleInputs(config)
+    backend = load_backend("inspect", config["models"]["a"] | {"model": "a"})
+    told = [
+        effective_config(config),
+        [files.model_settings(name) for name in "ab"],
+        files.estimated(),
+        changes(config, "a", "b"),
+        backend.identity(),
+        backend._address,
+    ]
+    assert LOGIN not in str(told)
+    assert list(changes(config, "a", "b")) == ["variant"]
+    assert "gateway" not in str(told[:-1])
+
+
+@pytest.mark.parametrize("args", ADDRESSES, ids=lambda own: "-".join(own))
+def test_another_address_of_a_client_asks_nothing_again(args) -> None:
+    """And answers of an older version, whose keys hold all addresses but `base_url`, are found."""
+    other = yaml.safe_load(str(args).replace("gateway", "elsewhere"))
+    entries = [pair(own)["models"]["a"] | {"model": "a"} for own in (args, other)]
+    one, two = (load_backend("inspect", entry) for entry in entries)
+    assert one.identity() == two.identity()
+    older = {name: value for name, value in args.items() if name != "base_url"}
+    assert (one.former_identity() or one.identity()).get("args", {}) == older
+    settings = [RuleInputs(pair(own)).model_settings("a") for own in (args, other)]
+    assert settings[0] == settings[1]
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"default_headers": {"X-Team": LOGIN}},
+        {"client_args": {"headers": {"anthropic-beta": "x", "X-Any": LOGIN}}},
+        {"azure_ad_token": LOGIN},
+        {"username": LOGIN},
+        {"api_key": f"https://{LOGIN}"},
+        {"auth": ["me", LOGIN]},
+    ],
+)
+def test_a_key_of_a_client_is_refused(args) -> None:
+    with pytest.raises(UserError, match=r"models\.a\.args\..* is a field for a key") as raised:
+        pair(args)
+    assert LOGIN not in str(raised.value)
 
 
 @pytest.mark.parametrize("variable", ["PATH", "HOME", "path", "LD_LIBRARY_PATH", "https_proxy"])

@@ -8,6 +8,7 @@ from factories import demo_run
 from needlework.errors import UserError
 from needlework.planning.config import validated
 from needlework.planning.secret_checks import check_verbose, key_variables
+from needlework.services.endpoints import environment_logins
 
 SECRET = "sk-very-secret-0123456789"
 
@@ -20,7 +21,7 @@ def config(monkeypatch) -> dict:
     config["models"]["endpoint"] = endpoint | {"key_env": "MY_OWN_KEY"}
     config["models"]["served"] = endpoint | {"backend": "inspect", "name": "openai-api/my-host/a"}
     config = validated(config)
-    for name in key_variables(config):
+    for name in {*key_variables(config), *environment_logins()}:
         monkeypatch.delenv(name, raising=False)
     return config
 
@@ -38,7 +39,15 @@ def test_keys_and_verbose_output_are_refused(config, monkeypatch, variables) -> 
     assert SECRET not in str(refused.value) and "Run without it" in str(refused.value)
 
 
+def test_logins_of_the_environment_and_verbose_output_are_refused(config, monkeypatch) -> None:
+    monkeypatch.setenv("http_proxy", f"http://someone:{SECRET}@proxy:8080")
+    with pytest.raises(UserError, match="--verbose would write http_proxy into") as refused:
+        check_verbose(config, "slurm", True)
+    assert SECRET not in str(refused.value)
+
+
 def test_runs_that_show_no_key_are_not_refused(config, monkeypatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://proxy:8080")
     check_verbose(config, "slurm", True)
     monkeypatch.setenv("MY_OWN_KEY", " ")
     check_verbose(config, "slurm", True)

@@ -715,3 +715,19 @@ def test_an_unusable_proxy_is_named_without_its_password(monkeypatch) -> None:
     with pytest.raises(UserError, match="HTTP_PROXY, HTTPS_PROXY and ALL_PROXY") as error:
         http.Endpoint("https://nowhere", translator="t", secret="", header="", scheme="")
     assert "ssword1" not in str(error.value)
+
+
+@pytest.mark.parametrize("status", [200, 403, 503])
+def test_a_proxy_that_answers_for_a_local_service_is_named(
+    service, kind, monkeypatch, status
+) -> None:
+    block, answer = kind
+    monkeypatch.setenv("NO_PROXY", "elsewhere")
+    monkeypatch.setenv("http_proxy", f"http://someone:{SECRET}@{service.address}")
+    service.reply = lambda number, body: Reply(b"<html>no</html>", status)
+    own = block(service, base_url="http://127.0.0.1:9/v1")
+    with pytest.raises(UserError, match=r"proxy in http_proxy; .* to NO_PROXY") as error:
+        load_translator(own).translate(["uno"], ["es"])
+    assert len(service.received) == 1 and SECRET not in str(error.value)
+    service.reply = lambda number, body: answer(body)
+    assert load_translator(own).translate(["uno"], ["es"]) == ["<uno>"]

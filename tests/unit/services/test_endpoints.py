@@ -7,6 +7,7 @@ import re
 import time
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime, formatdate
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -17,6 +18,7 @@ from needlework.services.endpoints import (
     PRIVATE_URL,
     check_url,
     excerpt,
+    local_proxy,
     may_pass,
     published_url,
     retry_after,
@@ -138,3 +140,28 @@ def test_only_addresses_of_public_services_are_published() -> None:
     presets = "".join(file.read_text("utf-8") for file in ROOT.glob("presets/*.yaml"))
     found = re.findall(r"base_url: (\S+)", presets)
     assert found and all(published_url(url) == url for url in found)
+
+
+@pytest.mark.parametrize(
+    ("variable", "url", "named"),
+    [
+        ("http_proxy", "http://127.0.0.1:8000/v1", "http_proxy"),
+        ("HTTP_PROXY", "http://localhost/v1", "HTTP_PROXY"),
+        ("https_proxy", "https://192.168.1.7/v1", "https_proxy"),
+        ("ALL_PROXY", "http://gpu-box:8000/v1", "ALL_PROXY"),
+        ("all_proxy", "https://[::1]/v1", "all_proxy"),
+        ("HTTPS_PROXY", "http://127.0.0.1/v1", ""),
+        ("http_proxy", "http://api.example.com/v1", ""),
+    ],
+)
+def test_a_proxy_before_a_local_address_is_named(monkeypatch, variable, url, named) -> None:
+    for name in ("http", "https", "all", "no"):
+        for spelled in (f"{name}_proxy", f"{name.upper()}_PROXY"):
+            monkeypatch.delenv(spelled, raising=False)
+    monkeypatch.setenv(variable, "http://user:secret99@proxy:3128")
+    said = local_proxy(url)
+    assert bool(said) == bool(named) and "secret99" not in said
+    host = urlsplit(url).hostname
+    assert not named or (f"the proxy in {named};" in said and f"add {host} to NO_PROXY" in said)
+    monkeypatch.setenv("NO_PROXY", f"elsewhere,{host}")
+    assert local_proxy(url) == ""

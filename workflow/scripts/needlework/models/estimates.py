@@ -71,9 +71,13 @@ class PromptSet:
 
     def request(self, place: int, sample: int) -> Request:
         """A prompt as a backend gets it."""
-        row, shared = self._rows[place], int(self._shared[place])
-        of_all = {"sample": sample, "documents": self.documents, "shared": shared}
-        return Request(spans=self.spans[place], **of_all, **row)
+        return Request(
+            sample=sample,
+            documents=self.documents,
+            spans=self.spans[place],
+            shared=int(self._shared[place]),
+            **self._rows[place],
+        )
 
     @cached_property
     def _shared(self) -> np.ndarray:

@@ -15,7 +15,7 @@ from functools import cache
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
-from urllib.request import getproxies_environment, proxy_bypass_environment
+from urllib.request import getproxies_environment, proxy_bypass
 
 from needlework.errors import UserError
 
@@ -168,20 +168,29 @@ def addresses(value: Any, name: str = "") -> Iterator[str]:
         yield value
 
 
-def with_addresses(value: Any, instead: Callable[[str], str | None], name: str = "") -> Any:
-    """A client's settings with what `instead` gives in the place of each address; None leaves it out."""
-    if isinstance(value, Mapping):
-        new = {key: with_addresses(item, instead, str(key)) for key, item in value.items()}
-        return {key: item for key, item in new.items() if item is not None or value[key] is None}
-    if isinstance(value, list):
-        items = [with_addresses(item, instead, name) for item in value]
-        return [item for item in items if item is not None]
-    return instead(value) if is_address(name, value) else value
+def with_addresses(
+    settings: Mapping[str, Any], instead: Callable[[str], str | None]
+) -> dict[str, Any]:
+    """A client's settings with what `instead` gives in the place of each address.
+
+    None leaves the address out, and a setting of which nothing is left.
+    """
+
+    def made(name: str, value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return with_addresses(value, instead) or (None if value else {})
+        if isinstance(value, list):
+            items = [item for own in value if (item := made(name, own)) is not None]
+            return items or (None if value else [])
+        return instead(value) if is_address(name, value) else value
+
+    new = {name: made(name, value) for name, value in settings.items()}
+    return {k: value for k, value in new.items() if value is not None or settings[k] is None}
 
 
-def without_addresses(value: Any) -> Any:
+def without_addresses(settings: Mapping[str, Any]) -> dict[str, Any]:
     """A client's settings without the addresses among them."""
-    return with_addresses(value, lambda url: None)
+    return with_addresses(settings, lambda url: None)
 
 
 # For what a library says of a proxy, which may hold a part of its password.
@@ -197,7 +206,7 @@ def proxy_of(url: str) -> tuple[str, str] | None:
     """The variable of the environment whose proxy a request to `url` goes through, and its address."""
     parts, own = urlsplit(url), getproxies_environment()
     kind = next((kind for kind in (parts.scheme, "all") if own.get(kind)), None)
-    if kind is None or proxy_bypass_environment(parts.hostname or ""):
+    if kind is None or proxy_bypass(parts.hostname or ""):
         return None
     names = [name for name, value in os.environ.items() if value == own[kind]]
     named = sorted(name for name in names if name.lower() == f"{kind}_proxy")
@@ -232,7 +241,7 @@ def secrets_in(url: str) -> list[str]:
     login, at, _ = place.partition("/")[0].rpartition("@")
     if at:
         user, _, password = login.partition(":")
-        found += [password, unquote(password)]
+        found += [password or user, unquote(password or user)]
         for pair in (login, f"{unquote(user)}:{unquote(password)}"):
             found.append(base64.b64encode(pair.encode()).decode())
     # A shorter text may be a common word of answers.

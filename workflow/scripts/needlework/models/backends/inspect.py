@@ -133,8 +133,8 @@ class Inspect(RemoteModel):
             logging.getLogger(library).setLevel(logging.ERROR)
         args = self.config["args"]
         keys = {v for n, v in os.environ.items() if _SECRET.search(n) and len(v) >= 6}
-        own = {secret for url in addresses(args) for secret in secrets_in(url)}
-        self._hidden = sorted(keys | own, key=len)[::-1]
+        keys |= {secret for url in addresses(args) for secret in secrets_in(url)}
+        self._hidden = sorted(keys, key=len)[::-1]
         # Retries are ours. Amazon's client takes their number from the environment alone, others have an
         # attribute; Azure's cannot be reached.
         os.environ.setdefault("AWS_MAX_ATTEMPTS", "1")

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 from needlework.errors import UserError
 from needlework.jobs.stop import check_stop, rest
-from needlework.models.openai_protocol import connection_trouble, is_json, of_proxy
 from needlework.services.bounded_replies import bounded
 from needlework.services.endpoints import (
     ATTEMPTS,
@@ -46,7 +45,7 @@ class Refused(UserError):
 class Endpoint:
     """A URL that receives and returns JSON. Safe to use from several threads.
 
-    Only this class imports httpx: translators are checked where it may not be installed.
+    Only this class imports more than the standard library: translators are checked where that is all.
     """
 
     def __init__(self, url: str, *, translator: str, secret: str, header: str, scheme: str) -> None:
@@ -93,15 +92,17 @@ class Endpoint:
     def _attempt(self, payload: Mapping[str, object], read: Callable[[Any], T]) -> T:
         import httpx
 
+        from needlework.models.openai_protocol import connection_trouble, is_json, of_proxy
+
         try:
             response = self._client.post(self._url, json=payload)
         except httpx.TimeoutException:
             raise Passing(f"no answer within {TIMEOUT_S:.0f} s") from None
         except httpx.RequestError as error:
-            trouble = connection_trouble(error)
+            lost = connection_trouble(error)
             if self._proxy and of_proxy(error):
-                raise self._trouble(trouble, self._proxy) from None
-            raise Passing(trouble) from None
+                raise self._trouble(lost, self._proxy) from None
+            raise Passing(lost) from None
         status = response.status_code
         if self._proxy and not is_json(response.content):
             said = excerpt(self._clean(response.text), "")
