@@ -61,6 +61,9 @@ class Read(NamedTuple):
     sure: str = ""
 
 
+_UNREAD = Read()
+
+
 class Journal:
     """The records under `directory`. A record is a JSON object with a string field `key`.
 
@@ -159,7 +162,7 @@ class Journal:
         keys: Collection[str] | None,
         holds: Callable[[Record], bool],
     ) -> dict[str, Record]:
-        """The records, and of the keys that are not among them those of the first older folder that has them."""
+        """The records, and for keys that have none that of the first older folder with one."""
         for folder in self.older:
             left = None if keys is None else {key for key in keys if key not in found}
             if left == set():
@@ -174,7 +177,7 @@ class Journal:
     def news(self) -> Iterator[Record]:
         """The records that other writers have finished since this journal was last read."""
         for path in self._files():
-            before = self._read.get(path.name, Read())
+            before = self._read.get(path.name, _UNREAD)
             if path.name != self._name and _stat(path).st_size > before.end:
                 for _, record in self._records_of(path, before):
                     yield record
@@ -196,7 +199,7 @@ class Journal:
         return files
 
     def _records_of(
-        self, path: Path, before: Read = Read(), keys: Collection[str] | None = None
+        self, path: Path, before: Read = _UNREAD, keys: Collection[str] | None = None
     ) -> Iterator[tuple[int, Record]]:
         """The complete records of a file from where it was read to, each with the byte at which it ends.
 
@@ -243,7 +246,7 @@ class Journal:
 
     def _tell_loss(self, name: str, publications: Publications | None = None) -> None:
         """Warn if a file holds less than was written, as its lines and its publications say."""
-        read, path = self._read.get(name, Read()), self.directory / name
+        read, path = self._read.get(name, _UNREAD), self.directory / name
         missing, exact = 0, True
         if publications is not None:
             missing, exact = publications.missing(name, read.end, read.number)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 import random
 import re
@@ -54,13 +53,17 @@ class RemoteModel(InAnyOrder):
         super().__init__(config)
         self._where = f"models.{config['model']}"
         self._address = address
-        self._origin = hashlib.sha256(address.encode()).hexdigest()[:8]
         self._runner = asyncio.Runner()
         self._not_before = 0.0
         self._limited_since: float | None = None
         self._shown = False
         self._answered = self._others = False
         self._failures = 0
+
+    @property
+    def address(self) -> str:
+        """The address, as messages show it."""
+        return self._address
 
     @property
     @abstractmethod
@@ -171,7 +174,7 @@ class RemoteModel(InAnyOrder):
 
     def _named(self, answer: Answer) -> Answer:
         """The answer, with where it came from, and the model's name if that is another than was asked."""
-        answer = replace(answer, origin=self._origin)
+        answer = replace(answer, origin=self._address)
         if answer.served is None or not other_model(self.config["name"], answer.served):
             return replace(answer, served=None)
         if not self._others:
