@@ -310,9 +310,7 @@ def test_of_lines_without_numbers_the_loss_is_estimated(tmp_path) -> None:
 
 @pytest.mark.parametrize("older", [True, False])
 @pytest.mark.parametrize("left", [60, 0])
-def test_a_file_shorter_than_published_is_told_until_its_work_is_done_again(
-    tmp_path, left: int, older: bool
-) -> None:
+def test_a_shorter_file_is_told_until_its_work_is_redone(tmp_path, left: int, older: bool) -> None:
     with Journal(tmp_path) as journal:
         journal.append(map(record, range(100, 200)))
         journal.settled()
@@ -377,7 +375,7 @@ def test_older_folders_are_searched_for_what_is_lacking(tmp_path) -> None:
     assert len(list(tmp_path.glob("*/published"))) == 1
 
 
-def test_folders_behind_that_in_which_all_is_found_are_not_read(tmp_path) -> None:
+def test_older_folders_are_read_only_for_what_is_lacking(tmp_path) -> None:
     with Journal(tmp_path / "new") as journal:
         journal.append([record(1)])
     (tmp_path / "odd/1.jsonl").mkdir(parents=True)

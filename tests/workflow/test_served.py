@@ -190,7 +190,9 @@ def test_another_servers_answers_are_told_to_be_so(run, server, tmp_path) -> Non
         code, said = again("--", ANSWERS, variant="other")
         assert "12 sent now, 0 from the journal" in said and len(other.received) == 24
     for folder in (run.workflow.directory, again.workflow.directory):
-        held = [path for path in folder.rglob("*") if path.is_file() and path.stat().st_size < 1 << 24]
+        held = [
+            path for path in folder.rglob("*") if path.is_file() and path.stat().st_size < 1 << 24
+        ]
         assert [path for path in held if b"4711" in path.read_bytes()] == []
 
 

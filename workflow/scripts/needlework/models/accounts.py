@@ -168,7 +168,7 @@ def account_of(
         if error := row.get("error"):
             examples.setdefault(outcome, printable(str(error), lines=False))
         sent_now += bool(row.get("now")) and outcome != SKIPPED
-        if origin := row.get("origin"):
+        if origin := printable(row.get("origin") or "", lines=False):
             origins[origin] += 1
             new[origin] += bool(row.get("now"))
         for remark in row["remarks"] or ():

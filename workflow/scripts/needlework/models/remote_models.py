@@ -16,6 +16,7 @@ from needlework.benchmarks.contract import Entry
 from needlework.errors import UserError
 from needlework.models.backends.base import Answer, InAnyOrder, Request
 from needlework.models.openai_protocol import ITS_OWN_FAULT, Refusal, other_model
+from needlework.printable import printable
 from needlework.services.endpoints import (
     ATTEMPTS,
     FIRST_PAUSE_S,
@@ -62,8 +63,8 @@ class RemoteModel(InAnyOrder):
 
     @property
     def address(self) -> str:
-        """The address, as messages show it."""
-        return self._address
+        """The address, as messages show it, without what looks like a key in its path."""
+        return printable(self._address, lines=False)
 
     @property
     @abstractmethod
@@ -174,7 +175,7 @@ class RemoteModel(InAnyOrder):
 
     def _named(self, answer: Answer) -> Answer:
         """The answer, with where it came from, and the model's name if that is another than was asked."""
-        answer = replace(answer, origin=self._address)
+        answer = replace(answer, origin=self.address)
         if answer.served is None or not other_model(self.config["name"], answer.served):
             return replace(answer, served=None)
         if not self._others:

@@ -10,6 +10,7 @@ from typing import Any
 from needlework.data.corpora.found import read_found
 from needlework.models.accounts import Account, last_lines, read_account, write_account
 from needlework.planning.rule_inputs import RuleInputs, own_tables
+from needlework.printable import printable
 from needlework.results.page.own_data import read_report
 from needlework.results.page.terminal import fill
 from needlework.services.endpoints import shown_url
@@ -43,7 +44,9 @@ def _paths(files: RuleInputs) -> list[tuple[Path, str]]:
 def _address(files: RuleInputs, account: Account) -> str:
     """The configured address: the job may have run when there was another."""
     entry = files.config["models"][account.model]
-    return shown_url(entry["base_url"]) if entry["backend"] == "openai" else account.address
+    if entry["backend"] != "openai":
+        return account.address
+    return printable(shown_url(entry["base_url"]), lines=False)
 
 
 def begin(files: RuleInputs) -> None:
