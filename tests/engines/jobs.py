@@ -283,7 +283,8 @@ class Job:
 
     def records(self) -> list[dict[str, Any]]:
         """Every record of the job's journal."""
-        return list(Journal(self.journal / "generations" / "tiny").records())
+        (folder,) = (self.journal / "generations").iterdir()
+        return list(Journal(folder).records())
 
     def log(self) -> str:
         """What the job and its engine said."""

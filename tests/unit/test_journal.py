@@ -8,6 +8,7 @@ import os
 import platform
 import re
 import warnings
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -267,6 +268,121 @@ def test_what_a_killed_run_began_to_publish_is_removed(tmp_path) -> None:
         journal.append([record(1)])
         journal.settled()
     assert sorted(p.name for p in (tmp_path / "published").iterdir()) == ["000001", "new.part"]
+
+
+# Losses
+
+# What becomes of the bytes of twelve lines.
+LOSSES = {
+    "NULs to the end of the last": lambda lost: bytes(len(lost) - 1) + b"\n",
+    "NULs glued to the next line": lambda lost: bytes(len(lost)),
+    "other bytes glued to it": lambda lost: b"x" * len(lost),
+    "the lines are gone": lambda lost: b"",
+}
+
+
+@pytest.mark.parametrize("published", [True, False])
+@pytest.mark.parametrize("damage", LOSSES)
+def test_each_record_under_a_damaged_run_is_counted(tmp_path, damage: str, published: bool) -> None:
+    with Journal(tmp_path) as journal:
+        journal.append(map(record, range(100)))
+        if published:
+            journal.settled()
+    path = next(tmp_path.glob("*.jsonl"))
+    lines = path.read_bytes().splitlines(keepends=True)
+    lost = LOSSES[damage](b"".join(lines[20:32]))
+    path.write_bytes(b"".join([*lines[:20], lost, *lines[32:]]))
+    with pytest.warns(UserWarning, match=r": 12 record\(s\) are lost"):
+        assert Journal(tmp_path).load().keys() == {
+            f"k{n}" for n in {*range(100)} - {*range(20, 32)}
+        }
+
+
+def test_of_lines_without_numbers_the_loss_is_estimated(tmp_path) -> None:
+    """Journals of an older version: one damaged run is not one record."""
+    lines = [json.dumps(record(n)).encode() + b"\n" for n in range(100, 200)]
+    lost = bytes(len(b"".join(lines[20:32])) - 1) + b"\n"
+    content = b"".join([*lines[:20], lost, *lines[32:]])
+    (tmp_path / "20250101T000000Z-old-1-abcdef.jsonl").write_bytes(content)
+    with pytest.warns(UserWarning, match=r"1 unreadable line\(s\): about 12 record\(s\) are lost"):
+        assert len(Journal(tmp_path).load()) == 88
+
+
+@pytest.mark.parametrize("older", [True, False])
+@pytest.mark.parametrize("left", [60, 0])
+def test_a_shorter_file_is_told_until_its_work_is_redone(tmp_path, left: int, older: bool) -> None:
+    with Journal(tmp_path) as journal:
+        journal.append(map(record, range(100, 200)))
+        journal.settled()
+    path = next(tmp_path.glob("*.jsonl"))
+    lengths = tmp_path / "published/000001/lengths.json"
+    if older:
+        lengths.write_text(json.dumps({path.name: json.loads(lengths.read_text())[path.name]}))
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:left]) + lines[left][:20])
+    if not left:
+        path.unlink()
+    told = (
+        f"is shorter than was published: {'about ' * older}40 record"
+        if left
+        else "is missing: (about )?[0-9]+ record"
+    )
+    for read in (Journal.load, Journal.settled):
+        reader = Journal(tmp_path)
+        with pytest.warns(UserWarning, match=told):
+            assert len(read(reader)) == left
+        assert path.name in reader.losses
+    with Journal(tmp_path) as journal:
+        journal.append(map(record, range(100 + left, 200)))
+    with warnings.catch_warnings(record=True):
+        Journal(tmp_path).settled()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(Journal(tmp_path).settled()) == 100
+
+
+def test_an_older_version_reads_what_is_published_now(tmp_path) -> None:
+    """It takes all values of a publication for lengths of files."""
+    with Journal(tmp_path) as journal:
+        journal.append([record(1)])
+        journal.settled()
+    (path,) = tmp_path.glob("*.jsonl")
+    published = json.loads((tmp_path / "published/000001/lengths.json").read_text())
+    assert published == {path.name: path.stat().st_size, f"{path.name} lines": 1}
+    assert not (tmp_path / f"{path.name} lines").exists()
+
+
+# Older folders
+
+
+def test_older_folders_are_searched_for_what_is_lacking(tmp_path) -> None:
+    """In their order; nobody writes there, and their records come behind one's own."""
+    for name, numbers in {"new": [1], "a": [1, 2], "b": [2, 3]}.items():
+        with Journal(tmp_path / name) as other:
+            other.append(record(n, name) for n in numbers)
+    before = sorted(tmp_path.rglob("*"))
+    older = [tmp_path / name for name in ("a", "absent", "b")]
+    journal = Journal(tmp_path / "new", older)
+    expected = {"k1": record(1, "new"), "k2": record(2, "a"), "k3": record(3, "b")}
+    assert journal.load() == expected
+    assert journal.load({"k2", "k3", "k4"}) == {key: expected[key] for key in ("k2", "k3")}
+    assert journal.load({"k2"}, lambda record: record["text"] == "b") == {"k2": record(2, "b")}
+    assert sorted(tmp_path.rglob("*")) == before
+    assert journal.settled() == expected
+    assert [r["text"] for r in journal.records()] == ["new", "a", "a", "b", "b"]
+    today = datetime.now(UTC).date().isoformat()
+    assert {journal.days[key] for key in expected} <= {today}
+    assert len(list(tmp_path.glob("*/published"))) == 1
+
+
+def test_older_folders_are_read_only_for_what_is_lacking(tmp_path) -> None:
+    with Journal(tmp_path / "new") as journal:
+        journal.append([record(1)])
+    (tmp_path / "odd/1.jsonl").mkdir(parents=True)
+    reader = Journal(tmp_path / "new", [tmp_path / "odd"])
+    assert reader.settled({"k1"}) == {"k1": record(1)}
+    with pytest.raises(UserError, match="is not a regular file"):
+        reader.settled({"k1", "k2"})
 
 
 # What cannot be read

@@ -118,7 +118,8 @@ def test_an_artifact_rebuilds_the_tables_without_a_model(packed, crate, tmp_path
 
 
 def test_verify_says_what_differs(packed) -> None:
-    with Journal(packed.directory / "journal/generations/lexical") as journal:
+    (folder,) = (packed.directory / "journal/generations").glob("lexical@*")
+    with Journal(folder) as journal:
         journal.append([{"key": "later", "text": "x", "finish_reason": "stop"}])
     assert "are as results/provenance.json sealed them" in packed.run("verify").stdout
     table = packed.result("tables/mlneedle/table1.csv")

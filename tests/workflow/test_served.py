@@ -8,6 +8,7 @@ import shutil
 import socket
 import subprocess
 import sys
+from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ class Run:
     """Runs of one folder against a server."""
 
     def __init__(self, folder: Path, url: str) -> None:
-        self.folder, self.url = folder, url
+        self.folder, self.url, self.name = folder, url, "served"
         self.workflow = Workflow(ROOT, folder / "run")
 
     def __call__(self, *targets: str, again: Any = (), **changes: Any) -> tuple[int, str]:
@@ -44,8 +45,8 @@ class Run:
             "comparisons": {"instruction_tuning": [], "decoding": []},
         }
         config = {
-            "run": {"models": ["served"], "benchmarks": ["mlneedle"]},
-            "models": {"served": model},
+            "run": {"models": [self.name], "benchmarks": ["mlneedle"]},
+            "models": {self.name: model},
             "benchmarks": {"mlneedle": benchmark},
             "generation": {"again": list(again)},
         }
@@ -110,7 +111,7 @@ def test_a_run_without_answers_fails_until_the_server_answers(run, server) -> No
     assert run.left(max_failed=100) == 12
     server.reply = lambda number, body: counted(body)
     code, said = run(max_failed=100)
-    assert code == 0 and "Requests: 12 of 12 were sent, and 12 answered in full." in said
+    assert code == 0 and "; 12 of 12 answered in full." in said
 
 
 def test_refused_requests_within_max_failed_are_asked_again(run, server) -> None:
@@ -145,7 +146,7 @@ def test_the_page_tells_of_empty_answers_and_two_addresses(run, server) -> None:
 
     server.reply = some
     code, said = run(concurrency=1)
-    assert code == 1 and "addresses of its endpoint" not in said
+    assert code == 1
     with OpenAIServer() as other:
         other.reply = reasoned
         code, said = run("--", "results/index.html", base_url=other.url)
@@ -154,11 +155,69 @@ def test_the_page_tells_of_empty_answers_and_two_addresses(run, server) -> None:
         assert run.left(again=["empty"], base_url=other.url) == 12
     for told in (
         "12 of 12 answers are empty, 12 of them beside reasoning",
-        "served: the answers came from 2 addresses of its endpoint (7, 5 of them)",
+        f"Requests: 7 sent now, 5 from the journal, asked at {server.url} (not the configured {other.url})",
     ):
         assert told in said and told in run.page
     rows = read_table(run.workflow.directory / ANSWERS)
     assert set(rows["reasoning"].to_pylist()) == {"It is 42."}
+
+
+def test_another_servers_answers_are_told_to_be_so(run, server, tmp_path) -> None:
+    """With address and day; what the documentation says asks everything again."""
+    server.reply = lambda number, body: counted(body)
+    login = server.url.replace("http://", "http://user:pass-4711@") + "?key=query-4711"
+    code, said = run("--", "results/index.html", base_url=login)
+    told = "Requests: 12 sent now, 0 from the journal; 12 of 12 answered in full."
+    assert code == 0 and told in said and told in run.page
+    today = datetime.now(UTC).date().isoformat()
+    with OpenAIServer() as other:
+        again = Run(tmp_path / "again", other.url)
+        for name in ("results", ".snakemake", "logs", "journal"):
+            shutil.copytree(run.workflow.directory / name, again.workflow.directory / name)
+        told = (
+            f"Requests: 0 sent now, 12 from the journal, asked at {server.url} (not the configured "
+            f"{other.url}) on {today}; 12 of 12 answered in full. To ask a model everything again, set"
+        )
+        code, said = again("--", "results/index.html")
+        assert code == 0 and "Nothing to be done" in said and told in said
+        code, said = again("-R", "generate_answers", "--", "results/index.html")
+        assert code == 0 and told in said and told in again.page
+        assert not other.received
+        other.reply = lambda number, body: counted(body)
+        # As the documentation says.
+        shutil.rmtree(again.workflow.directory / "journal")
+        assert again("-R", "generate_answers", "--", ANSWERS)[0] == 0 and len(other.received) == 12
+        code, said = again("--", ANSWERS, variant="other")
+        assert "12 sent now, 0 from the journal" in said and len(other.received) == 24
+    for folder in (run.workflow.directory, again.workflow.directory):
+        held = [
+            path for path in folder.rglob("*") if path.is_file() and path.stat().st_size < 1 << 24
+        ]
+        assert [path for path in held if b"4711" in path.read_bytes()] == []
+
+
+def test_a_run_that_asks_nothing_does_not_say_sent_now(run, server) -> None:
+    server.reply = lambda number, body: counted(body)
+    assert "12 sent now" in run()[1]
+    code, said = run("--", "results/index.html")
+    assert code == 0 and "0 sent now, 12 from the journal, asked at" in said
+    assert "0 sent now, 12 from the journal, asked at" in run.page
+    assert "not the configured" not in said
+
+
+def test_an_entry_with_another_name_asks_nothing_again(run, server) -> None:
+    """Nor back under the first, nor two at once; a folder of today's journals is found as well."""
+    server.reply = lambda number, body: counted(body)
+    assert run()[0] == 0 and len(server.received) == 12
+    journal = run.workflow.directory / "journal/generations"
+    (made,) = journal.iterdir()
+    for name in ("renamed", "served", "third"):
+        run.name = name
+        shutil.rmtree(run.workflow.directory / "results/generations")
+        code, said = run("--", f"results/generations/{name}/mlneedle.parquet")
+        assert code == 0 and "0 sent now, 12 from the journal" in said, said
+        made = made.rename(journal / ("served" if name == "renamed" else "any"))
+    assert len(server.received) == 12
 
 
 def test_the_quick_start_makes_a_page_with_llama_cpp(tmp_path, monkeypatch) -> None:

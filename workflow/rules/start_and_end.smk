@@ -15,6 +15,7 @@ from needlework.planning.preflight import (
 )
 from needlework.planning.run_end import (
     accounts,
+    begin,
     own_data_warnings,
     request_lines,
     result_lines,
@@ -52,6 +53,10 @@ def check_run():
     check_verbose(
         config, workflow.executor_plugin.name, workflow.output_settings.verbose
     )
+    if not jobs and not workflow.dryrun:
+        # Snakemake calls no hook where nothing is to be done.
+        begin(files)
+        say_requests()
 
 
 def build_graph_and_check(build):
@@ -128,6 +133,7 @@ onstart:
     # would be spent on looking for jobs. Only a cluster needs the limit.
     if workflow.local_exec:
         workflow.scheduler.job_rate_limiter = None
+    begin(files)
 
 
 if workflow.is_main_process and not workflow.modifier.is_main_snakefile():

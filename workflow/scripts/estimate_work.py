@@ -12,7 +12,8 @@ from tempfile import TemporaryDirectory
 from needlework.benchmarks.contract import Entry
 from needlework.errors import UserError
 from needlework.jobs.job import running
-from needlework.journal import Journal, Record
+from needlework.journal import Record
+from needlework.models.answer_folders import journal_of
 from needlework.models.audits import draw, other_batches
 from needlework.models.backends.base import Backend, load_backend
 from needlework.models.engine_arguments import judging
@@ -73,7 +74,8 @@ with running(snakemake) as logger:
         unit = config["tokenizers"][entry["tokenizer"]]["kind"]
         whole = {**entry, "model": model, "journal": config["journal"]}
         backend = load_backend(entry["backend"], whole)
-        answered = Journal(Path(journal) / "generations" / model).records()
+        folder = Path(journal) / "generations"
+        answered = journal_of(folder, backend.identity(), model).records()
         again, opened = config["generation"]["again"], bool(entry["reasoning"])
         held = (record for record in answered if is_answer(record) and backend.holds(record))
         best = best_records(held, marks(entry), opened) if again else {}

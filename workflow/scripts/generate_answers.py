@@ -15,6 +15,7 @@ from needlework.jobs.job import running
 from needlework.jobs.stop import Stopped
 from needlework.journal import Journal
 from needlework.models.accounts import account_of, write_account
+from needlework.models.answer_folders import journal_of
 from needlework.models.audits import other_batches
 from needlework.models.backends.base import Backend, load_backend
 from needlework.models.engine_arguments import judging
@@ -52,35 +53,39 @@ def requests_of(job: Any) -> InstanceRequests:
     )
 
 
-def answers_of(job: Any, backend: Backend, told: Callable[[Rows], None]) -> pa.Table:
-    """The answers of a job; `told` gets what became of its requests, also if it fails."""
-    requests, entry, name = requests_of(job), backend.config, job.wildcards.model
+def folder_of(job: Any) -> Path:
+    """The journal's folder for a job: an audit's second answers are none of a run."""
     folder = Path(job.config["journal"])
-    if job.wildcards.get("turn") == "again":
-        folder /= "audits"
+    return folder / "audits" if job.wildcards.get("turn") == "again" else folder
+
+
+def answers_of(
+    job: Any, backend: Backend, journal: Journal, told: Callable[[Rows], None]
+) -> pa.Table:
+    """The answers of a job; `told` gets what became of its requests, also if it fails."""
+    requests, entry = requests_of(job), backend.config
 
     def loaded() -> None:
         """See that prompts fit; write down on what the model runs, and what it is asked first."""
         reserve = job.config["tokenizers"][entry["tokenizer"]]["reserve"]
         check_room(entry, requests.longest(entry["context"]), backend.overhead(), reserve)
         remember(
-            folder / "jobs" / name,
+            folder_of(job) / "jobs" / job.wildcards.model,
             job.wildcards.benchmark,
             backend,
             next(iter(requests)) if requests.shard[0] == 0 else None,
             on_gpus=job.resources.get("gpu", 0) > 0,
         )
 
-    with Journal(folder / "generations" / name) as journal:
-        return generate(
-            requests,
-            backend,
-            journal,
-            Policy.of(job.params.model, job.config["generation"]["again"]),
-            known=requests.known(),
-            loaded=loaded,
-            told=told,
-        )
+    return generate(
+        requests,
+        backend,
+        journal,
+        Policy.of(job.params.model, job.config["generation"]["again"]),
+        known=requests.known(),
+        loaded=loaded,
+        told=told,
+    )
 
 
 # vLLM starts its engine in a new Python that imports this file.
@@ -89,10 +94,12 @@ if __name__ == "__main__":
         name, benchmark = snakemake.wildcards.model, snakemake.wildcards.benchmark
         params, is_judge = snakemake.params, benchmark == "judge"
         backend = backend_of(snakemake)
+        journal = journal_of(folder_of(snakemake) / "generations", backend.identity(), name)
         rows: Rows = []
         reason = "the job was stopped"
         try:
-            answers = answers_of(snakemake, backend, rows.extend)
+            with journal:
+                answers = answers_of(snakemake, backend, journal, rows.extend)
             reason = ""
         except Stopped as stopped:
             reason = str(stopped)
@@ -104,8 +111,9 @@ if __name__ == "__main__":
             answers = pa.Table.from_pylist(rows, schema=GENERATIONS)
         finally:
             account = account_of(rows, name, benchmark, backend.asks_a_model)
-            account.asked_as = params.state
+            account.asked_as, account.address = params.state, backend.address
             account.name, account.failed = secrets.token_hex(8), reason
+            account.losses = [*journal.losses.values()]
             for sentence in account.sentences():
                 logger.warning("%s.", sentence)
             write_account(account, snakemake.log.account)

@@ -1,13 +1,12 @@
 """Write results/index.html: the run's results on one page."""
 
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.compute as pc
 
 from needlework.jobs.job import running
-from needlework.models.accounts import Account, account_of, read_account
+from needlework.models.accounts import Account, account_of, added, read_account
 from needlework.records import read_names, read_notes, read_table
 from needlework.results.page import judge
 from needlework.results.page.overview_page import Cards, Front, write_page
@@ -29,16 +28,15 @@ def account(path: str) -> Account:
     model, benchmark = Path(path).parent.name, Path(path).stem
     rows = read_table(path, ["outcome", "remarks", "error"]).to_pylist()
     found = account_of(rows, model, benchmark, model not in snakemake.params.run["readers"])
-    return replace(found, origins=origins(model, benchmark))
-
-
-def origins(model: str, benchmark: str) -> Counter[str]:
-    """A model's answers by the address of its endpoint, which no file of answers depends on."""
+    # Where and when requests were sent, which no file of answers depends on.
     n = snakemake.config["models"][model]["shards"]
     shards = [f".{number}-of-{n}" for number in range(n)] if n > 1 else [""]
     folder = Path("logs/generate_answers", model)
     told = [read_account(folder / f"{benchmark}{shard}.json") for shard in shards]
-    return sum((Counter(own.origins) for own in told if own), Counter())
+    for own in added(one for one in told if one):
+        sent = {name: getattr(own, name) for name in ("sent_now", "origins", "new_origins")}
+        found = replace(found, **sent, address=own.address, losses=own.losses)
+    return found
 
 
 def own_data() -> list[tuple[str, bool]]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +16,13 @@ import pytest
 from factories.models import requests
 from needlework.errors import UserError
 from needlework.journal import Journal
-from needlework.models.accounts import account_of, last_lines
+from needlework.models.accounts import (
+    Account,
+    account_of,
+    last_lines,
+    read_account,
+    write_account,
+)
 from needlework.models.backends.base import Answer, Backend, Request
 from needlework.models.generation import Policy, generate
 from needlework.models.outcomes import Read, cut_prompts, odd_prompts, read_tokens
@@ -121,7 +130,7 @@ def test_the_account_survives_an_exception(tmp_path) -> None:
     account = account_of(told[-1], "m", "made")
     assert account.outcomes == {"answered": 1, "unasked": 1} and account.left([]) == 1
     first, second = last_lines([account])
-    assert first == "Requests: 1 of 2 were sent, and 1 answered in full."
+    assert first == "Requests: 1 sent now, 0 from the journal; 1 of 2 answered in full."
     assert "1 of 2 requests were not sent" in second
 
 
@@ -148,21 +157,95 @@ def test_built_in_readers_send_no_request() -> None:
         account_of([ANSWERED] * 3, name, "made", name == "m") for name in ("oracle", "m")
     )
     assert last_lines([reader]) == ["No request was sent: all answers are of built-in readers."]
-    assert last_lines([reader, model]) == ["Requests: 3 of 3 were sent, and 3 answered in full."]
+    said = "Requests: 0 sent now, 0 from the journal; 3 of 3 answered in full."
+    assert last_lines([reader, model]) == [said]
 
 
-def test_addresses_are_counted_over_benchmarks_and_shards() -> None:
-    places = [("m", "made", "a")] * 2 + [
-        ("m", "other", "b"),
-        ("n", "made", "c"),
-        ("n", "other", "c"),
+def asked(model: str, address: str, *rows: tuple[int, str, bool]) -> Account:
+    """The account of a model at a configured address; so many rows of an origin, sent now or not."""
+    found = [
+        {"outcome": "answered", "remarks": None, "origin": origin, "now": now}
+        for n, origin, now in rows
+        for _ in range(n)
     ]
-    accounts = [
-        account_of([ANSWERED | {"origin": origin}] * 2, model, benchmark)
-        for model, benchmark, origin in places
-    ]
-    (said,) = last_lines([*accounts, account_of([ANSWERED], "m", "made")])[1:]
-    assert said.startswith("m: the answers came from 2 addresses of its endpoint (4, 2 of them)")
+    return replace(account_of(found, model, "made"), address=address)
+
+
+A_DIGEST = hashlib.sha256(b"http://a/v1").hexdigest()[:8]
+A, B = "http://a/v1", "http://b/v1"
+D1, D2, D3 = "2026-11-27", "2026-11-28", "2026-11-29"
+
+
+@pytest.mark.parametrize(
+    ("accounts", "said"),
+    [
+        ([("m", A, (3, f"{D2} {A}", True))], "3 sent now, 0 from the journal; 3 of 3"),
+        (
+            [("m", A, (2, f"{D2} {A}", True), (1, f"{D1} {A}", False))],
+            f"2 sent now, 1 from the journal, asked at {A} on {D1}; 3 of 3",
+        ),
+        (
+            [("m", B, (3, f"{D2} {A}", False))],
+            f"0 sent now, 3 from the journal, asked at {A} (not the configured {B}) on {D2}; 3 of 3",
+        ),
+        (
+            [("m", B, (3, f"{D2} {A}", False), (1, f"{D3} {A}", False), (1, f"{D3} {B}", False))],
+            f"asked 4 at {A} (not the configured {B}) from {D2} to {D3}, 1 at {B} on {D3};",
+        ),
+        # A local model, and one whose answers came with no day.
+        ([("m", "", (3, f"{D2} ", False))], f"3 from the journal, asked on {D2}; 3 of 3"),
+        ([("m", "", (3, " ", False))], "3 from the journal; 3 of 3"),
+        # Older records have a digest of the address, or nothing of it.
+        ([("m", A, (1, f"{D1} {A_DIGEST}", False))], f"asked at {A} on {D1};"),
+        (
+            [("m", B, (1, f"{D1} {A_DIGEST}", False))],
+            f"asked at an address that is not recorded (not the configured {B}) on {D1};",
+        ),
+        ([("m", B, (1, f"{D1} ", False))], f"asked at an address that is not recorded on {D1};"),
+        # Several models, two of them alike.
+        (
+            [(m, A, (1, f"{D1} {A}", False)) for m in "mn"] + [("o", "", (1, f"{D2} ", False))],
+            f"3 of 3 answered in full. From the journal: m, n, asked at {A} on {D1}; o, asked on {D2}.",
+        ),
+        # The ports of a cluster.
+        (
+            [("m", A, *((1, f"{D1} {A}{port}", False) for port in range(9)))],
+            f"1 at {A}2 (not the configured {A}) on {D1}, the rest at 6 more;",
+        ),
+    ],
+)
+def test_where_and_when_answers_were_asked_is_told(accounts, said) -> None:
+    (line,) = last_lines([asked(*own) for own in accounts])
+    assert said in line
+    assert ("set its `variant`" in line) == ("not the configured" in line)
+
+
+def test_what_earlier_runs_sent_is_from_the_journal(tmp_path) -> None:
+    """Of one more benchmark, in shards; a failed request is not in the journal."""
+    one = asked("m", A, (2, f"{D2} {A}", True), (1, f"{D1} {A}", False))
+    one.outcomes["failed"] = one.sent_now = 3
+    write_account(one, tmp_path / "account.json")
+    read = read_account(tmp_path / "account.json")
+    assert read == one and read.before().from_journal() == {f"{D2} {A}": 2, f"{D1} {A}": 1}
+    said = "2 sent now, 4 from the journal, asked at http://a/v1 from 2026-11-27 to 2026-11-28"
+    now = asked("m", A, (2, f"{D2} {A}", True), (1, f"{D1} {A}", False))
+    assert said in last_lines([one.before(), replace(now, benchmark="other")])[0]
+
+
+def test_rows_tell_what_was_sent_and_where(tmp_path) -> None:
+    """Of equal prompts one is sent."""
+    backend = Scripted(dict.fromkeys("ab", Answer("yes", origin="http://a/v1")))
+    today = datetime.now(UTC).date().isoformat()
+    for now in ([True, False, True], [False] * 3):
+        found: list[dict[str, Any]] = []
+        rows(tmp_path, backend, "a", "a", "b", told=found.extend)
+        assert [row["now"] for row in found] == now
+        assert {row["origin"] for row in found} == {f"{today} http://a/v1"}
+
+
+def test_a_loss_of_the_journal_is_a_line() -> None:
+    lost = [replace(asked("m", A), benchmark=b, losses=["f.jsonl is missing: 3"]) for b in "xy"]
+    assert last_lines(lost)[1:] == ["f.jsonl is missing: 3."]
 
 
 def reads(own: list[int], ratio: float, most: int = 10**9, kind: str = "en", noise: float = 0.0):

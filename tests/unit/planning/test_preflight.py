@@ -9,6 +9,7 @@ import socket
 import ssl
 import subprocess
 import threading
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -164,14 +165,25 @@ def test_an_endpoint_that_nothing_listens_at_is_told(
         url = f"http://user:password@127.0.0.1:{port}/v1"
         assert run(**endpoint, base_url=url) == []
     told = f"models.mine: http://127.0.0.1:{port}/v1 cannot be reached (Connection"
-    own = tmp_path / "journal/generations/mine"
-    with pytest.raises(UserError, match=f"^{re.escape(told)}.*and {own} has none of its answers"):
+    folder = tmp_path / "journal/generations"
+    with pytest.raises(
+        UserError, match=f"^{re.escape(told)}.*and {folder} has none of its answers"
+    ):
         run(**endpoint, base_url=url)
-    # The journal may have all that is asked for.
-    own.mkdir(parents=True)
-    (own / "1.jsonl").write_text("")
-    (said,) = run(**endpoint, base_url=url)
-    assert said.startswith(f"Warning: {told}")
+    # The journal may have all that is asked for: under this model's name, or in a folder of an older version.
+    for name, known in {
+        "y@0123456789abcdef": False,
+        "x@0123456789abcdef": True,
+        "any": True,
+    }.items():
+        (folder / name).mkdir(parents=True)
+        (folder / name / "1.jsonl").write_text("")
+        with nullcontext() if known else pytest.raises(UserError, match="none of its answers"):
+            (said,) = run(**endpoint, base_url=url)
+            assert said.startswith(f"Warning: {told}")
+        shutil.rmtree(folder / name)
+    (folder / "any").mkdir()
+    (folder / "any/1.jsonl").write_text("")
     # Behind a proxy, that is what has to be reached.
     monkeypatch.setenv("NO_PROXY", "")
     monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{port}")

@@ -68,6 +68,6 @@ def test_a_run_ends_with_every_shards_account(tmp_path, monkeypatch) -> None:
         account = '{"model": "lexical", "benchmark": "mlneedle", "outcomes": {"answered": 3}}'
         (folder / f"mlneedle.{shard}-of-2.json").write_text(account, encoding="utf-8")
     assert [found.total for found in accounts(files)] == [3, 3]
-    asked = "Requests: 6 of 6 were sent, and 6 answered in full."
+    asked = "Requests: 0 sent now, 0 from the journal; 6 of 6 answered in full."
     assert request_lines(files, ["generate_answers"]) == (asked, [])
     assert request_lines(files, ["overview"]) == ("", [])

@@ -110,7 +110,7 @@ def test_a_refusal_is_told_as_the_page_says(
             check_service(config, "mine", local=True, planning=False)
     message = str(raised.value)
     assert message.startswith(f"models.mine: {server.url}") and said in message
-    assert message.endswith(f"generations/mine has none of its answers: {remedy}")
+    assert message.endswith(f"generations has none of its answers: {remedy}")
 
 
 def test_the_page_has_at_least_twenty_rows() -> None:

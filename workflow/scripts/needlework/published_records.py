@@ -6,6 +6,9 @@ and its number ranks them: what a run has read and published stays first, whatev
 a run that started earlier or on another machine's clock. Several runs may want the same number; a
 rename onto a directory that holds something fails on every POSIX file system, NFS too, so one of them
 has it, and the others read what was published before they take the next.
+
+A publication also has the number of the last line of each file, so that the records are counted that a
+file has lost since.
 """
 
 from __future__ import annotations
@@ -27,6 +30,10 @@ from needlework.errors import UserError
 from needlework.folders import content, entries, mode
 
 LENGTHS = "lengths.json"
+# Behind the name of a file, the number of its last line. An older version takes it for another file's name.
+_LINES = " lines"
+# The bytes of a line where nothing is known of its file.
+_USUAL_LINE = 1000
 # How long a network file system may hide a publication that exists.
 VISIBLE_S = 120.0
 # A publication that was begun and not finished for this number of seconds is a killed run's.
@@ -44,6 +51,8 @@ class Publications:
         # Of each writer's file: the lengths published, ascending, and the publications' numbers.
         self._lengths: dict[str, list[int]] = {}
         self._numbers: dict[str, list[int]] = {}
+        # The number of each file's last line, by the latest publication that has it.
+        self._lines: dict[str, int] = {}
         if stat.S_ISREG(mode(self._directory) or 0):
             raise UserError(
                 f"{self._directory}, in the journal, is not a directory: move it away and run again."
@@ -53,7 +62,9 @@ class Publications:
         while (lengths := self._published(self._count + 1)) is not None:
             self._count += 1
             for name, length in lengths.items():
-                if length > self._length(name):
+                if name.endswith(_LINES):
+                    self._lines[name.removesuffix(_LINES)] = length
+                elif length > self._length(name):
                     self._lengths.setdefault(name, []).append(length)
                     self._numbers.setdefault(name, []).append(self._count)
 
@@ -63,12 +74,35 @@ class Publications:
         place = bisect_left(lengths, end)
         return self._numbers[name][place] if place < len(lengths) else float("inf")
 
-    def add(self, lengths: Mapping[str, int]) -> bool:
-        """Publish files up to these lengths; False if another run was first, and is to be read.
+    def names(self) -> list[str]:
+        """The files of which something has been published."""
+        return list(self._lengths)
+
+    def missing(self, name: str, end: int, lines: int) -> tuple[int, bool]:
+        """How many records a file lacks that was published, and has now `end` bytes and `lines` lines.
+
+        And whether that is exact: an older publication has no number of lines.
+        """
+        if name in self._lines:
+            return max(0, self._lines[name] - lines), True
+        bytes_lost = max(0, self._length(name) - end)
+        size = end / lines if lines else _USUAL_LINE
+        return (max(1, round(bytes_lost / size)) if bytes_lost else 0), not bytes_lost
+
+    def add(self, files: Mapping[str, tuple[int, int]]) -> bool:
+        """Publish files up to these lengths and lines; False if another run was first, and is to be read.
+
+        What a file has lost since its publication is no longer missing then.
 
         Raises UserError if the disk is full or the number that is taken stays invisible.
         """
-        new = {name: end for name, end in sorted(lengths.items()) if end > self._length(name)}
+        now = {**dict.fromkeys(self._lengths, (0, 0)), **files}
+        new = {name: end for name, (end, _) in sorted(now.items()) if end > self._length(name)}
+        new |= {
+            f"{name}{_LINES}": lines
+            for name, (_, lines) in sorted(now.items())
+            if lines != self._lines.get(name, 0 if self._length(name) == 0 else None)
+        }
         temporary = self._directory / f"{secrets.token_hex(8)}.part"
         try:
             temporary.mkdir(parents=True)

@@ -5,9 +5,10 @@ Needs only the standard library, since Snakemake's own process imports it.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -74,8 +75,12 @@ class Account:
     """The outcomes of the requests of a job, with the first message of each kind.
 
     `asked_as` is the value of `state` with which the job was planned, `name` a name of this account alone,
-    `failed` why the job failed. `origins` are the answers by the endpoint's address, of which each has a
-    digest. `asked`: a model is asked; a built-in reader answers without a request.
+    `failed` why the job failed. `asked`: a model is asked; a built-in reader answers without a request.
+
+    `sent_now` is the number of requests that the job sent. `origins` are the answers by the day and the
+    address of their requests ("<ISO date> <address>", either perhaps empty), and `new_origins` those of them
+    that the job sent. `address` is the configured one, "" of a model that runs here. `losses` are sentences
+    on damage to the journal.
     """
 
     model: str
@@ -88,6 +93,10 @@ class Account:
     failed: str = ""
     asked: bool = True
     origins: dict[str, int] = field(default_factory=dict)
+    sent_now: int = 0
+    new_origins: dict[str, int] = field(default_factory=dict)
+    address: str = ""
+    losses: list[str] = field(default_factory=list)
 
     @property
     def total(self) -> int:
@@ -96,7 +105,7 @@ class Account:
 
     @property
     def sent(self) -> int:
-        """The requests that were sent, in this run or an earlier one."""
+        """The requests that were sent, now or before."""
         return self.total - self.outcomes.get(SKIPPED, 0) - self.outcomes.get(UNASKED, 0)
 
     def left(self, again: Iterable[str]) -> int:
@@ -131,39 +140,48 @@ class Account:
         }
         return " ".join(_SAID[kind].format(**words).split())
 
+    def from_journal(self) -> dict[str, int]:
+        """The answers that were not sent now, by their origins."""
+        return dict(Counter(self.origins) - Counter(self.new_origins))
+
+    def before(self) -> Account:
+        """The account in a later run, which has sent nothing of it."""
+        return replace(self, sent_now=0, new_origins={})
+
     def summary(self) -> str:
         """The counts of all requests in one sentence."""
-        answered = self.outcomes.get(ANSWERED, 0)
-        return (
-            f"{self.sent:,} of {self.total:,} requests were sent and {answered:,} answered in full"
-        )
+        return _requests([self])
 
 
 def account_of(
     rows: Iterable[Mapping[str, Any]], model: str, benchmark: str, asked: bool = True
 ) -> Account:
-    """The account of rows of answers: outcome, remarks, error, perhaps origin.
+    """The account of rows of answers: outcome, remarks, error, perhaps origin and now.
 
     A control's answers are answers.
     """
     outcomes: Counter[str] = Counter()
     remarks: Counter[str] = Counter()
     origins: Counter[str] = Counter()
+    new: Counter[str] = Counter()
+    sent_now = 0
     examples: dict[str, str] = {}
     for row in rows:
         outcome = str(row["outcome"] or ANSWERED)
         outcomes[outcome if asked else ANSWERED] += 1
         if error := row.get("error"):
             examples.setdefault(outcome, printable(str(error), lines=False))
-        if origin := row.get("origin"):
+        sent_now += bool(row.get("now")) and outcome != SKIPPED
+        if origin := printable(row.get("origin") or "", lines=False):
             origins[origin] += 1
+            new[origin] += bool(row.get("now"))
         for remark in row["remarks"] or ():
             kind, _, example = remark.partition(": ")
             remarks[kind] += 1
             if example:
                 examples.setdefault(kind, printable(example, lines=False))
     own = Account(model, benchmark, dict(outcomes), dict(remarks), examples, asked=asked)
-    return replace(own, origins=dict(origins))
+    return replace(own, origins=dict(origins), new_origins=dict(+new), sent_now=sent_now)
 
 
 def added(accounts: Iterable[Account]) -> list[Account]:
@@ -172,11 +190,14 @@ def added(accounts: Iterable[Account]) -> list[Account]:
     for own in accounts:
         key = own.model, own.benchmark
         if key not in found:
-            found[key] = Account(*key, failed=own.failed, asked=own.asked)
+            found[key] = Account(*key, failed=own.failed, asked=own.asked, address=own.address)
         one = found[key]
         one.outcomes = dict(Counter(one.outcomes) + Counter(own.outcomes))
         one.remarks = dict(Counter(one.remarks) + Counter(own.remarks))
         one.origins = dict(Counter(one.origins) + Counter(own.origins))
+        one.new_origins = dict(Counter(one.new_origins) + Counter(own.new_origins))
+        one.sent_now += own.sent_now
+        one.losses = [*dict.fromkeys(one.losses + own.losses)]
         one.examples = own.examples | one.examples
         one.failed = one.failed or own.failed
     return list(found.values())
@@ -198,16 +219,14 @@ def read_account(path: str | Path) -> Account | None:
 
 
 def last_lines(accounts: Iterable[Account]) -> list[str]:
-    """The last lines of a run: how many requests were answered, and the outcomes of the others."""
+    """The last lines of a run: how many requests were sent and answered, and warnings about the others."""
     every = added(accounts)
     if not every:
         return []
     models = [own for own in every if own.asked]
-    total, sent = sum(own.total for own in models), sum(own.sent for own in models)
-    answered = sum(own.outcomes.get(ANSWERED, 0) for own in models)
-    lines = [f"Requests: {sent:,} of {total:,} were sent, and {answered:,} answered in full."]
-    if not models:
-        lines = ["No request was sent: all answers are of built-in readers."]
+    lines = ["No request was sent: all answers are of built-in readers."]
+    if models:
+        lines = [f"Requests: {_requests(models)}"]
     having = {kind: [own for own in every if own.count(kind)] for kind in _SAID}
     for own in every:
         where = f"{own.model}, {own.benchmark}"
@@ -218,24 +237,72 @@ def last_lines(accounts: Iterable[Account]) -> list[str]:
         ]
         if own.failed:
             lines.append(f"{where}: the job failed: {own.failed}")
-    lines += _of_addresses(every)
+    lines += [f"{loss}." for loss in dict.fromkeys(loss for own in every for loss in own.losses)]
     many = [kind for kind, own in having.items() if len(own) > MOST_ALIKE]
     return [*lines, *(_of_many(kind, having[kind], every) for kind in many)]
 
 
-def _of_addresses(accounts: Iterable[Account]) -> Iterator[str]:
-    """A line for each model whose endpoint had several addresses: they may be several servers."""
-    found: dict[str, Counter[str]] = {}
-    for own in accounts:
-        found.setdefault(own.model, Counter()).update(own.origins)
+# So many addresses of a model are named: a cluster may have a port for each job.
+_MOST_ADDRESSES = 3
+_OTHER = "not the configured"
+
+
+def _requests(accounts: Iterable[Account]) -> str:
+    """How many requests were sent now, where and when those of the other answers were, and all answers."""
+    models: dict[str, Account] = {}
+    for own in added(replace(own, benchmark="") for own in accounts):
+        models[own.model] = own
+    found = {own.model: own.from_journal() for own in models.values() if own.from_journal()}
+    asked: dict[str, list[str]] = {}
     for model, origins in found.items():
-        if len(origins) > 1:
-            counts = ", ".join(f"{n:,}" for _, n in origins.most_common())
-            yield (
-                f"{model}: the answers came from {len(origins)} addresses of its endpoint ({counts} of "
-                "them): `base_url` was changed within this run. If these are different servers, set "
-                "`variant` of the model, so that one of them answers all."
-            )
+        asked.setdefault(_asked(origins, models[model].address), []).append(model)
+    said = f"{sum(own.sent_now for own in models.values()):,} sent now, "
+    said += f"{sum(sum(origins.values()) for origins in found.values()):,} from the journal"
+    if len(asked) == 1:
+        said += "".join(asked)
+    answered = sum(own.outcomes.get(ANSWERED, 0) for own in models.values())
+    total = sum(own.total for own in models.values())
+    said += f"; {answered:,} of {total:,} answered in full."
+    if len(asked) > 1:
+        each = "; ".join(f"{', '.join(names)}{where}" for where, names in asked.items())
+        said += f" From the journal: {each}."
+    if _OTHER in said:
+        said += " To ask a model everything again, set its `variant` to a new word."
+    return said
+
+
+def _asked(origins: Mapping[str, int], configured: str) -> str:
+    """Where and when answers were asked for, as ", asked at ... on ...": by its origins and address."""
+    # Older records have a digest of the address.
+    digest = hashlib.sha256(configured.encode()).hexdigest()[:8]
+    days: dict[str, Counter[str]] = {}
+    for origin, n in origins.items():
+        day, gap, address = origin.partition(" ")
+        day, address = (day, address) if gap else ("", origin)
+        days.setdefault(configured if address == digest else address, Counter())[day] += n
+    parts = []
+    for address in sorted(days, key=lambda address: -days[address].total()):
+        count = f"{days[address].total():,} " if len(days) > 1 else ""
+        parts.append(f"{count}{_place(address, configured)}{_period(days[address])}")
+    more = len(parts) - _MOST_ADDRESSES
+    shown = ", ".join(part.strip() for part in parts[:_MOST_ADDRESSES])
+    shown += f", the rest at {more:,} more" if more > 0 else ""
+    return f", asked {shown}" if shown else ""
+
+
+def _place(address: str, configured: str) -> str:
+    if address == configured:
+        return f"at {address} " if address else ""
+    known = "://" in address or " " in address
+    other = f"({_OTHER} {configured}) " if address and configured else ""
+    return f"at {address if known else 'an address that is not recorded'} {other}"
+
+
+def _period(days: Iterable[str]) -> str:
+    known = sorted(filter(None, days))
+    if len(known) < 2:
+        return f"on {known[0]}" if known else ""
+    return f"from {known[0]} to {known[-1]}"
 
 
 def _of_many(kind: str, accounts: Sequence[Account], run: Sequence[Account]) -> str:

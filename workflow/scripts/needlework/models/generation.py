@@ -16,6 +16,7 @@ from collections.abc import (
     Set,
 )
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -302,10 +303,13 @@ class _Job:
         # The text of a control token in a prompt whose engine may read it as one.
         self._controls: dict[str, str] = {}
         self._outcomes: dict[str, Record] = {}
+        # The keys of requests that the backend has answered in this job, or failed to.
+        self._sent: set[str] = set()
         self._retried: Set[str] = set()
         # The keys of the requests whose prompts fit into the context; of those, the ones to be sent.
         self.wanted: dict[str, None] = {}
         self.missing: Set[str] = set()
+        self._today = datetime.now(UTC).date().isoformat()
         identity, former = backend.identity(), backend.former_identity()
         for request in progress(requests, desc="keys", unit="prompt"):
             self._add(request, identity, former)
@@ -347,7 +351,10 @@ class _Job:
     def read_journal(self) -> None:
         """Take the answers that the journal has, and find out which requests are missing."""
         if self._renamed:
-            older = self._journal.settled({self._renamed[key] for key in self.wanted}, self._holds)
+            # Another entry may have the former identity today: its folder is none of ours.
+            own = Journal(self._journal.directory, self._journal.older[:1])
+            older = own.settled({self._renamed[key] for key in self.wanted}, self._holds)
+            self._journal.days |= own.days
             found = {key: self._renamed[key] for key in self.wanted if self._renamed[key] in older}
             self._outcomes |= {key: older[former] for key, former in found.items()}
             self.wanted = {key: None for key in self.wanted if key not in found}
@@ -371,7 +378,7 @@ class _Job:
         before = {key: self._outcomes[key] for key in self._retried}
         self._send(loaded)
         # Another run may have answered some of it too, and have ended with its own answers.
-        self._outcomes |= self._journal.settled(self.wanted.keys() - self._retried, self._holds)
+        self._outcomes |= self._journal.settled(self.missing - self._retried, self._holds)
         # What was paid for stays, if the second request failed.
         self._outcomes |= {k: old for k, old in before.items() if "error" in self._outcomes[k]}
         self._found.replace(self._journal, self.wanted, self._holds)
@@ -401,9 +408,10 @@ class _Job:
             self._backend.load()
             loaded()
             left = _missing(self._requests, places, turns, others)
-            sent = self._keep(_answers(left, self._backend), writer, work)
-            self._outcomes |= {key: others.found[key] for key in others.found.keys() - sent}
-            n_known = len(sent | others.found.keys())
+            self._keep(_answers(left, self._backend), writer, work)
+            elsewhere = others.found.keys() - self._sent
+            self._outcomes |= {key: others.found[key] for key in elsewhere}
+            n_known = len(self._sent | others.found.keys())
             if n_known != len(places):
                 check_stop()
                 raise ValueError(f"{n_known} answers to {len(places)} requests")
@@ -419,11 +427,9 @@ class _Job:
             return False
         return record["key"] not in self._retried or self._found.better(record)
 
-    def _keep(
-        self, answers: Iterable[tuple[str, Answer]], writer: _Writer, work: WorkDone
-    ) -> set[str]:
-        """Take answers as they come, and write those without an error into the journal; their keys."""
-        sent, failed, total = set(), 0, len(self.missing)
+    def _keep(self, answers: Iterable[tuple[str, Answer]], writer: _Writer, work: WorkDone) -> None:
+        """Take answers as they come, and write those without an error into the journal."""
+        failed, total = 0, len(self.missing)
         with progress(
             desc="answers", total=total, unit="prompt", told=True, left=work.seconds_left
         ) as bar:
@@ -434,7 +440,7 @@ class _Job:
 
             self._backend.when_ready = ready
             for key, answer in answers:
-                sent.add(key)
+                self._sent.add(key)
                 self._outcomes[key] = outcome(answer)
                 if answer.error is None:
                     writer.put({"key": key, **self._outcomes[key]})
@@ -442,19 +448,26 @@ class _Job:
                 work.answered(key, answer.completion_tokens, answer.error is not None)
                 bar.set_postfix_str(f"{failed} failed", refresh=False)
                 bar.update()
-        return sent
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row per request, by instance_id and sample."""
-        return [
-            {
-                **self._found.row(key),
-                # Under which the journal has the answer: an older one, for an older record.
-                "request_key": self._outcomes.get(key, {}).get("key", key),
-                **{"instance_id": instance, "sample": sample},
-            }
-            for instance, sample, key in sorted(self._asked)
-        ]
+        """One row per request, by instance_id and sample.
+
+        With `now`, whether this job sent it (the first, of equal ones), and with `origin`, on which day and
+        at which address its answer was asked for.
+        """
+        sent = set(self._sent)
+        found = []
+        for instance, sample, key in sorted(self._asked):
+            # Under which the journal has the answer: an older one, for an older record.
+            record = self._outcomes.get(key, {})
+            name = record.get("key", key)
+            row = {**self._found.row(key), "request_key": name, "now": key in sent}
+            if record and "error" not in record:
+                day = self._journal.days.get(name, self._today)
+                row["origin"] = f"{day} {record.get('origin', '')}"
+            found.append({**row, "instance_id": instance, "sample": sample})
+            sent.discard(key)
+        return found
 
 
 class _Writer:

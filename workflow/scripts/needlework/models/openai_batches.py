@@ -104,18 +104,24 @@ class _Batch:
 class Batches:
     """The requests of one model that are answered in batches, and the state of these.
 
-    `folder` is the journal of what was submitted; `most_tokens` (None: no limit) the limit of all unfinished
+    `journal` is that of what was submitted; `most_tokens` (None: no limit) the limit of all unfinished
     batches together; `where` the model's place in words; `address` the endpoint's. A file `<name of a
-    batch>.again` in that folder, which a user makes, says that the requests of that batch may be submitted
+    batch>.again` in its folder, which a user makes, says that the requests of that batch may be submitted
     again.
     """
 
     def __init__(
-        self, endpoint: Endpoint, folder: Path, most_tokens: int | None, *, where: str, address: str
+        self,
+        endpoint: Endpoint,
+        journal: Journal,
+        most_tokens: int | None,
+        *,
+        where: str,
+        address: str,
     ) -> None:
         self._endpoint, self._most_tokens = endpoint, most_tokens
         self._where, self._address = where, address
-        self._journal = Journal(folder)
+        self._journal = journal
         self._batches: dict[str, _Batch] = {}
         # Batches that were beyond the endpoint's limit, to be submitted again.
         self._held: list[_Batch] = []

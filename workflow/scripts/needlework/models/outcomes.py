@@ -325,8 +325,7 @@ class Outcomes:
             whole = row["raw_text"] if row["raw_text"] is not None else row["text"]
             row |= {"text": "", "raw_text": whole, "finish_reason": ERROR}
             row["error"] = self._cut[key]
-        told = {"remarks": self._remarks(key, record) or None, "origin": record.get("origin")}
-        return {**row, "outcome": outcome, **told}
+        return {**row, "outcome": outcome, "remarks": self._remarks(key, record) or None}
 
     def _remarks(self, key: str, record: Record) -> list[str]:
         found = []

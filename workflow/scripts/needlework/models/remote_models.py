@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 import random
 import re
@@ -19,6 +18,7 @@ from needlework.jobs.progress import tell
 from needlework.jobs.stop import LOOK_S, finishing, stopping
 from needlework.models.backends.base import Answer, InAnyOrder, Request
 from needlework.models.openai_protocol import ITS_OWN_FAULT, Refusal, other_model
+from needlework.printable import printable
 from needlework.services.connections import most_connections
 from needlework.services.endpoints import (
     ATTEMPTS,
@@ -59,7 +59,6 @@ class RemoteModel(InAnyOrder):
         super().__init__(config)
         self._where = f"models.{config['model']}"
         self._address = address
-        self._origin = hashlib.sha256(address.encode()).hexdigest()[:8]
         # Logins in the environment, which a proxy may repeat.
         self._logins = [secret for own in environment_logins().values() for secret in own]
         # Through which proxy a local address is asked, if through one.
@@ -70,6 +69,11 @@ class RemoteModel(InAnyOrder):
         self._shown = False
         self._answered = self._others = False
         self._failures = 0
+
+    @property
+    def address(self) -> str:
+        """The address, as messages show it, without what looks like a key in its path."""
+        return printable(self._address, lines=False)
 
     @property
     @abstractmethod
@@ -195,7 +199,7 @@ class RemoteModel(InAnyOrder):
 
     def _named(self, answer: Answer) -> Answer:
         """The answer, with where it came from, and the model's name if that is another than was asked."""
-        answer = replace(answer, origin=self._origin)
+        answer = replace(answer, origin=self.address)
         if answer.served is None or not other_model(self.config["name"], answer.served):
             return replace(answer, served=None)
         if not self._others:

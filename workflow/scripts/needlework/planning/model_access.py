@@ -24,6 +24,7 @@ from needlework.benchmarks.contract import Config
 from needlework.data.packaged import is_packaged, local_name
 from needlework.errors import UserError
 from needlework.folders import entries
+from needlework.models.answer_folders import may_have_answers
 from needlework.planning.first_request import refusal
 from needlework.services.endpoints import (
     api_key,
@@ -96,8 +97,8 @@ def check_service(config: Config, name: str, local: bool, planning: bool) -> lis
         said = f"{where}: {trouble}"
     else:
         return proxy_warnings(f"models.{name}", model["base_url"])
-    journal = answers_folder(config, name)
-    answered = bool(entries(journal))
+    journal = answers_folder(config)
+    answered = may_have_answers(journal, model)
     if not answered and not (planning and may_pass):
         raise UserError(f"{said}, and {journal} has none of its answers: {remedy}.")
     only = "only answers in the journal can be used: " if answered else ""
@@ -119,9 +120,9 @@ def _check_authorities(where: str) -> None:
             )
 
 
-def answers_folder(config: Config, model: str) -> Path:
-    """The folder of a model's answers in the journal."""
-    return Path(config["journal"]).absolute() / "generations" / model
+def answers_folder(config: Config) -> Path:
+    """The folder of the models' answers in the journal."""
+    return Path(config["journal"]).absolute() / "generations"
 
 
 def check_weights(where: str, name: str) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from needlework.benchmarks.contract import Config
 from needlework.errors import UserError
 from needlework.folders import entries
+from needlework.models.answer_folders import may_have_answers
 from needlework.models.engine_arguments import gpus
 from needlework.planning.model_access import (
     answers_folder,
@@ -129,7 +130,8 @@ def missing_packages(config: Config, used: Used) -> tuple[list[str], list[str]]:
         if model["backend"] == "inspect":
             packages += PROVIDERS.get(model["name"].partition("/")[0], ())
         remedy = _REMEDIES.get(model["backend"], _SET_UP)
-        needed[f"models.{name}"] = packages, remedy, bool(entries(answers_folder(config, name)))
+        answered = may_have_answers(answers_folder(config), model)
+        needed[f"models.{name}"] = packages, remedy, answered
     for name in used.tokenizers:
         packages = tuple(PACKAGES[config["tokenizers"][name]["kind"]])
         needed[f"tokenizers.{name}"] = packages, _SET_UP, False

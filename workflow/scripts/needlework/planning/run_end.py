@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from needlework.data.corpora.found import read_found
-from needlework.models.accounts import Account, last_lines, read_account
+from needlework.models.accounts import Account, last_lines, read_account, write_account
 from needlework.planning.rule_inputs import RuleInputs, own_tables
+from needlework.printable import printable
 from needlework.results.page.own_data import read_report
 from needlework.results.page.terminal import fill
+from needlework.services.endpoints import shown_url
 
 # Beside the log of a job of answers, so that it exists if the job fails.
 _ACCOUNTS = Path("logs/generate_answers")
@@ -21,18 +23,41 @@ _OWN_DATA = Path("results/own_data.json")
 def accounts(files: RuleInputs) -> list[Account]:
     """The accounts of the run's jobs that have ended. A failure is told until its answers are there."""
     found = [
-        _mended(read_account(_ACCOUNTS / model / f"{benchmark}{part}.json"), part)
+        _mended(account, part) for path, part in _paths(files) if (account := read_account(path))
+    ]
+    return [replace(own, address=_address(files, own)) for own in found]
+
+
+def _paths(files: RuleInputs) -> list[tuple[Path, str]]:
+    """The files of the accounts of a run, each with the name of its part of the answers."""
+    found = [
+        (_ACCOUNTS / model / f"{benchmark}{part}.json", part)
         for model in files.models
         for benchmark in files.benchmarks
         for part in _parts(files, model)
     ]
     if judge := files.config["judge"]:
-        found.append(read_account(Path("logs/judge_replies", f"{judge}.json")))
-    return [account for account in found if account]
+        found.append((Path("logs/judge_replies", f"{judge}.json"), ""))
+    return found
 
 
-def _mended(account: Account | None, part: str) -> Account | None:
-    if account is None or not account.failed:
+def _address(files: RuleInputs, account: Account) -> str:
+    """The configured address: the job may have run when there was another."""
+    entry = files.config["models"][account.model]
+    if entry["backend"] != "openai":
+        return account.address
+    return printable(shown_url(entry["base_url"]), lines=False)
+
+
+def begin(files: RuleInputs) -> None:
+    """Have all accounts say that nothing was sent now: their jobs ran in earlier runs."""
+    for path, _ in _paths(files):
+        if (account := read_account(path)) and account.sent_now:
+            write_account(account.before(), path)
+
+
+def _mended(account: Account, part: str) -> Account:
+    if not account.failed:
         return account
     answers = Path("results/generations", account.model, f"{account.benchmark}{part}.parquet")
     return replace(account, failed="") if answers.is_file() else account

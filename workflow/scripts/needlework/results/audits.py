@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from needlework.journal import Journal
 from needlework.models.accounts import SKIPPED, UNANSWERED
+from needlework.models.answer_folders import beside
 from needlework.results.drawing.style import COLOURS, PAGE, style
 
 if TYPE_CHECKING:
@@ -369,10 +370,13 @@ class Setting(NamedTuple):
 def engine_used(
     journal: str | Path, benchmark: str, identity: Mapping[str, Any]
 ) -> dict[str, object]:
-    """The effective engine settings of a model's last recorded job on a benchmark."""
+    """The effective engine settings of a model's last recorded job on a benchmark.
+
+    `journal` is the folder of its jobs; those of an entry with another name lie beside it.
+    """
     jobs = [
         job
-        for job in Journal(journal).load().values()
+        for job in Journal(journal, beside(Path(journal))).load().values()
         if job["benchmark"] == benchmark and job["identity"] == identity
     ]
     return dict(jobs[-1]["engine"]) if jobs else {}

@@ -71,8 +71,8 @@ class Answer:
 
     Of an endpoint's reply: `reasoning` is what stood beside an empty text, `served` the model that it names
     if that is another than was asked, `unknown_end` that it does not say why the answer ended. `remarks` are
-    kinds of remarks (`accounts`), each with its example behind ": "; `origin` is a digest of the endpoint's
-    address.
+    kinds of remarks (`accounts`), each with its example behind ": "; `origin` is the endpoint's address,
+    without a login or a query.
     """
 
     text: str
@@ -107,6 +107,11 @@ class Backend(ABC):
         # Called when weights that come with the first prompt are in memory: the time before says nothing of
         # the time left.
         self.when_ready: Callable[[], None] = lambda: None
+
+    @property
+    def address(self) -> str:
+        """Where the model is asked, without a secret; "" if it runs here."""
+        return ""
 
     @abstractmethod
     def identity(self) -> Mapping[str, object]:

@@ -13,6 +13,7 @@ from urllib.parse import parse_qsl
 from needlework.benchmarks.contract import Entry
 from needlework.errors import UserError, not_installed
 from needlework.jobs.stop import Stopped
+from needlework.models.answer_folders import journal_of
 from needlework.models.backends.base import Answer, Request, sample_seed
 from needlework.models.generation import request_key
 from needlework.models.local_models import messages, regime
@@ -65,7 +66,7 @@ class OpenAI(RemoteModel):
     at most `timeout` seconds. The fields in `request` go into every request.
 
     `batch` sends them through the endpoint's batch API instead, and waits for the answers; batches are
-    recorded in `<journal>/batches/<model>`.
+    recorded in `<journal>/batches/<name and identity>`.
     """
 
     _remedy = (
@@ -190,9 +191,12 @@ class OpenAI(RemoteModel):
             named=self._named,
             proxy=self._proxy,
         )
+        journal = journal_of(Path(config["journal"]) / "batches", self.identity(), config["model"])
+        # Other entries' batches would count against the limits.
+        del journal.older[1:]
         return Batches(
             endpoint,
-            Path(config["journal"]) / "batches" / config["model"],
+            journal,
             config["batch_tokens"],
             where=self._where,
             address=self._address,

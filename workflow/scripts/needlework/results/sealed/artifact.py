@@ -22,7 +22,7 @@ from needlework.folders import files_below
 from needlework.journal import Journal
 from needlework.models.thoughts import without_reasoning
 from needlework.records import ROOT, file_digest, read_table
-from needlework.results.sealed.provenance import times, used_records
+from needlework.results.sealed.provenance import jobs_of_model, times, used_records
 from needlework.services.endpoints import published_url
 
 PROFILES = {
@@ -306,6 +306,13 @@ def _add_results(crate: Any, provenance: Mapping[str, Any], *, texts: bool) -> d
     return {path: _add_file(crate, path, path) for path in paths}
 
 
+def _without_address(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A record of an answer without the address of its endpoint, which may be private."""
+    if "://" not in record.get("origin", ""):
+        return record
+    return {**record, "origin": published_url(record["origin"])}
+
+
 def _quoted(value: Any, held_back: Sequence[str]) -> Any:
     """A record without the text of its first prompt, where texts are held back."""
     if not held_back or not isinstance(value, Mapping):
@@ -325,11 +332,12 @@ def _journal_files(
     kinds: dict[str, Iterable[Mapping[str, Any]]] = {}
     for model, own in provenance["models"].items():
         files = [name for name in sealed if name.startswith(f"results/generations/{model}/")]
-        kinds[f"generations/{model}"] = used_records(journal / "generations" / model, files)
+        used = used_records(journal / "generations" / model, files)
+        kinds[f"generations/{model}"] = map(_without_address, used)
         # A list: a generator would compare all models' records with the last model's identity.
         kinds[f"jobs/{model}"] = [
             _quoted(record, held_back)
-            for record in Journal(journal / "jobs" / model).load().values()
+            for record in jobs_of_model(journal, model)
             if record["identity"] == own.get("identity")
         ]
     # A translator's key is not kept with the text, so other languages' equal texts come along.

@@ -12,7 +12,7 @@ import csv
 import hashlib
 import json
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from needlework.errors import UserError
 from needlework.folders import files_below
 from needlework.journal import Journal, Record
 from needlework.models.accounts import PROMPT_CUT, UNANSWERED, UNKNOWN
+from needlework.models.answer_folders import beside, journal_of
 from needlework.models.generation import is_answer
 from needlework.models.job_records import software
 from needlework.models.thoughts import written
@@ -39,8 +40,10 @@ logger = logging.getLogger("needlework")
 def used_records(journal: str | Path, generations: Iterable[str | Path]) -> Iterator[Record]:
     """The journal records that hold the answers in a model's files of generations, one per key.
 
-    A key can have several records; the one with the answer in the file is meant. Warns where there is none.
+    `journal` is the folder of the entry's name; the folder of the model's identity lies beside it. A key can
+    have several records; the one with the answer in the file is meant. Warns where there is none.
     """
+    journal, generations = Path(journal), list(generations)
     wanted = {}
     for file in generations:
         names = ["request_key", "text", "finish_reason", "raw_text", "outcome"]
@@ -48,10 +51,16 @@ def used_records(journal: str | Path, generations: Iterable[str | Path]) -> Iter
         for row in table.to_pylist():
             if row["finish_reason"] not in UNANSWERED or row.get("outcome") == PROMPT_CUT:
                 wanted[row["request_key"]] = row
-    for record in Journal(journal).records():
+    identities = [read_notes(file).get("identity") for file in generations]
+    searched = [journal_of(journal.parent, own, journal.name) for own in identities[:1] if own]
+    searched.append(Journal(journal, beside(journal)))
+    # The records of a folder come before those of others, so that mostly only one is read.
+    for record in (record for each in searched if wanted for record in each.records()):
         if (row := wanted.get(record["key"])) and _gave(record, row):
             del wanted[record["key"]]
             yield record
+        if not wanted:
+            return
     if wanted:
         logger.warning("%s lacks %d of the answers that were used.", journal, len(wanted))
 
@@ -191,13 +200,22 @@ def answers(file: str | Path) -> dict[str, Any]:
     }
 
 
+def jobs_of_model(journal: Path, model: str) -> Collection[Record]:
+    """The records of all jobs in a journal, those of a model's entry among them.
+
+    A record has the model's identity, so an entry with another name finds its own.
+    """
+    folder = journal / "jobs" / model
+    return Journal(folder, beside(folder)).load().values()
+
+
 def model_part(journal: str | Path, model: str, generations: Mapping[str, str]) -> dict[str, Any]:
     """A model's provenance: its identity, and its answers and jobs per benchmark.
 
     `generations` are the files of its answers by benchmark. Jobs of another identity (another revision,
     other sampling) gave none of these answers and are left out.
     """
-    known = sorted(Journal(Path(journal) / "jobs" / model).load().values(), key=lambda r: r["key"])
+    known = sorted(jobs_of_model(Path(journal), model), key=lambda record: record["key"])
     part: dict[str, Any] = {"benchmarks": {}}
     for benchmark, file in generations.items():
         part["identity"] = read_notes(file).get("identity")

@@ -1,0 +1,57 @@
+"""The folders of the journal that hold what a model was asked: its answers, and its batches.
+
+A folder has a name by the model's identity, which is all that its answers depend on but the prompt: the
+entry's name in the configuration is no part of it. So an entry with another name finds its answers, and
+entries with equal settings share them, at the same time too. Older versions named folders by the entry.
+Those are still searched, that of the entry's own name first, and nobody writes there.
+
+Only the standard library, since Snakemake's own process imports it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from needlework.folders import entries
+from needlework.journal import Journal
+
+# No name of an entry has this sign.
+_SIGN = "@"
+
+
+def journal_of(folder: Path, identity: Mapping[str, object], entry: str) -> Journal:
+    """The journal of a model's answers in `folder`, where older versions have one by its `entry`'s name."""
+    text = json.dumps(dict(identity), sort_keys=True)
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    own = folder / f"{_label(identity)}{_SIGN}{digest}"
+    older = [path for path in beside(folder / entry) if _SIGN not in path.name]
+    return Journal(own, [folder / entry, *older])
+
+
+def beside(folder: Path) -> list[Path]:
+    """The other folders where a folder is."""
+    return [path for path in entries(folder.parent) if path.is_dir() and path != folder]
+
+
+def may_have_answers(folder: Path, entry: Mapping[str, object]) -> bool:
+    """Whether `folder` may have answers of a model, by its entry in the configuration.
+
+    An identity takes more than the configuration to make, so other settings of the same model count too,
+    and every folder of an older version.
+    """
+    start = f"{_label(entry)}{_SIGN}"
+    return any(
+        _SIGN not in path.name or path.name.startswith(start)
+        for path in entries(folder)
+        if path.is_dir() and entries(path)
+    )
+
+
+def _label(model: Mapping[str, object]) -> str:
+    """The name of a model at its service, as far as a file's name can have it; of others the backend."""
+    named = model["name"] if model.get("backend") in ("openai", "inspect") else model.get("backend")
+    return re.sub(r"[^A-Za-z0-9._-]+", "_", str(named).rpartition("/")[2])[:40]
