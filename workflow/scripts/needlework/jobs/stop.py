@@ -95,7 +95,8 @@ def finishing() -> Iterator[None]:
 def _handle(handler: Callable[[int, Any], object], signals: tuple[int, ...]) -> dict[int, Any]:
     """Handle the signals that are not ignored, as `nohup` ignores SIGHUP; the handlers before."""
     before = {number: signal.getsignal(number) for number in signals}
-    heard = {number: own for number, own in before.items() if own is not signal.SIG_IGN}
+    # None is a library's in C.
+    heard = {n: own for n, own in before.items() if own not in (signal.SIG_IGN, None)}
     for number in heard:
         signal.signal(number, handler)
     return heard
