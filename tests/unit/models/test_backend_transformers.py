@@ -15,6 +15,7 @@ import pytest
 from engines.tiny_model import make_model, make_tokenizer
 from factories.models import answers, configured, requests
 from needlework.errors import UserError
+from needlework.jobs.stop import Stopped
 from needlework.journal import Journal
 from needlework.models.backends import transformers
 from needlework.models.backends.base import Answer, load_backend
@@ -445,6 +446,20 @@ def test_each_batch_is_kept_as_soon_as_it_is_answered(llama, tmp_path) -> None:
     assert table["text"].to_pylist() == [answer.text for answer in expected]
     assert table["completion_tokens"].null_count == 0
     assert len(list(Journal(tmp_path).records())) == len(PROMPTS)
+
+
+def test_a_stopped_run_ends_after_a_batch(llama, stop_run, tmp_path) -> None:
+    model = backend(llama, batch_size=3)
+    ask = model._ask
+
+    def stopped_while_it_asks(group: Any) -> Any:
+        stop_run()
+        return ask(group)
+
+    model._ask = stopped_while_it_asks
+    with Journal(tmp_path) as journal, pytest.raises(Stopped):
+        generate(requests(*PROMPTS, new=4), model, journal)
+    assert len(list(Journal(tmp_path).records())) == 3
 
 
 def test_the_weights_are_of_the_type_that_is_set(llama) -> None:

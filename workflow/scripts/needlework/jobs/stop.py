@@ -95,7 +95,8 @@ def finishing() -> Iterator[None]:
 def _handle(handler: Callable[[int, Any], object], signals: tuple[int, ...]) -> dict[int, Any]:
     """Handle the signals that are not ignored, as `nohup` ignores SIGHUP; the handlers before."""
     before = {number: signal.getsignal(number) for number in signals}
-    heard = {number: own for number, own in before.items() if own is not signal.SIG_IGN}
+    # None is a library's in C.
+    heard = {n: own for n, own in before.items() if own not in (signal.SIG_IGN, None)}
     for number in heard:
         signal.signal(number, handler)
     return heard
@@ -132,11 +133,15 @@ def _schedule(scheduler: Any, schedule: Callable[[Any], Any], say: Callable[[str
     file = Path(name).absolute()
     os.environ[FILE] = str(file)
     out, into = os.pipe()
+    interrupts = 0
 
     def hear(number: int, frame: object) -> None:
+        nonlocal interrupts
         # All else is another thread's: this one may hold the locks of a log, or the scheduler's.
         os.write(into, bytes([number]))
-        if number == signal.SIGINT:
+        interrupts += number == signal.SIGINT
+        # The second Ctrl-C ends the jobs, and Snakemake still tells what became of them.
+        if number == signal.SIGINT and interrupts != 2:
             raise KeyboardInterrupt
 
     def listen() -> None:
@@ -149,12 +154,13 @@ def _schedule(scheduler: Any, schedule: Callable[[Any], Any], say: Callable[[str
                 scheduler.exit_gracefully()
             if not told:
                 told = True
+                again = "Ctrl-C" if number == signal.SIGINT else f"kill -9 {os.getpid()}"
                 # A closed terminal takes no words.
                 with suppress(OSError):
                     say(
                         f"{number.name}: this run is being stopped. Jobs that ask a model send nothing more, "
                         "wait for the answers under way, and end; other jobs run to their end. The same "
-                        f"command goes on. To end at once, without these answers: kill -9 {os.getpid()}"
+                        f"command goes on. To end at once, without these answers: {again}"
                     )
 
     _handle(hear, _SIGNALS)
