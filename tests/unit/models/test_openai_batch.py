@@ -222,7 +222,13 @@ def test_a_killed_jobs_batch_over_the_limit_is_resubmitted(server, tmp_path) -> 
     killed = backend(server.url, tmp_path)
     killed.load()
     asked = requests("a", "b")
-    Thread(target=lambda: list(killed.generate(asked)), daemon=True).start()
+
+    def ask() -> None:
+        with suppress(SystemExit):
+            list(killed.generate(asked))
+
+    job = Thread(target=ask, daemon=True)
+    job.start()
     while server.count("GET", "/batches/") < 2:
         time.sleep(0.01)
     again = backend(server.url, tmp_path)
@@ -232,6 +238,12 @@ def test_a_killed_jobs_batch_over_the_limit_is_resubmitted(server, tmp_path) -> 
     server.works = True
     assert [a.text for a in answers(again, asked)] == ["<a>", "<b>"]
     assert server.count("POST", "/files") == 1 and len(server.batches) == 2
+
+    def end(batch: str) -> Any:
+        raise SystemExit
+
+    killed._batches._endpoint.retrieve = end
+    job.join()
 
 
 DAMAGED = {
