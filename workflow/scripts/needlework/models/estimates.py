@@ -21,8 +21,9 @@ import pyarrow.compute as pc
 
 from needlework.benchmarks.contract import Entry
 from needlework.models.backends.base import Backend, Request
-from needlework.models.generation import languages, of_kind, request_key
+from needlework.models.generation import languages, of_kind
 from needlework.models.outcomes import Size
+from needlework.models.request_keys import RequestKeys
 from needlework.models.selection import Selection, mask
 from needlework.prompts.ordering import Prompts
 from needlework.records import read_table
@@ -244,15 +245,13 @@ class Work:
     def _take_off(self, fitting: Iterable[int]) -> None:
         """Take what is done off what is left of the prompts at these places."""
         backend, done = self.answering.backend, self.answering.done
-        identity = backend.identity()
+        made = RequestKeys(backend.identity())
         keys: dict[int, list[str]] = {}
         sizes: dict[str, Size] = {}
         for place in fitting:
             for sample in range(self.answering.entry["samples"]):
                 r = self.prompts.request(place, sample)
-                key = request_key(
-                    identity, r.prompt, r.sample, r.max_new_tokens, backend.depends_on(r)
-                )
+                key, _ = made.of(r, backend.depends_on(r))
                 keys.setdefault(place, []).append(key)
                 sizes[key] = Size(r.kind, r.example_id, r.n_tokens, r.max_new_tokens)
         again = self.answering.retried(sizes)
