@@ -37,9 +37,9 @@ from needlework.models.generation import (
     Policy,
     _refuse_failures,
     generate,
-    request_key,
 )
 from needlework.models.other_runs import Turns
+from needlework.models.request_keys import request_key
 from needlework.models.selection import check_room
 from needlework.models.shards import merge
 from needlework.prompts.spans import Span, literal

@@ -13,7 +13,8 @@ from snakemake.utils import update_config
 
 from needlework.journal import Journal
 from needlework.models.backends.base import Backend, Request, load_backend
-from needlework.models.generation import generate, request_key
+from needlework.models.generation import generate
+from needlework.models.request_keys import request_key
 from needlework.planning.config import validated
 from needlework.prompts.spans import literal
 

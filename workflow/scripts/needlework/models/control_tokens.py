@@ -16,6 +16,22 @@ CONTROL_TEXT = re.compile(
     r"|<(?:start|end)_of_(?:turn|text)>|</?tool_call>|</?think>"
 )
 
+# The most characters of such a text.
+LONGEST = 44
+
+
+def quoted_control(text: str) -> str | None:
+    """The first text of a control token in a text: what `CONTROL_TEXT.search` finds, many times as fast."""
+    found = None
+    for sign in "<[":
+        place = text.find(sign)
+        while place >= 0 and (found is None or place < found.start()):
+            if (match := CONTROL_TEXT.match(text, place)) is not None:
+                found = match
+                break
+            place = text.find(sign, place + 1)
+    return found and found[0]
+
 
 def control_texts(names: Iterable[str]) -> tuple[str, ...]:
     """A tokenizer's tokens that look like control tokens, the longest first."""

@@ -22,8 +22,9 @@ import pyarrow.compute as pc
 from needlework.atomic import inert
 from needlework.benchmarks.contract import Entry
 from needlework.models.backends.base import Backend, Request
-from needlework.models.generation import languages, of_kind, request_key
+from needlework.models.generation import languages, of_kind
 from needlework.models.outcomes import Size
+from needlework.models.request_keys import RequestKeys
 from needlework.models.selection import Selection, mask
 from needlework.prompts.ordering import Order, Prompts
 from needlework.records import read_table
@@ -246,15 +247,13 @@ class Work:
     def _to_send(self, fitting: Iterable[int]) -> np.ndarray:
         """How often each prompt is sent, of those at these places: not if it is done, equal ones once."""
         backend, done = self.answering.backend, self.answering.done
-        identity = backend.identity()
+        made = RequestKeys(backend.identity())
         keys: dict[int, list[str]] = {}
         sizes: dict[str, Size] = {}
         for place in fitting:
             for sample in range(self.answering.entry["samples"]):
                 r = self.prompts.request(place, sample)
-                key = request_key(
-                    identity, r.prompt, r.sample, r.max_new_tokens, backend.depends_on(r)
-                )
+                key, _ = made.of(r, backend.depends_on(r))
                 keys.setdefault(place, []).append(key)
                 sizes[key] = Size.of(r)
         again = self.answering.retried(sizes)

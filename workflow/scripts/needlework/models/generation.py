@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 import random
 from collections.abc import (
@@ -30,15 +28,16 @@ import pyarrow.compute as pc
 
 from needlework.benchmarks.contract import Entry
 from needlework.errors import UserError
+from needlework.folders import entries
 from needlework.jobs.progress import progress, tell
 from needlework.jobs.stop import check_stop, stopping
 from needlework.journal import Journal, Record
 from needlework.models import selection
 from needlework.models.accounts import ERROR, FAILED, LENGTH, PROMPT_CUT, REFUSED, SKIPPED, STOP
 from needlework.models.backends.base import Answer, Backend, Request
-from needlework.models.control_tokens import CONTROL_TEXT
 from needlework.models.other_runs import Others, Turns
 from needlework.models.outcomes import Outcomes, Size
+from needlework.models.request_keys import RequestKeys
 from needlework.models.selection import Selection
 from needlework.models.thoughts import KNOWN, Mark, marks
 from needlework.models.work_done import WorkDone
@@ -197,25 +196,6 @@ def languages(table: pa.Table) -> pa.ChunkedArray:
     return pc.binary_join_element_wise(*named, " ", null_handling="skip")
 
 
-def request_key(
-    identity: Mapping[str, object],
-    prompt: str,
-    sample: int,
-    max_new_tokens: int,
-    extra: object = None,
-) -> str:
-    """The sha256 of all that an answer depends on: the key of the journal.
-
-    `identity` is the model's (`Backend.identity`), `extra` what its answer depends on beyond the
-    prompt (`Backend.depends_on`); both hold JSON values.
-    """
-    head = json.dumps([dict(identity), sample, max_new_tokens, extra], sort_keys=True)
-    # The head has no line break, so it cannot be mistaken for the beginning of a prompt.
-    digest = hashlib.sha256(head.encode() + b"\n")
-    digest.update(prompt.encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()
-
-
 @dataclass(frozen=True)
 class Policy:
     """Which requests of a model are sent, how its answers are read, and how many may fail.
@@ -298,8 +278,6 @@ class _Job:
         # By request: instance_id, sample, key.
         self._asked: list[tuple[str, int, str]] = []
         self._sizes: dict[str, Size] = {}
-        # The keys that older records have.
-        self._renamed: dict[str, str] = {}
         # The text of a control token in a prompt whose engine may read it as one.
         self._controls: dict[str, str] = {}
         self._outcomes: dict[str, Record] = {}
@@ -310,29 +288,17 @@ class _Job:
         self.wanted: dict[str, None] = {}
         self.missing: Set[str] = set()
         self._today = datetime.now(UTC).date().isoformat()
-        identity, former = backend.identity(), backend.former_identity()
+        keys = RequestKeys(backend.identity())
         for request in progress(requests, desc="keys", unit="prompt"):
-            self._add(request, identity, former)
-        keys = (key for _, _, key in self._asked)
-        self.wanted = dict.fromkeys(key for key in keys if key not in self._outcomes)
+            self._add(request, keys)
+        self.wanted = dict.fromkeys(key for _, _, key in self._asked if key not in self._outcomes)
 
-    def _add(
-        self,
-        request: Request,
-        identity: Mapping[str, object],
-        former: Mapping[str, object] | None,
-    ) -> None:
-        # Rendered once: `request.prompt` renders it each time.
-        prompt, extra = request.prompt, self._backend.depends_on(request)
-        limits = (request.sample, request.max_new_tokens)
-        key = request_key(identity, prompt, *limits, extra)
+    def _add(self, request: Request, keys: RequestKeys) -> None:
+        key, quoted = keys.of(request, self._backend.depends_on(request))
         self._asked.append((request.instance_id, request.sample, key))
         self._sizes[key] = Size.of(request)
-        quoted = CONTROL_TEXT.search(prompt)
-        if quoted and self._backend.reads_control_tokens(prompt):
-            self._controls[key] = quoted[0]
-        if former is not None:
-            self._renamed[key] = request_key(former, prompt, *limits, extra)
+        if quoted and self._backend.reads_control_tokens(request.prompt):
+            self._controls[key] = quoted
         context = self._policy.context
         if context is not None and request.n_tokens > context:
             self._outcomes[key] = _skipped(request.n_tokens, context)
@@ -350,15 +316,8 @@ class _Job:
 
     def read_journal(self) -> None:
         """Take the answers that the journal has, and find out which requests are missing."""
-        if self._renamed:
-            # Another entry may have the former identity today: its folder is none of ours.
-            own = Journal(self._journal.directory, self._journal.older[:1])
-            older = own.settled({self._renamed[key] for key in self.wanted}, self._holds)
-            self._journal.days |= own.days
-            found = {key: self._renamed[key] for key in self.wanted if self._renamed[key] in older}
-            self._outcomes |= {key: older[former] for key, former in found.items()}
-            self.wanted = {key: None for key in self.wanted if key not in found}
         self._outcomes |= self._journal.settled(self.wanted, self._holds)
+        self._take_former()
         policy = self._policy
         self._found = Outcomes(
             self._outcomes,
@@ -372,6 +331,24 @@ class _Job:
         self._found.replace(self._journal, self.wanted, self._holds)
         self._retried = self._found.retried(policy.again) & self.wanted.keys()
         self.missing = (self.wanted.keys() - self._outcomes.keys()) | self._retried
+
+    def _take_former(self) -> None:
+        """Take the answers of older records, which have keys by the model's former identity."""
+        former, journal = self._backend.former_identity(), self._journal
+        left = self.wanted.keys() - self._outcomes.keys()
+        # Another entry may have the former identity today: its folder is none of ours.
+        older = journal.older[:1] or [journal.directory]
+        if former is None or not left or not any(entries(folder, ".jsonl") for folder in older):
+            return
+        keys, renamed = RequestKeys(former), {}
+        for request, (_, _, key) in zip(self._requests, self._asked, strict=True):
+            if key in left and key not in renamed:
+                renamed[key] = keys.of(request, self._backend.depends_on(request))[0]
+        own = Journal(journal.directory, journal.older[:1])
+        found = own.settled(set(renamed.values()), self._holds)
+        journal.days |= own.days
+        self._outcomes |= {key: found[old] for key, old in renamed.items() if old in found}
+        self.wanted = {key: None for key in self.wanted if renamed.get(key) not in found}
 
     def ask(self, loaded: Callable[[], None]) -> None:
         """Send the missing requests; their answers are in the journal, and then taken from there."""

@@ -15,7 +15,6 @@ from needlework.errors import UserError, not_installed
 from needlework.jobs.stop import Stopped
 from needlework.models.answer_folders import journal_of
 from needlework.models.backends.base import Answer, Request, sample_seed
-from needlework.models.generation import request_key
 from needlework.models.local_models import messages, regime
 from needlework.models.openai_batch_endpoint import Endpoint
 from needlework.models.openai_batches import Batches, Line
@@ -29,6 +28,7 @@ from needlework.models.openai_protocol import (
     read_reply,
 )
 from needlework.models.remote_models import RateLimit, RemoteModel
+from needlework.models.request_keys import request_key
 from needlework.services.bounded_replies import (
     FILE_BYTES,
     REPLY_BYTES,
