@@ -155,7 +155,7 @@ def test_another_address_of_a_client_asks_nothing_again(args) -> None:
 
 
 @pytest.mark.parametrize("args", [*ADDRESSES, {"region": None}], ids=lambda own: "-".join(own))
-def test_a_job_s_file_has_no_login_and_its_backend_has(args, monkeypatch) -> None:
+def test_the_file_of_a_job_holds_no_login(args, monkeypatch) -> None:
     """Snakemake's file for a script has the configuration, and stays after a kill."""
     monkeypatch.setattr(os, "environ", os.environ.copy())
     config = pair(args)
