@@ -65,7 +65,8 @@ def _as_anthropic(reply: Reply, stream: bool) -> Reply:
     if isinstance(reply.body, bytes):
         return reply
     if "error" in reply.body:
-        error = {"type": "invalid_request_error", "message": reply.body["error"]["message"]}
+        own = reply.body["error"]
+        error = {"type": own.get("type", "invalid_request_error"), "message": own["message"]}
         return replace(reply, body={"type": "error", "error": error})
     text, thoughts, end, usage = _parts(reply.body)
     cached = usage.get("prompt_tokens_details", {}).get("cached_tokens", 0)

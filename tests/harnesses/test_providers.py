@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import signal
@@ -24,7 +25,7 @@ from needlework.services.endpoints import PROVIDER_KEYS
 from runs import ROOT
 
 PYTHON = ROOT / ".venv-inspect/bin/python"
-SECRET = "sk-a1b2c3d4e5f6g7h8i9"
+SECRET, LOGIN = "sk-a1b2c3d4e5f6g7h8i9", "CANARYPW77qq"
 NAMES = {
     "openai-api": "openai-api/local/some-model",
     "anthropic": "anthropic/claude-sonnet-4-5",
@@ -65,7 +66,7 @@ def entry(provider: str, server: ProviderServer, **changes: Any) -> dict[str, An
 class Asker:
     """A process that has imported inspect_ai, and forks one for each job: see ask_provider.py."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, **environment: str) -> None:
         self._process = subprocess.Popen(
             [PYTHON, Path(__file__).parent / "ask_provider.py"],
             stdin=subprocess.PIPE,
@@ -78,6 +79,7 @@ class Asker:
                     "PYTHONPATH": str(ROOT / "workflow/scripts"),
                     **dict.fromkeys((*KEYS, *AMAZON), SECRET),
                 },
+                **environment,
             },
         )
 
@@ -139,6 +141,8 @@ def faulty(body: dict[str, Any], tries: Counter[str]) -> Reply:
             return refusal(429, f"slow down {SECRET}", retry_after="1")
         case "away" if first:
             return refusal(503, f"overloaded {SECRET}")
+        case "busy" if first:
+            return refusal(529, f"overloaded {SECRET}")
         case "broken":
             return refusal(500, f"an inner error {SECRET}")
         case "torn" if first:
@@ -167,7 +171,19 @@ def faulty(body: dict[str, Any], tries: Counter[str]) -> Reply:
 
 
 PROMPTS = [
-    *("fine 1", "fine 2", "rate", "away", "broken", "torn", "late", "long", "filtered", "bad"),
+    *(
+        "fine 1",
+        "fine 2",
+        "rate",
+        "away",
+        "busy",
+        "broken",
+        "torn",
+        "late",
+        "long",
+        "filtered",
+        "bad",
+    ),
     *("cut", "empty", "cached", "thinks"),
 ]
 
@@ -251,6 +267,54 @@ def test_a_port_that_is_none_is_named(server, asker, tmp_path, provider) -> None
     found = asker.ask(own, ["a", "b"], tmp_path)
     assert "cannot be reached: the port of its address" in found["failed"]
     assert not server.received and "TaskGroup" not in found["failed"]
+
+
+@pytest.mark.parametrize("provider", ["openai-api", "anthropic"])
+def test_an_overload_in_a_good_status_is_waited_for(server, asker, tmp_path, provider) -> None:
+    overloaded = Reply({"error": {"type": "overloaded_error", "message": "Overloaded"}})
+    server.reply = lambda number, body: overloaded if number < 5 else completion(body)
+    found = asker.ask(entry(provider, server, concurrency=1), ["a"], tmp_path)
+    assert found["rows"][0]["text"] == "<a>" and "all requests wait" in found["said"]
+
+
+def test_an_error_in_a_good_status_is_no_empty_answer(server, asker, tmp_path) -> None:
+    server.reply = lambda number, body: Reply({"error": {"message": "no upstream"}})
+    found = asker.ask(entry("google", server), ["a"], tmp_path)
+    assert "all 1 requests that were sent were refused or failed" in found["failed"]
+
+
+@pytest.mark.parametrize("provider", NAMES)
+@pytest.mark.parametrize("status", [200, 400])
+def test_a_login_in_an_address_shows_nowhere(server, asker, tmp_path, provider, status) -> None:
+    """Nor as the header that is made of it, which a server writes back."""
+
+    def reply(number: int, body: Any) -> Reply:
+        said = server.received[-1].headers.get("authorization", "none")
+        return completion(body, said) if status == 200 else refusal(status, said)
+
+    server.reply = reply
+    url = server.url if provider == "openai-api" else server.host
+    args = {"base_url": url.replace("http://", f"http://user:{LOGIN}@")}
+    found = asker.ask(entry(provider, server, args=args), ["a"], tmp_path)
+    basic = base64.b64encode(f"user:{LOGIN}".encode()).decode()
+    kept = "".join(path.read_text() for path in (tmp_path / "journal").rglob("*.jsonl"))
+    assert not [s for s in (LOGIN, basic) if s in json.dumps(found) + kept]
+    assert "***" in json.dumps(found["rows"])
+
+
+@pytest.mark.parametrize("provider", NAMES)
+@pytest.mark.parametrize("status", [200, 403, 503])
+def test_a_proxy_that_answers_for_a_local_server_is_named(
+    server, tmp_path, monkeypatch, provider, status
+) -> None:
+    server.reply = lambda number, body: Reply(b"<html>no</html>", status)
+    own = Asker(tmp_path, NO_PROXY="elsewhere", http_proxy=server.host)
+    try:
+        found = own.ask(entry(provider, server), ["a", "b"], tmp_path)
+    finally:
+        own.close()
+    assert "proxy in http_proxy; " in found["failed"]
+    assert "add 127.0.0.1 to NO_PROXY" in found["failed"]
 
 
 def test_a_missing_key_is_named(server, asker, tmp_path) -> None:

@@ -36,6 +36,7 @@ from needlework.planning.rule_inputs import RuleInputs, paths, result_file
 from needlework.planning.preflight import without_records
 from needlework.planning.model_access import check_model_files
 from needlework.planning.schema import command_line_values, layered
+from needlework.planning.secret_checks import hide_logins
 from needlework.atomic import atomic_write
 
 
@@ -69,6 +70,7 @@ try:
     if workflow.is_main_process:
         check_model_files(config)
         check_audits(config)
+    hide_logins(config)
     LEFT_OUT = [n for n in GIVEN["run"]["models"] if n not in config["run"]["models"]]
 except UserError as error:
     stop(error)

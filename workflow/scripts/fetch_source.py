@@ -3,13 +3,14 @@
 from needlework.data.registry import SourceFile
 from needlework.data.sources import fetch
 from needlework.jobs.job import running
+from needlework.services.endpoints import revealed
 
 with running(snakemake) as logger:
     megabytes = snakemake.params.prefix_mb
     record = fetch(
         SourceFile(**snakemake.params.entry),
         snakemake.output.file,
-        mirror=snakemake.config["mirror"],
+        mirror=revealed({"base_url": snakemake.config["mirror"]})["base_url"],
         prefix=megabytes and megabytes * 1_000_000,
     )
     logger.info("%s", record)

@@ -375,7 +375,7 @@ def test_a_cut_is_found_though_prompts_begin_alike(often, most) -> None:
     assert set(long) <= cut_prompts(read_as(counts)).keys()
 
 
-def test_cached_tokens_beyond_the_prompt_s_are_no_part_of_them() -> None:
+def test_more_cached_than_prompt_tokens_come_on_top() -> None:
     """At the address that counts so; at another they are within."""
     names = ("origin", "prompt_tokens", "cached_tokens")
     rows = [("a", 10, 90), ("a", 95, None), ("a", 0, 100), ("b", 300, 288), ("b", None, None)]

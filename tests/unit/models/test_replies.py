@@ -192,7 +192,7 @@ def test_all_endpoints_words_for_too_long_are_known(said) -> None:
     )
 
 
-def test_a_context_that_is_full_before_an_answer_is_too_long() -> None:
+def test_a_context_full_before_an_answer_is_too_long() -> None:
     """Zhipu's form; after some words the answer was cut."""
     ended = "model_context_window_exceeded"
     assert kind(200, body("", finish_reason=ended)) == "too_long"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import os
 from typing import Any
 
 import pytest
@@ -14,6 +16,8 @@ from needlework.planning.affects import effective_config
 from needlework.planning.audits import changes
 from needlework.planning.config import validated
 from needlework.planning.rule_inputs import RuleInputs
+from needlework.planning.secret_checks import hide_logins
+from needlework.services.endpoints import revealed
 
 KEY = "sk-proj-abc123DEF456ghi789"
 
@@ -148,6 +152,22 @@ def test_another_address_of_a_client_asks_nothing_again(args) -> None:
     assert (one.former_identity() or one.identity()).get("args", {}) == older
     settings = [RuleInputs(pair(own)).model_settings("a") for own in (args, other)]
     assert settings[0] == settings[1]
+
+
+@pytest.mark.parametrize("args", [*ADDRESSES, {"region": None}], ids=lambda own: "-".join(own))
+def test_the_file_of_a_job_holds_no_login(args, monkeypatch) -> None:
+    """Snakemake's file for a script has the configuration, and stays after a kill."""
+    monkeypatch.setattr(os, "environ", os.environ.copy())
+    config = pair(args)
+    config["mirror"] = f"https://user:{LOGIN}@mirror.corp"
+    config["models"]["o"] = config["models"]["a"] | {"base_url": f"https://{LOGIN}@gateway.corp/v1"}
+    before = copy.deepcopy(config["models"])
+    hide_logins(config)
+    hide_logins(config)
+    assert LOGIN not in str(config) and "mirror.corp" in config["mirror"]
+    for name, entry in before.items():
+        assert revealed(config["models"][name]) == entry
+    assert load_backend("inspect", config["models"]["a"] | {"model": "a"}).config["args"] == args
 
 
 @pytest.mark.parametrize(

@@ -201,9 +201,11 @@ def test_an_artifact_references_sources_without_their_bytes(run, tmp_path) -> No
 def test_the_workflows_configuration_is_packed_without_private_addresses(tmp_path) -> None:
     own = tmp_path / "config.yaml"
     text = "a: {base_url: http://gpu:8000/v1, x: 1}\nb:\n  base_url: 'http://10.0.0.1/v1'  # mine\n"
+    text += 'd: {args: {endpoint: "https://box.corp/v1?key=secret99", region: x}}\n'
     own.write_text(f"{text}c: {{base_url: https://api.openai.com/v1}}\n")
     shown = artifact._without_addresses(own, tmp_path).read_text()
     assert "gpu" not in shown and "10.0.0.1" not in shown and "https://api.openai.com/v1}" in shown
+    assert yaml.safe_load(shown)["d"] == {"args": {"endpoint": PRIVATE_URL, "region": "x"}}
     assert yaml.safe_load(shown)["a"] == {"base_url": PRIVATE_URL, "x": 1}
     own.write_text("a: {base_url: https://api.openai.com/v1}\n")
     assert artifact._without_addresses(own, tmp_path) == own

@@ -15,6 +15,7 @@ from needlework.printable import SECRET
 from needlework.services.endpoints import (
     PROVIDER_KEYS,
     environment_logins,
+    hidden,
     is_address,
     provider_keys,
 )
@@ -122,6 +123,15 @@ def _is_masked(where: list[str], value: str) -> bool:
         case ["models", _, "args", *_, name]:
             return is_address(name, value)
     return False
+
+
+def hide_logins(config: dict[str, Any]) -> None:
+    """Keep the logins in addresses out of the configuration that jobs are given in a file (`revealed`)."""
+    for registry in ("models", "translators"):
+        entries = config[registry].items()
+        config[registry] = {name: hidden(entry, f"{registry}.{name}") for name, entry in entries}
+    if config["mirror"]:
+        config["mirror"] = hidden({"base_url": config["mirror"]}, "mirror")["base_url"]
 
 
 _REMEDY = (

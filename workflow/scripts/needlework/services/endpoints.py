@@ -193,6 +193,41 @@ def without_addresses(settings: Mapping[str, Any]) -> dict[str, Any]:
     return with_addresses(settings, lambda url: None)
 
 
+# Snakemake writes the configuration into a file for each script, which a kill leaves behind.
+_ENTRY, _HIDDEN = ("base_url", "args"), "NEEDLEWORK_URL_"
+
+
+def hidden(entry: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """An entry of the configuration whose addresses have their logins and queries in the environment alone.
+
+    That is the environment of this process and its children; `where` is the entry's place in words.
+    """
+
+    def instead(url: str) -> str:
+        if not any(mark in url for mark in "@?"):
+            return url
+        name = f"{_HIDDEN}{len(os.environ)}_{re.sub('[^A-Za-z0-9]', '_', where)}"
+        os.environ[name] = url
+        return f"{shown_url(url if '://' in url else f'://{url}')}#{name}"
+
+    return _with_addresses_of(entry, instead)
+
+
+def revealed(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """A hidden entry as the user wrote it."""
+
+    def original(url: str) -> str:
+        name = url.rpartition("#")[2]
+        return os.environ.get(name, url) if name.startswith(_HIDDEN) else url
+
+    return _with_addresses_of(entry, original)
+
+
+def _with_addresses_of(entry: Mapping[str, Any], instead: Callable[[str], str]) -> dict[str, Any]:
+    own = {key: entry[key] for key in _ENTRY if entry.get(key)}
+    return {**entry, **with_addresses(own, instead)}
+
+
 # For what a library says of a proxy, which may hold a part of its password.
 PROXY_TROUBLE = "the proxy in the environment cannot be used"
 PROXY_REMEDY = (

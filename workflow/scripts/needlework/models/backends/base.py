@@ -23,6 +23,7 @@ from needlework.data.packaged import is_packaged, local_name
 from needlework.errors import UserError
 from needlework.journal import Record
 from needlework.prompts.spans import Span, span_text
+from needlework.services.endpoints import revealed
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,4 +274,5 @@ def load_backend(name: str, config: Entry) -> Backend:
     if is_packaged(config.get("name")):
         path = local_name(config["name"], f"models.{config['model']}.name")
         config = {**config, "name": path}
-    return importlib.import_module(f"needlework.models.backends.{name}").BACKEND(config)
+    module = importlib.import_module(f"needlework.models.backends.{name}")
+    return module.BACKEND(revealed(config))

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from needlework.benchmarks.contract import Entry
 from needlework.errors import UserError
+from needlework.services.endpoints import revealed
 
 
 class Translator(ABC):
@@ -85,7 +86,8 @@ def load_translator(config: Entry) -> Translator:
             f"there is no translator of the kind {kind!r} (translators.*.kind): did you mean "
             f"{nearest[0]!r}? There are {', '.join(kinds)}."
         )
-    return importlib.import_module(f"needlework.scoring.translators.{kind}").TRANSLATOR(config)
+    module = importlib.import_module(f"needlework.scoring.translators.{kind}")
+    return module.TRANSLATOR(revealed(config))
 
 
 def check_translator(config: Entry) -> None:
