@@ -204,8 +204,10 @@ _ZEROS = re.compile(r"(?<=\d)[.,]0+(?!\d)(?![.,]\d)")
 _DECIMAL_COMMA = re.compile(r",(?<=\d,)(?=\d{1,2}(?!\d|,\d))")
 _ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th|er|ème|º|ª|°)\b")
 _MYRIADS = re.compile(r"(?<![\d.])(?:(\d{1,4}) ?[억亿億] ?)?(\d{1,4}) ?[만万萬] ?(\d{1,4})?(?!\d)")
-_HUNDRED_MILLIONS = re.compile(r"(\d+(?:\.\d+)?) ?[억亿億](?!\d)")
-_DECIMAL_MYRIADS = re.compile(r"(\d+\.\d+) ?[만万]")
+# From a run's first digit on, and of few digits: a run without end takes no time, and is no number.
+_FACTOR = r"\d(?<!\d\d)\d{0,14}"
+_HUNDRED_MILLIONS = re.compile(rf"({_FACTOR}(?:\.\d{{1,15}})?) ?[억亿億](?!\d)")
+_DECIMAL_MYRIADS = re.compile(rf"({_FACTOR}\.\d{{1,15}}) ?[만万]")
 _THOUSANDS = re.compile(r"(?<=\d) ?[kK]\b(?!\.?[mgb])")
 _PM = re.compile(r"(?<![\d:.])(\d{1,2})(?:[:.](\d{2}))? ?([AaPp])\.?[Mm]\b\.?")
 _HALF_PAST = re.compile(r"(?<=点)半")
@@ -315,7 +317,7 @@ _FIRMNESS = {
     **dict.fromkeys(".!\n;。！；؛।۔…", SENTENCE),
     **dict.fromkeys("?？؟", QUESTION),
 }
-_LETTERS = rf"[^\W\d_]++(?:[\u0300-\U0001ffff](?<=[{marks()}])[^\W\d_]*+)*+"
+_LETTERS = rf"[^\W\d_]++(?:[\u0300-\U0001ffff](?<=[{marks()}])[^\W\d_]*+)*"
 # An id such as AB12CD is one word.
 _ID = r"[A-Za-z]++\d[A-Za-z\d]*+|\d++[A-Za-z]++\d[A-Za-z\d]*+"
 _TOKEN = re.compile(rf"{_ID}|\d++(?:\.\d+)?|{_LETTERS}|[^\w\s]|\n|_")
