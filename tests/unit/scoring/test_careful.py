@@ -53,6 +53,20 @@ def test_long_answers_are_read_in_linear_time(piece):
 
 
 @pytest.mark.parametrize(
+    "piece", ["1", "억1", "1억", "1.", "一二三", "일이삼사오", "천만억", "1만", "1e+"]
+)
+def test_runs_of_digits_are_read_in_linear_time(piece):
+    assert_linear(lambda size: words.in_digits("억 5 " + piece * (size // len(piece))), 2_000)
+
+
+@pytest.mark.parametrize(
+    "text", ["1" * 400 + "억", "1" * 400 + ".5만", "5 " + "일이삼사오" * 1599, "1e400"]
+)
+def test_numbers_without_end_are_wrong_numbers(text):
+    assert verdicts.of_numbers(text, [7305518], ["ko"])[0] == 0.0
+
+
+@pytest.mark.parametrize(
     "text", ["台\u0301北", "\u0301", "\ud800 9", "①፩½", "</answer>", "**", "\x00"]
 )
 def test_odd_characters_raise_nothing(text):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import math
 import random
@@ -81,6 +82,8 @@ def test_runs_of_characters_are_cut_as_jieba_does() -> None:
 
 # BLEU
 
+TOKENIZERS = {"zh": "zh", "en": "13a"}
+
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_summed_statistics_give_sacrebleus_corpus_score(lang: str) -> None:
@@ -92,8 +95,7 @@ def test_summed_statistics_give_sacrebleus_corpus_score(lang: str) -> None:
     ]
     found = [measures.statistics(answer, gold, lang).flat() for answer, gold in texts]
     answers, golds = zip(*texts, strict=True)
-    tokenizer = {"zh": "zh", "en": "13a"}[lang]
-    own = {"smooth_method": "none", "tokenize": tokenizer}
+    own = {"smooth_method": "none", "tokenize": TOKENIZERS[lang]}
     expected = sacrebleu.corpus_bleu(answers, [golds], **own)
     assert measures.corpus(found) == pytest.approx(expected.score / 100, abs=1e-12)
 
@@ -151,6 +153,30 @@ def test_rouge_lsum_is_the_packages() -> None:
             lines = ["\n".join(measures.sentences(text)) for text in (gold, answer)]
             expected = rouge.score(*lines)["rougeLsum"].fmeasure
             assert measures.rouge_lsum(answer, gold) == pytest.approx(expected, abs=1e-12)
+
+
+def test_ngrams_are_counted_as_sacrebleu_does() -> None:
+    """To the last bit; also where more characters are shared than one number per n-gram can tell apart."""
+    chrf = pytest.importorskip("sacrebleu.metrics.chrf").CHRF()
+    bleu = importlib.import_module("sacrebleu.metrics.bleu").BLEU
+    scorers = {
+        lang: bleu(tokenize=name, smooth_method="none", effective_order=True)
+        for lang, name in TOKENIZERS.items()
+    }
+    every = "".join(map(chr, range(0x4E00, 0x5300)))
+    marks = [*"a 7 . , - & “ ” &amp; -\n 3.5 5-6 $ ( ) 天 气，".split(" "), " ", "\n", "cafe\u0301"]
+    texts = [*pairs(ENGLISH, " ", 40), *pairs(CHINESE, "", 40), *pairs(marks, "", 100)]
+    for answer, gold in [*texts, ("", "a"), (every, every[::-1]), (every, every[7:] + every)]:
+        assert measures.chrf(answer, gold) == chrf.sentence_score(answer, [gold]).score / 100
+        for lang, scorer in scorers.items():
+            scored = scorer.sentence_score(answer, [gold])
+            own = measures.statistics(answer, gold, lang)
+            assert own == (
+                *map(tuple, (scored.counts, scored.totals)),
+                scored.sys_len,
+                scored.ref_len,
+            )
+            assert measures.sentence(answer, gold, lang) == round(scored.score / 100, 12)
 
 
 def test_chrf_by_hand() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from factories.answers import generations
 from factories.mlongrr import settings, tables
+from growth import assert_linear
 from needlework.benchmarks.mlongrr import prompts as construct
 from needlework.benchmarks.mlongrr import scores
 from needlework.benchmarks.mlongrr.prompt_files import read_rows
@@ -73,9 +74,11 @@ def test_where_no_needle_is_the_answer_must_say_so() -> None:
 
 
 def test_the_notebooks_rules_keep_their_false_verdicts() -> None:
-    assert scores.released_accuracy(["1111111, 8134445"], ["8134445"])[0] == 1.0
-    assert scores.released_accuracy(["8,134,445"], ["8134445"])[0] == 0.0
-    assert scores.released_accuracy(["nothing", "8134445"], ["8134445"])[0] == 1.0
+    assert scores.released_accuracy("1111111, 8134445", ["8134445"])[0] == 1.0
+    assert scores.released_accuracy("8,134,445", ["8134445"])[0] == 0.0
+    file = scores.numbers_in(["nothing", "18134445", "2222222"], ["8134445", "1111111", "81"])
+    assert file == {"8134445", "81"}
+    assert scores.released_accuracy(file, ["8134445"])[0] == 1.0
     assert scores.claude_gold(["1111111", "2222222", "9999999"]) == 1
 
 
@@ -88,7 +91,7 @@ def test_the_notebooks_20_answers_get_their_verdicts(mirror: Path) -> None:
         claude = row["model"] == "Claude"
         gold = numbers[scores.claude_gold(numbers)] if claude else max(numbers)
         assert gold == row["bigger_label"]
-        assert scores.released_accuracy([row["generated_text"]], [gold])[0] == int(row["found"])
+        assert scores.released_accuracy(row["generated_text"], [gold])[0] == int(row["found"])
         wrong_gold += gold != max(numbers)
         value, verdict = scores.score_number(
             row["generated_text"], max(numbers), numbers, ["UNANSWERABLE"]
@@ -158,3 +161,33 @@ def test_claudes_gold_leaves_out_the_third_needle() -> None:
         assert found["released_claude"][0] == float(not third)
         thirds.append(third)
     assert set(thirds) == {True, False}
+
+
+def test_another_answer_of_the_file_may_hold_the_number() -> None:
+    """To each question with several needles, the number of the next one is answered."""
+    asked = [
+        row
+        for row, _ in answered(gold)
+        if row["task"] == "reasoning" and row["question"] == "number"
+    ]
+    files: dict[tuple, list[dict]] = {}
+    for row in asked:
+        files.setdefault(tuple(row[factor] for factor in scores._FILE), []).append(row)
+    following = {
+        row["instance_id"]: gold(own[(i + 1) % len(own)])
+        for own in files.values()
+        for i, row in enumerate(own)
+    }
+    assert any(len({gold(row) for row in own}) > 1 for own in files.values())
+    for row, found in answered(lambda row: following.get(row["instance_id"], "")):
+        if row["instance_id"] in following:
+            assert found["released"][0] == 1.0
+
+
+def test_a_files_answers_are_read_once() -> None:
+    def work(size: int) -> None:
+        golds = [str(10**6 + i) for i in range(size)]
+        said = scores.numbers_in([f"I say {number}." for number in golds], golds)
+        assert all(scores.released_accuracy(said, [number])[0] for number in golds)
+
+    assert_linear(work, 1_000)

@@ -75,7 +75,7 @@ _KEPT_ASCII = "".join(str(_KEPT[code]) for code in range(128)).encode().ljust(25
 _GROUPED = re.compile(r"\d(?<!\d\d)\d{0,2}([,.' ])\d{3}(?:\1\d{3})*(?!\d)")
 _APART = re.compile("[0-9][,.' ][0-9]")
 # It takes a list of two-digit numbers, too so that no group is looked at twice.
-_GROUPED_INDIAN = re.compile(r"\d(?<!\d\d)\d?(?:,\d{2}(?=,))++(,\d{3}(?!\d))?")
+_GROUPED_INDIAN = re.compile(r"\d(?<!\d\d)\d?(?:,\d{2}(?=,))+(,\d{3}(?!\d))?")
 _NUMBER = re.compile("[0-9][0-9]+")
 # As LaTeX sets them apart: 1{,}234 1\,234 1\ 234.
 _LATEX_GROUP = re.compile(r"[{\\](?<=\d.)(?:(?<=\{)[,.]\}|(?<=\\)[,;: !])(?=\d{3})")
@@ -126,7 +126,7 @@ def _in_digits(match: re.Match[str]) -> str:
 def chinese_number(numeral: str) -> int:
     """The number in Chinese numerals, with units or digit by digit."""
     if not any(character in _UNITS or character in _LARGE_UNITS for character in numeral):
-        return int("".join(str(_DIGITS[character]) for character in numeral))
+        return number_of("".join(str(_DIGITS[character]) for character in numeral))
     total = section = digit = 0
     for character in numeral:
         if character in _DIGITS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -99,10 +99,23 @@ def _pattern(name: str) -> re.Pattern[str]:
 # several needles the notebooks ask whether any answer of a file holds the number.
 
 
-def released_accuracy(answers: Iterable[str], gold: Iterable[str]) -> tuple[float, str]:
-    """1.0 if one of `answers` contains one of the texts `gold`, and why: "correct", "not_found"."""
-    found = any(text in answer for answer in answers for text in gold)
+def released_accuracy(said: Container[str], gold: Iterable[str]) -> tuple[float, str]:
+    """1.0 if one of the texts `gold` is in `said`, and why: "correct", "not_found".
+
+    `said` is an answer, or the needles' numbers in any answer of a file (`numbers_in`).
+    """
+    found = any(text in said for text in gold)
     return (1.0, "correct") if found else (0.0, "not_found")
+
+
+def numbers_in(answers: Iterable[str], needles: Collection[str]) -> set[str]:
+    """Those of the needles' numbers that are a part of any answer; each answer is read once."""
+    found: set[str] = set()
+    for size in {len(number) for number in needles}:
+        # At each place of an answer, so many digits.
+        parts = re.compile(rf"(?=(\d{{{size}}}))")
+        found.update(part for answer in answers for part in parts.findall(answer))
+    return found & set(needles)
 
 
 def claude_gold(numbers: Sequence[str]) -> int:
@@ -194,8 +207,8 @@ def score(
         elif row["question"] == "city":
             own, theirs, reader = _of_city(row, said, words, names)
         else:
-            answers = [raw] if row["task"] == RETRIEVAL else files[_file(row)]
-            own, theirs, reader = _of_number(row, said, words, answers)
+            all_said = raw if row["task"] == RETRIEVAL else files[_file(row)]
+            own, theirs, reader = _of_number(row, said, words, all_said)
         # The strict rules and the second scorer need text that is no thought.
         if not said.strip():
             own = reader = nothing
@@ -213,7 +226,7 @@ Verdicts = tuple[tuple[float, str], tuple[tuple[float, str], tuple[float, str]],
 
 def _of_absent(row: Mapping[str, Any], said: str, words: tuple[str, ...]) -> Verdicts:
     gold = row["references"]
-    found = released_accuracy([row["raw_text"] or ""], gold)
+    found = released_accuracy(row["raw_text"] or "", gold)
     words = (*words, *gold)
     return score_absent(said, words), (found, found), absent_verdict(said, words, row["lang"])
 
@@ -225,18 +238,18 @@ def _of_city(
     cities = [city.split("/") for city in row["cities"].split("|")]
     own = score_city(said, gold, [name for each in cities for name in each], words)
     claudes = cities[claude_gold(row["numbers"].split())]
-    theirs = released_accuracy([raw], gold), released_accuracy([raw], claudes)
+    theirs = released_accuracy(raw, gold), released_accuracy(raw, claudes)
     return own, theirs, city_verdict(said, gold, cities, row["lang"], names)
 
 
 def _of_number(
-    row: Mapping[str, Any], said: str, words: tuple[str, ...], answers: Sequence[str]
+    row: Mapping[str, Any], said: str, words: tuple[str, ...], all_said: Container[str]
 ) -> Verdicts:
-    """`answers` are those among which the notebooks look for the number."""
+    """`all_said` is what the notebooks look for the number in."""
     gold, numbers = row["references"], row["numbers"].split()
     own = score_number(said, gold[0], numbers, words)
     claudes = [numbers[claude_gold(numbers)]]
-    theirs = released_accuracy(answers, gold), released_accuracy(answers, claudes)
+    theirs = released_accuracy(all_said, gold), released_accuracy(all_said, claudes)
     return own, theirs, number_verdict(said, gold[0], row["lang"])
 
 
@@ -244,13 +257,16 @@ def _file(row: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(row[factor] for factor in _FILE)
 
 
-def _files(instances: pa.Table, generations: pa.Table) -> dict[tuple[Any, ...], list[str]]:
-    """The answers of each file."""
-    rows = instances.select(["instance_id", *_FILE]).to_pylist()
+def _files(instances: pa.Table, generations: pa.Table) -> dict[tuple[Any, ...], set[str]]:
+    """The needles' numbers that any answer of each file has."""
+    rows = instances.select(["instance_id", *_FILE, "numbers"]).to_pylist()
     of = {row["instance_id"]: _file(row) for row in rows}
-    files: dict[tuple[Any, ...], list[str]] = defaultdict(list)
+    needles: dict[tuple[Any, ...], set[str]] = defaultdict(set)
+    for row in rows:
+        needles[_file(row)].update(row["numbers"].split())
+    answers: dict[tuple[Any, ...], list[str]] = defaultdict(list)
     whole = pc.coalesce(generations["raw_text"], generations["text"]).to_pylist()
     for key, text in zip(generations["instance_id"].to_pylist(), whole, strict=True):
         if key in of and text:
-            files[of[key]].append(text)
-    return files
+            answers[of[key]].append(text)
+    return {file: numbers_in(answers[file], own) for file, own in needles.items()}

@@ -23,6 +23,7 @@ from needlework.scoring.careful.words import (
     rows,
     split,
     unspaced,
+    with_umlauts,
     without_umlauts,
 )
 
@@ -165,6 +166,10 @@ def mentions(text: Words, wanted: Words, langs: tuple[str, ...], original: str =
     found = _side_by_side(text, wanted, langs)
     if not found and original and (other := without_umlauts(original)) != original:
         found = _side_by_side(text, reference(other), langs)
+    if not found and original and (other := with_umlauts(original)) != original.casefold():
+        spans = _side_by_side(text, reference(other), langs)
+        # In German and Danish a letter without its marks is another; đ has the form d.
+        found = [s for s in spans if "đ" in other or text.words[slice(*s)] != text.bare[slice(*s)]]
     if not found and len(wanted.words) > 1:
         found = _in_other_order(text, wanted) or _by_family_name(text, wanted)
     return [span for span in found if not _of_another_name(text, *span, wanted)]
@@ -358,10 +363,11 @@ def _in_other_order(text: Words, wanted: Words) -> list[Span]:
 
 def _by_family_name(text: Words, wanted: Words) -> list[Span]:
     """Where the last of a person's names stands for all ("composed by Verdi")."""
-    names = wanted.bare
-    if names[-1] not in text.bare:
+    own = [i for i, name in enumerate(wanted.bare) if name not in _PARTICLES]
+    names = [wanted.bare[i] for i in own]
+    if not 2 <= len(names) <= 4 or names[-1] != wanted.bare[-1] or names[-1] not in text.bare:
         return []
-    if not 2 <= len(names) <= 4 or not all(wanted.capitals) or GENERIC & set(names):
+    if not all(wanted.capitals[i] for i in own) or GENERIC & set(names):
         return []
     if names[-1][0].isdigit() or len(names[-1]) < _FEWEST_LETTERS:
         return []
@@ -370,14 +376,19 @@ def _by_family_name(text: Words, wanted: Words) -> list[Span]:
 
 
 def _has_other_name(text: Words, place: int) -> bool:
-    """Whether another name stands right beside a family name."""
+    """Whether another name stands right beside a family name, or before its particles."""
+    end = place + 1
+    while place and text.gaps[place] < QUOTE and text.bare[place - 1] in _PARTICLES:
+        place -= 1
     before = place and text.gaps[place] < QUOTE and text.capitals[place - 1]
-    behind = (
-        place + 1 < len(text.words) and text.gaps[place + 1] < QUOTE and text.capitals[place + 1]
-    )
+    behind = end < len(text.words) and text.gaps[end] < QUOTE and text.capitals[end]
     return bool(before and text.bare[place - 1] not in _HONORIFICS | _OPENING) or bool(behind)
 
 
+# They stand before family names.
+_PARTICLES = frozenset(
+    "van von der den ten ter zu zum af de del di du da dos do la le bin ibn al".split()
+)
 # Words that begin a sentence and are no name.
 _OPENING = frozenset("the by and but when if it was because according in of for".split())
 

@@ -224,7 +224,9 @@ class Statement:
                 return True
             if before and not any(cue.start - 1 <= other[1] <= cue.start for other in found):
                 return True
-        either = any(clause.start <= cue.start <= start for cue in self.of("either"))
+        either = self._chooses(mention) and any(
+            clause.start <= cue.start <= start for cue in self.of("either")
+        )
         joined = [cue for cue in self.of("or", "and") if clause.start <= cue.start < clause.end]
         return either and any(cue.start >= end or cue.end <= start for cue in joined)
 
@@ -423,6 +425,10 @@ class Statement:
         if count > _SHORT:
             return False
         if text.words[mention[1] : mention[1] + 1] == ["s"] and mention[1] + 1 < count:
+            return True
+        # "Longer than the Nile", "500 km west of Tokyo"; but "nothing is longer than the Nile".
+        beside = [c.start for c in self.of("beside") if 0 <= mention[0] - c.end <= 1]
+        if beside and not any(c.start < beside[0] for c in self.of("not", "no", "absent")):
             return True
         start = max((c.end for c in self.of("answer", "is") if c.end <= mention[0]), default=0)
         end = next((i for i in range(start + 1, count) if text.gaps[i] >= QUOTE), count)

@@ -91,12 +91,17 @@ _AT_WILL = re.compile(
 )
 # Hindi writes a nasal before a consonant as half a letter or as a dot.
 _HALF_NASAL = re.compile("[ङञणनम]\u094d(?=[क-ह])")
+# Tamil's au is often typed as e and the letter that its second half looks like.
+_TAMIL_AU = re.compile("\u0bc6\u0bb3(?![\u0bbe-\u0bcd])")
 # Vietnamese puts a tone mark on either vowel of oa, oe, uy.
 _TONE = "\u0300\u0301\u0303\u0309\u0323"
 _TONE_FIRST = re.compile(f"([ou])([{_TONE}])([aey])(?![\u0300-\u036f])")
 _UMLAUTS = str.maketrans(
-    {"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"}
+    {"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe", "đ": "dj"}
+    | {"Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "Å": "Aa", "Ø": "Oe", "Đ": "Dj"}
 )
+# What is written in ASCII as without_umlauts does it.
+_IN_ASCII = {"dj": "đ", "aa": "å", "ae": "ä", "oe": "ö", "ue": "ü"}
 
 
 def fold(text: str) -> str:
@@ -106,7 +111,7 @@ def fold(text: str) -> str:
     text = _INNER_APOSTROPHE.sub("", unicodedata.normalize("NFKC", text))
     if _COMPOSED_TONE.search(text):
         text = _tones_last(text)
-    return _HALF_NASAL.sub("ं", text.translate(_LETTER_FORMS))
+    return _HALF_NASAL.sub("ं", _TAMIL_AU.sub("\u0bcc", text.translate(_LETTER_FORMS)))
 
 
 def _tones_last(text: str) -> str:
@@ -147,8 +152,16 @@ def _latin() -> dict[int, str]:
 
 
 def without_umlauts(text: str) -> str:
-    """German and Nordic letters in ASCII: Röntgen becomes Roentgen."""
+    """German, Nordic and Serbian letters in ASCII: Röntgen becomes Roentgen."""
     return text.translate(_UMLAUTS)
+
+
+def with_umlauts(text: str) -> str:
+    """German, Nordic and Serbian letters for their writing in ASCII, in small letters."""
+    text = text.casefold()
+    for ascii_, letter in _IN_ASCII.items():
+        text = text.replace(ascii_, letter)
+    return text
 
 
 class _Letters(dict[int, str]):
@@ -171,7 +184,10 @@ class _Letters(dict[int, str]):
         elif category == "Zs":
             new = " "
         else:
-            new = self.given.get(character, character)
+            # Only small letters are listed.
+            small = character.lower()
+            found = self.given.get(small, small)
+            new = character if found == small else found if small == character else found.title()
         self[code] = new
         return new
 
@@ -204,8 +220,10 @@ _ZEROS = re.compile(r"(?<=\d)[.,]0+(?!\d)(?![.,]\d)")
 _DECIMAL_COMMA = re.compile(r",(?<=\d,)(?=\d{1,2}(?!\d|,\d))")
 _ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th|er|ème|º|ª|°)\b")
 _MYRIADS = re.compile(r"(?<![\d.])(?:(\d{1,4}) ?[억亿億] ?)?(\d{1,4}) ?[만万萬] ?(\d{1,4})?(?!\d)")
-_HUNDRED_MILLIONS = re.compile(r"(\d+(?:\.\d+)?) ?[억亿億](?!\d)")
-_DECIMAL_MYRIADS = re.compile(r"(\d+\.\d+) ?[만万]")
+# From a run's first digit on, and of few digits: a run without end takes no time, and is no number.
+_FACTOR = r"\d(?<!\d\d)\d{0,14}"
+_HUNDRED_MILLIONS = re.compile(rf"({_FACTOR}(?:\.\d{{1,15}})?) ?[억亿億](?!\d)")
+_DECIMAL_MYRIADS = re.compile(rf"({_FACTOR}\.\d{{1,15}}) ?[만万]")
 _THOUSANDS = re.compile(r"(?<=\d) ?[kK]\b(?!\.?[mgb])")
 _PM = re.compile(r"(?<![\d:.])(\d{1,2})(?:[:.](\d{2}))? ?([AaPp])\.?[Mm]\b\.?")
 _HALF_PAST = re.compile(r"(?<=点)半")
@@ -218,6 +236,35 @@ _HANGUL_TO_HAN = str.maketrans(
 _PERCENT = re.compile(r"百分之 ?(\d+(?:\.\d+)?)")
 _NUMERALS = re.compile("[〇零一二三四五六七八九十百千万亿两]{2,40}|十")
 _SIGNS = str.maketrans({"%": " percent ", "٪": " percent ", "％": " percent "})
+
+
+# No. 5, № 5, N.º 5; US$5, EUR5
+_NUMERO = re.compile(r"(?:№|\bn\.?[º°]|\b(?:no|nr|nro|num|núm)\.) ?(?=\d)", re.IGNORECASE)
+_CURRENCY = re.compile(
+    r"\b(?:[A-Z]{1,3}\$|USD|EUR|GBP|JPY|CNY|RMB|INR|CHF|AUD|CAD|KRW|RUB|BRL|MXN|SEK|NOK|DKK|PLN|Rs\.?)(?=\d)"
+)
+# 1.2e+06, 1.2 × 10^6, 1.2 × 10⁶
+_SCIENTIFIC = re.compile(
+    r"(?<![\w.,-])(\d{1,3}(?:\.\d{1,15})?)(?:[eE]\+?(\d{1,2})"
+    r"| ?(?:[x×*·]|\\times|\\cdot) ?10(?:(?:\^|\*\*)\{?(\d{1,2})\}?|([⁰¹²³⁴-⁹]{1,2})))(?![\w-])"
+)
+
+
+def _plainly(text: str) -> str:
+    """`text` with its numbers apart from signs and currencies, and none as a power of ten."""
+    if not any(map(str.isdigit, text)):
+        return text
+    text = _CURRENCY.sub(lambda code: code.group().rstrip("$") + " ", _NUMERO.sub("", text))
+    return _SCIENTIFIC.sub(_of_power, text)
+
+
+def _of_power(match: re.Match[str]) -> str:
+    """A number in scientific notation in digits, if it is a whole one of at most 16 digits."""
+    power = int(unicodedata.normalize("NFKC", match[2] or match[3] or match[4]))
+    whole, _, fraction = match[1].partition(".")
+    if len(fraction.rstrip("0")) > power or power > 15:
+        return match.group()
+    return whole + fraction[:power].ljust(power, "0")
 
 
 def in_digits(text: str) -> str:
@@ -315,7 +362,7 @@ _FIRMNESS = {
     **dict.fromkeys(".!\n;。！；؛।۔…", SENTENCE),
     **dict.fromkeys("?？؟", QUESTION),
 }
-_LETTERS = rf"[^\W\d_]++(?:[\u0300-\U0001ffff](?<=[{marks()}])[^\W\d_]*+)*+"
+_LETTERS = rf"[^\W\d_]++(?:[\u0300-\U0001ffff](?<=[{marks()}])[^\W\d_]*+)*"
 # An id such as AB12CD is one word.
 _ID = r"[A-Za-z]++\d[A-Za-z\d]*+|\d++[A-Za-z]++\d[A-Za-z\d]*+"
 _TOKEN = re.compile(rf"{_ID}|\d++(?:\.\d+)?|{_LETTERS}|[^\w\s]|\n|_")
@@ -349,8 +396,6 @@ class Words:
     words: list[str]
     gaps: list[int]
     capitals: list[bool]
-    # Whether all letters of the text are capitals.
-    acronym: bool = False
 
     @cached_property
     def bare(self) -> list[str]:
@@ -435,7 +480,7 @@ def bounded(text: str) -> str:
 
 def read(text: str) -> Words:
     """The words of an answer or a reference."""
-    text = in_digits(fold(plain(bounded(text))))
+    text = in_digits(fold(plain(_plainly(bounded(text)))))
     if "-" in text:
         text = _DASH.sub("—", text)
     if not text.isascii():
@@ -523,9 +568,7 @@ def reference(text: str) -> Words:
 
 def _without_brackets(text: str) -> Words:
     whole = read(re.sub(r"(?<=\S)\s*[(（][^()（）]*[)）]\s*$", "", text) or text)
-    made = whole.pick(whole.content)
-    made.acronym = text.isupper()
-    return made
+    return whole.pick(whole.content)
 
 
 _remembered = lru_cache(maxsize=65536)(_without_brackets)

@@ -1,0 +1,71 @@
+"""The scorers in the system's own Python 3.11: Debian 12's is 3.11.2, whose `re` has errors mended since."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from needlework.benchmarks.m4le.measures import WordTokenizer
+from needlework.scoring.metrics import numbers
+
+ROOT = Path(__file__).resolve().parents[3]
+SYSTEMS = Path("/usr/bin/python3.11")
+TESTS = (
+    *("tests/unit/scoring", "tests/unit/results/test_golden.py"),
+    "tests/unit/benchmarks/m4le/test_m4le_metrics.py",
+    *sorted(
+        str(p.relative_to(ROOT)) for p in ROOT.glob("tests/unit/benchmarks/*/test_*_scoring.py")
+    ),
+)
+
+
+def test_words_end_before_signs_that_are_no_marks() -> None:
+    assert WordTokenizer().tokenize("“News” – today’s… cafe\u0301”") == "news today s café".split()
+    assert numbers("12,34,5 and 1,23,4") == {12, 34, 23}
+
+
+def test_no_group_of_a_pattern_is_possessive() -> None:
+    """cpython issue 100061: such a group with a lookaround or several parts matches wrongly before 3.11.5."""
+    files = sorted((ROOT / "workflow").rglob("*.py"))
+    possessive = re.compile(r"""\)(?:[*+?]|\{[\d,]+\}+)\+[^+]*["']|\(\?>(?!"\))""")
+    found = [
+        f"{file.name}: {line.strip()}"
+        for file in files
+        for line in file.read_text("utf-8").splitlines()
+        if possessive.search(line)
+    ]
+    assert len(files) > 100 and not found
+    assert possessive.search('rf"(?:{_MARK}{_LETTER}*+)*+"')
+
+
+@pytest.mark.slow
+def test_the_scorers_tests_pass_in_the_systems_python() -> None:
+    if sys.version_info[:2] != (3, 11) or not SYSTEMS.exists():
+        pytest.skip(f"no {SYSTEMS}, or this Python is no 3.11 whose packages it could import")
+    said = subprocess.run(
+        [SYSTEMS, "-V"], capture_output=True, text=True, check=True
+    ).stdout.split()[1]
+    if said == sys.version.split()[0]:
+        pytest.skip(f"{SYSTEMS} is {said}, as this Python: all other tests try it")
+    command = [
+        SYSTEMS,
+        "-m",
+        "pytest",
+        "-n0",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-m",
+        "not slow",
+        *TESTS,
+    ]
+    env = {**os.environ, "PYTHONPATH": sysconfig.get_path("purelib")}
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, f"{said}: {done.stdout[-4000:]}{done.stderr[-2000:]}"
+    assert int(re.findall(r"(\d+) passed", done.stdout)[-1]) > 1500
