@@ -336,7 +336,7 @@ def test_data_of_both_sides_stand_once_and_in_no_caption() -> None:
 
 @pytest.mark.parametrize("name", names())
 def test_what_scores_make_names_its_metric(name: str) -> None:
-    """In captions, and in what tables and figures say below; tables of several metrics have a column of them."""
+    """In captions and below tables and figures; a table of several metrics has a column of them."""
     keys = schema()["properties"]["benchmarks"]["properties"][name]["properties"]
     for metric in keys["metric"]["enum"]:
         run = {"models": ["lexical"], "benchmarks": [name]}

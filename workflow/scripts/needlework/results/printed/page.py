@@ -77,8 +77,8 @@ def _of_orders(rows: pd.DataFrame) -> str:
     return (
         f"**Orders of models.** ONERULER's {tau['items']} models keep their order from 8K to 128K with "
         f"τ = {_with_interval(tau)}, p = {tau['p']:.3f}. Two papers asked two same models about "
-        f"Natural Questions: GPT-3.5-Turbo (16K) is {_with_interval(one, 100, 1)} points above LongChat-13B in Lost in the "
-        f"Middle, and {_with_interval(other, 100, 1)} in M4LE, whose interval {word} 0."
+        f"Natural Questions: GPT-3.5-Turbo (16K) is {_with_interval(one, 100, 1)} points above LongChat-13B "
+        f"in Lost in the Middle, and {_with_interval(other, 100, 1)} in M4LE, whose interval {word} 0."
     )
 
 
