@@ -29,10 +29,10 @@ PREAMBLE = """\
 
 `config.yaml` holds the default run, on the embedded sample. A file that `--configfile` names is merged into
 it: mappings key by key, while lists and single values are replaced. Of several files, all behind one
-`--configfile`, later ones win, so name your own after a preset; a run warns if a later file replaces what `run`
-selected. The models, tokenizers, embedders and translators of `config.yaml` stay defined, and `run` chooses
-which of them run; an entry of yours takes nothing from one of the same name with another `backend`, `kind` or
-`name`. `--config` sets values on the command line, behind the targets:
+`--configfile`, later ones win, so name your own after a preset; a run warns if a later file replaces what
+`run` selected. The models, tokenizers, embedders and translators of `config.yaml` stay defined, and `run`
+chooses which of them run; an entry of yours takes nothing from one of the same name with another `backend`,
+`kind` or `name`. `--config` sets values on the command line, behind the targets:
 `--config 'benchmarks={mlneedle: {questions: 5}}'`.
 
 Of each key this page names the value that holds if no file has the key. A benchmark's keys may have two: its

@@ -262,7 +262,7 @@ def test_a_providers_client_retries_nothing_by_itself(server, asker, tmp_path, n
 
 
 @pytest.mark.parametrize("provider", ["openai-api", "anthropic"])
-def test_a_port_that_is_none_is_named(server, asker, tmp_path, provider) -> None:
+def test_a_port_above_the_largest_is_named(server, asker, tmp_path, provider) -> None:
     own = entry(provider, server, args={"base_url": "http://127.0.0.1:99999/v1"}, concurrency=1)
     found = asker.ask(own, ["a", "b"], tmp_path)
     assert "cannot be reached: the port of its address" in found["failed"]

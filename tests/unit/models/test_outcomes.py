@@ -291,7 +291,7 @@ def test_only_prompts_that_a_limit_cut_are_told(prompts, cut) -> None:
     )
 
 
-def test_a_server_that_reads_more_than_we_count_is_told_so() -> None:
+def test_a_count_above_ours_is_told_as_such() -> None:
     # Two equal counts by chance, then a limit, both above our own counts.
     chance = [*reads([300, 350], 1.1), Read("en", 400, 450, "a"), Read("en", 448, 450, "b")]
     assert cut_prompts(chance) == {}

@@ -429,7 +429,7 @@ def test_a_dated_name_is_no_other_model(asked, served, same) -> None:
 # What no connection came from
 
 
-def test_a_port_that_is_none_is_named_in_a_group_too() -> None:
+def test_a_port_above_the_largest_is_named() -> None:
     with socket.socket() as unconnected, pytest.raises(OverflowError) as raised:
         unconnected.connect(("127.0.0.1", 99999))
     group = ExceptionGroup("unhandled errors in a TaskGroup", [raised.value])

@@ -232,6 +232,6 @@ def test_words_with_such_letters_are_no_bytes(text: str) -> None:
     assert undecoded(text) is None
 
 
-@pytest.mark.parametrize(("text", "mark"), [("▁The▁answer", "▁"), ("One<0x0A>two", "<0x0A>")])
+@pytest.mark.parametrize(("text", "mark"), [("▁The▁answer", "▁"), ("<0x0A>One<0x0A>", "<0x0A>")])
 def test_sentencepieces_own_signs_are_told(text: str, mark: str) -> None:
-    assert undecoded(text) == mark
+    assert undecoded(text) == unknown_mark(text) == mark

@@ -186,7 +186,7 @@ def test_a_clone_has_a_commit(clone, monkeypatch) -> None:
     assert version.workflow()["commit"] is None and version.workflow()["version"]
 
 
-def test_the_commit_is_the_workflow_s_in_a_hook_of_another(clone, tmp_path, monkeypatch) -> None:
+def test_a_hook_of_another_repository_changes_no_commit(clone, tmp_path, monkeypatch) -> None:
     found = version.workflow()
     other = tmp_path / "other"
     subprocess.run(["git", "init", "-q", str(other)], check=True)

@@ -339,8 +339,10 @@ class Outcomes:
         if key in self._odd and key not in self._cut:
             found.append(f"{ODD_COUNT}: {self._odd[key]}")
         text = str(answer_row(record, self._marks, self._opened)["text"])
-        if mark := unknown_mark(text):
-            found.append(f"{UNDECODED if undecoded(text) else UNKNOWN_MARK}: {mark}")
+        if mark := undecoded(text):
+            found.append(f"{UNDECODED}: {mark}")
+        elif mark := unknown_mark(text):
+            found.append(f"{UNKNOWN_MARK}: {mark}")
         if key in self._controls:
             found.append(f"{CONTROL_TOKENS}: {self._controls[key]}")
         return found

@@ -140,11 +140,12 @@ def unknown_mark(text: str) -> str | None:
     None without one.
     """
     found = _TAG.match(text)
-    if found is None or found[1].casefold() in _NO_REASONING or not found[1].isascii():
-        return undecoded(text)
-    name = re.escape(found[1])
-    closes = re.compile(rf"[<\[◁]\s*/\s*{name}\s*[>\]▷]|<\|\s*(?:/|end_of_|END_){name}\s*\|>", re.I)
-    return found[0].strip() if closes.search(text, found.end()) else None
+    if found and found[1].casefold() not in _NO_REASONING and found[1].isascii():
+        name = re.escape(found[1])
+        closes = rf"[<\[◁]\s*/\s*{name}\s*[>\]▷]|<\|\s*(?:/|end_of_|END_){name}\s*\|>"
+        if re.compile(closes, re.I).search(text, found.end()):
+            return found[0].strip()
+    return undecoded(text)
 
 
 @lru_cache(maxsize=64)

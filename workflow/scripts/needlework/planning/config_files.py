@@ -85,7 +85,7 @@ def named(arguments: Sequence[str], *options: str) -> list[str]:
 def _check_once(arguments: Sequence[str], *options: str) -> None:
     """Raise UserError if an option is given twice: Snakemake would take the last one's words alone."""
     if sum(argument.partition("=")[0] in options for argument in arguments) > 1:
-        words = " ".join(map(shlex.quote, named(arguments, *options)))
+        words = SECRET.sub("***", " ".join(map(shlex.quote, named(arguments, *options))))
         raise UserError(
             f"{options[0]} stands twice, and Snakemake would take the last alone: write "
             f"`{options[0]} {words}`."

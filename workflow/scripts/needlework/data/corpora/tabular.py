@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
-from itertools import accumulate, islice, zip_longest
+from itertools import accumulate, chain, islice, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -104,7 +104,8 @@ ROWS_AT_ONCE = 1000
 BYTES_AT_ONCE = 1 << 26
 
 
-_SEPARATORS = ",;\t"
+# Of the fields of a CSV file; and a line behind its last, which a quote that none closes would hold.
+_SEPARATORS, _END = ",;\t|", "\0"
 
 # The lists of a row, and where a table's metadata have what was found.
 LISTS = ("answers", "parts")
@@ -354,21 +355,17 @@ def _rows(files: Sequence[str], settings: Entry, found: Found) -> Iterator[Row]:
     stored = sum(Path(file).stat().st_size for file in files) if files else None
     budget = Budget(files, stored, where)
     shown = progress(_streamed(files, settings, where, budget), desc=where, unit="row")
-    # The first row's error for each column that no row had so far: a row of JSON Lines may leave it out.
-    lacking: dict[str, UserError] = {}
+    # The columns that no row had so far: a row of JSON Lines may leave some out.
+    lacking, row = list(columns.values()), None
     for place, values in enumerate(shown):
         budget.take(place, values)
         found.rows = place + 1
         found.limited = found.rows == settings["rows"]
         row = Row(place, values, columns, where, lists)
-        for name in columns.values() if place == 0 else list(lacking):
-            if row.has(name):
-                lacking.pop(name, None)
-            elif place == 0:
-                lacking[name] = row.no_column(name)
+        lacking = [name for name in lacking if not row.has(name)]
         yield row
-    for error in lacking.values():
-        raise error
+    if row and lacking:
+        raise row.no_column(lacking[0])
 
 
 def _of_parquet(files: Sequence[str], budget: Budget) -> Iterator[Mapping[str, object]]:
@@ -431,13 +428,11 @@ def _of_json(files: Sequence[str]) -> Iterator[Mapping[str, object]]:
             yield from (line.value for line in objects(Path(name), rows))
 
 
-def _of_csv(
-    files: Sequence[str], wanted: set[str], separators: str, where: str
-) -> Iterator[Mapping[str, object]]:
+def _of_csv(files: Sequence[str], wanted: set[str], where: str) -> Iterator[Mapping[str, object]]:
     """The rows of CSV files; the separator is the one that gives the most of the `wanted` columns.
 
     Excel writes semicolons where the comma is the decimal sign. A row may lack its last fields, or have empty
-    ones behind them; UserError if it has more, since it cannot be known which are one.
+    ones behind them; UserError if it has more, since it cannot be known which belong together.
     """
     import fsspec
 
@@ -445,44 +440,33 @@ def _of_csv(
     for name in files:
         with fsspec.open(name, "r", encoding="utf-8-sig", newline="") as file:
             heads = {}
-            for separator in separators:
+            for separator in _SEPARATORS:
                 file.seek(0)
                 heads[separator] = next(filter(None, csv.reader(file, delimiter=separator)), [])
             own = max(heads, key=lambda each: len(wanted.intersection(heads[each])))
             head = [column or f"Unnamed: {place}" for place, column in enumerate(heads[own])]
-            for column in sorted(wanted):
-                if head.count(column) > 1:
-                    raise UserError(f"{where}: {name} has two columns {column!r}: rename one.")
+            if twice := [column for column in sorted(wanted) if head.count(column) > 1]:
+                raise UserError(f"{where}: {name} has two columns {twice[0]!r}: rename one.")
             file.seek(0)
-            lines = _Lines(file)
-            rows = filter(None, csv.reader(lines, delimiter=own))
+            rows = filter(None, csv.reader(chain(file, [_END]), delimiter=own))
             for number, row in enumerate(islice(rows, 1, None), start=1):
-                if lines.ended:
+                wrong = ""
+                if row == [_END]:
+                    break
+                if row[-1].endswith(_END):
                     wrong = "has a quote that none closes: close it"
                 elif any(field.strip() for field in row[len(head) :]):
                     wrong = (
                         f"has {len(row)} fields, the head has {len(head)}: put a field that holds {own!r} in "
                         "quotes, or correct the row"
                     )
-                else:
-                    yield dict(zip_longest(head, row[: len(head)]))
-                    continue
-                raise UserError(f"{where}: {name}, row {number} {wrong}.")
-
-
-class _Lines:
-    """A file's lines. `ended` says that more than all were asked for, as within a quote that none closes."""
-
-    def __init__(self, file: Iterator[str]) -> None:
-        self._file, self.ended = file, False
-
-    def __iter__(self) -> Iterator[str]:
-        yield from self._file
-        self.ended = True
+                if wrong:
+                    raise UserError(f"{where}: {name}, row {number} {wrong}.")
+                yield dict(zip_longest(head, row[: len(head)]))
 
 
 def _of_files(
-    files: Sequence[str], wanted: set[str], separators: str, where: str, budget: Budget
+    files: Sequence[str], wanted: set[str], where: str, budget: Budget
 ) -> Iterator[Mapping[str, object]] | None:
     """The rows of files, local or of the hub; None if they are of no kind that is read here."""
     endings = {Path(name).suffix for name in files}
@@ -491,7 +475,7 @@ def _of_files(
     if endings == {".jsonl"}:
         return _of_json(files)
     if endings in ({".csv"}, {".tsv"}):
-        return _of_csv(files, wanted, separators, where)
+        return _of_csv(files, wanted, where)
     return None
 
 
@@ -511,8 +495,7 @@ def _of_hub(
         settings["name"], settings["subset"], revision=settings["revision"]
     )
     named = (builder.config.data_files or {}).get(split, [])
-    separators = _SEPARATORS + getattr(builder.config, "sep", "")
-    rows = _of_files(named, wanted, separators, where, budget)
+    rows = _of_files(named, wanted, where, budget)
     return rows or iter(builder.as_streaming_dataset(split=split))
 
 
@@ -527,7 +510,7 @@ def _streamed(
             if not file.endswith(".parquet"):
                 check_records(file, where, quoted=file.endswith(".csv"))
         rows = (
-            _of_files(files, wanted, _SEPARATORS, where, budget)
+            _of_files(files, wanted, where, budget)
             if files
             else _of_hub(settings, wanted, where, budget)
         )

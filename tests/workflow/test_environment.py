@@ -1,0 +1,70 @@
+"""What the shell, the notebook or the folder of a run brings along changes no result, or is told at once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from runs import ROOT, Workflow
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("environment")]
+
+FEW_PAIRS = {
+    "run": {"models": ["oracle"], "benchmarks": ["lost_in_the_middle"], "limit": 1},
+    "benchmarks": {
+        "lost_in_the_middle": {
+            "tasks": ["key_value"],
+            "keys": ["uuid"],
+            "n_pairs": [{"n": 10, "indices": [0, 9]}],
+        }
+    },
+}
+
+
+def ended(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A run in a process that has imported nothing before: its status and output."""
+    return subprocess.run(
+        Workflow(ROOT, folder / "run").command(*arguments),
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def test_a_notebook_and_a_matplotlibrc_draw_the_same_figures(tmp_path: Path) -> None:
+    """A notebook names a backend that the jobs' Python lacks."""
+    file = tmp_path / "own.yaml"
+    file.write_text(yaml.safe_dump(FEW_PAIRS))
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/matplotlibrc").write_text("text.usetex: True\nsavefig.bbox: tight\n")
+    notebook = {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}
+    arguments = ("lost_in_the_middle_figure10", "--configfile", str(file))
+    done = ended(tmp_path, *arguments, **notebook)
+    assert done.returncode == 0, done.stdout[-3000:]
+    figure = tmp_path / "run/results/figures/lost_in_the_middle/figure10.svg"
+    first = figure.read_bytes()
+    (tmp_path / "run/matplotlibrc").unlink()
+    figure.unlink()
+    assert ended(tmp_path, *arguments).returncode == 0
+    assert figure.read_bytes() == first
+
+
+@pytest.mark.parametrize("level", ["1", "2"])
+def test_pythons_optimized_mode_is_refused_before_any_job(tmp_path: Path, level: str) -> None:
+    done = ended(tmp_path, "-n", PYTHONOPTIMIZE=level)
+    assert done.returncode != 0 and "total" not in done.stdout
+    assert "unset the environment variable PYTHONOPTIMIZE" in done.stdout.splitlines()[-1]
+
+
+def test_a_configfile_given_twice_ends_before_the_plan(tmp_path: Path) -> None:
+    file = tmp_path / "own.yaml"
+    file.write_text(yaml.safe_dump(FEW_PAIRS))
+    done = ended(tmp_path, "-n", "--configfile", str(file), f"--configfile={file}")
+    assert done.returncode != 0 and "total" not in done.stdout
+    assert f"write `--configfile {file} {file}`." in done.stdout.splitlines()[-1]
