@@ -156,7 +156,7 @@ with running(snakemake) as logger:
         text = f"{text}\n\n{limits.as_text(part, rows, limit, params.subset)}"
     if audits:
         text = (
-            f"{text}\n\nLeft to do by `snakemake audit`, whose first answers are also the run's:"
+            f"{text}\n\nLeft to do by `snakemake audit`; its first answers are also the run's:"
             f"\n\n{as_text(audits)}"
         )
     logger.info("\n%s", text)

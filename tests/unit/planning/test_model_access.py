@@ -99,8 +99,10 @@ def test_the_file_of_an_encoding_is_named_before_it_is_fetched(
     assert said.startswith("tokenizers.t: the first run fetches http") and len(hub.asked) == 1
     assert check_encoding("tokenizers.t", "o200k_harmony", ask=False) == said
     # An unknown encoding is told where it is loaded.
+    assert check_encoding("tokenizers.t", "o300k") == "" and len(hub.asked) == 1
     monkeypatch.setattr(model_access, "ENCODINGS", os.environ["HF_ENDPOINT"])
-    assert check_encoding("tokenizers.t", "o300k") == "" and len(hub.asked) == 2
+    with pytest.raises(UserError, match=r"o200k_base\.tiktoken cannot be reached \(Not Found\)"):
+        check_encoding("tokenizers.t", "o200k_base")
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     monkeypatch.setattr(model_access, "ENCODINGS", f"http://127.0.0.1:{port}")

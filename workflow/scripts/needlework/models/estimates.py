@@ -1,8 +1,8 @@
 """An estimate of a run, made from its prompts before a GPU or a paid request is used.
 
 Tokens are those of the instance files' tokenizer, without a chat template; answers count with their
-limit; requests in the journal count as done. Hours are tokens divided by a throughput, costs tokens
-multiplied by a price.
+limit; requests in the journal count as done, and equal prompts are one request. Hours are tokens divided
+by a throughput, costs tokens multiplied by a price.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class PromptSet:
         self.tokens = self.table["n_tokens"].to_numpy().astype(np.int64)
 
     def of_lengths(self, lengths: Collection[int], only: Selection | None = None) -> np.ndarray:
-        """The indices of the selected prompts that have one of these lengths, or no length."""
+        """The indices of the selected prompts that have one of these lengths or no length."""
         wanted = pa.array({0, *lengths}, pa.int32())
         among = pc.is_in(self.table["length"].combine_chunks(), value_set=wanted)
         return np.flatnonzero(pc.and_(among, mask(self.table, only or {})))

@@ -40,9 +40,10 @@ _REMEDY = (
     "Set `name` to a local folder, or HF_HOME to a cache that holds the model, and without internet "
     "HF_HUB_OFFLINE=1 too"
 )
-# Where tiktoken fetches the files of encodings, and those that are named after another one.
+# Where tiktoken fetches the files of encodings, and the encodings of each file.
 ENCODINGS = "https://openaipublic.blob.core.windows.net/encodings"
-_ENCODED_AS = {"o200k_harmony": "o200k_base", "p50k_edit": "p50k_base"}
+_FILES = {name: name for name in ("r50k_base", "p50k_base", "cl100k_base", "o200k_base")}
+_FILES |= {"p50k_edit": "p50k_base", "o200k_harmony": "o200k_base"}
 # What the hub says of a model that is not there, in the header X-Error-Code.
 _ABSENT = {
     "RepoNotFound": "the hub has no such model, or only for those with a token (HF_TOKEN)",
@@ -274,17 +275,19 @@ def _not_reached(address: str, error: Exception | None) -> str:
     if error is None:
         return ""
     why = error.reason if isinstance(error, URLError) else error
-    said = why.strerror if isinstance(why, OSError) else None
+    said = why.strerror if isinstance(why, OSError) else why if isinstance(why, str) else None
     return f"{shown_url(address)} cannot be reached ({said or type(why).__name__})"
 
 
 def check_encoding(where: str, encoding: str, *, ask: bool = True) -> str:
     """A sentence if the file of an encoding of tiktoken is still to be fetched; "" if it is here.
 
-    Raises UserError if it cannot be fetched, unless the address is not asked (`ask`). An unknown encoding has
-    no file there, which is not told here.
+    Raises UserError if it cannot be fetched, unless the address is not asked (`ask`). Other encodings are not
+    looked for.
     """
-    url = f"{ENCODINGS}/{_ENCODED_AS.get(encoding, encoding)}.tiktoken"
+    if encoding not in _FILES:
+        return ""
+    url = f"{ENCODINGS}/{_FILES[encoding]}.tiktoken"
     # tiktoken's own rules.
     usual = str(Path(gettempdir(), "data-gym-cache"))
     folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR", usual))
@@ -294,8 +297,6 @@ def check_encoding(where: str, encoding: str, *, ask: bool = True) -> str:
     error = _asked(Request(url, method="HEAD")) if ask else None
     if error is None:
         return f"{where}: the first run fetches {url} (some MB)."
-    if isinstance(error, HTTPError):
-        return ""
     raise UserError(
         f"{where}: {_not_reached(url, error)}, and {folder or 'no folder'} has no copy: fetch the file "
         f"elsewhere, name it {file.name}, and set TIKTOKEN_CACHE_DIR to its folder; or count in `words`."
