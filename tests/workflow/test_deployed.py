@@ -164,7 +164,7 @@ def test_steps_of_the_containerfile_make_its_environment(tmp_path):
     assert "Job" in plan.stdout or "total" in plan.stdout
 
 
-def test_the_container_runs_ones_own_configuration_with_a_key(tmp_path):
+def test_the_container_runs_ones_own_configuration(tmp_path):
     """The page's command, without the part that needs a container: with a configuration and a key."""
     lines = (ROOT / "Containerfile").read_text(encoding="utf-8").splitlines()
     (entry,) = (line.removeprefix("ENTRYPOINT ") for line in lines if line.startswith("ENTRYPOINT"))

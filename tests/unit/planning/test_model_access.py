@@ -89,7 +89,7 @@ def test_without_a_network_the_cache_is_named(hub, monkeypatch: pytest.MonkeyPat
     assert hub.asked == []
 
 
-def test_the_file_of_an_encoding_is_named_before_it_is_fetched(
+def test_an_encodings_file_is_named_before_it_is_fetched(
     hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))

@@ -75,7 +75,7 @@ def test_an_error_names_what_was_left_out_of_its_data(tmp_path: Path) -> None:
     assert str(raised.value) == f"no question has 9 documents. {lost.said()}"
 
 
-def test_what_is_left_out_is_one_sentence_however_many_slices() -> None:
+def test_left_out_prompts_are_one_sentence_for_all_slices() -> None:
     short, other = {"questions_lacking": 2}, {"questions_lacking": 1}
     slices = [
         *(

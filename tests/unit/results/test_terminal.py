@@ -93,7 +93,7 @@ def test_controls_are_shown_only_alone() -> None:
     assert max(map(len, lines)) <= WIDTH and lines[1].startswith("  word")
 
 
-def test_tasks_below_a_mean_that_leaves_them_out_are_named() -> None:
+def test_tasks_below_a_mean_without_them_are_named() -> None:
     """Not what is above it, nor prompts without texts, nor the tasks of the mean."""
     tasks = {"exact": 1.0, "existence": 0.0, "other": 0.98, "closed_book": 0.0}
     rows = [

@@ -484,7 +484,7 @@ def test_questions_with_too_few_documents_are_counted() -> None:
         Made(settings("en-documents-plain", **own), tables)
 
 
-def test_own_data_is_asked_with_the_documents_that_there_are() -> None:
+def test_own_data_is_asked_with_the_documents_there_are() -> None:
     """It is too small for the others, as the target `own_data` says."""
     numbers = [{"n": 3, "gold_indices": [1]}, {"n": 9, "gold_indices": [0]}]
     tables = one_question()
