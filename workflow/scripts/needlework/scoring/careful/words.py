@@ -250,9 +250,13 @@ _SCIENTIFIC = re.compile(
 )
 
 
+# What any of these three asks for.
+_BESIDE_NUMBER = re.compile(r"[A-Za-z$№](?=\d)|[.№º°] ?\d|\d(?:[eE]| ?[x×*·\\])")
+
+
 def _plainly(text: str) -> str:
     """`text` with its numbers apart from signs and currencies, and none as a power of ten."""
-    if not any(map(str.isdigit, text)):
+    if not _BESIDE_NUMBER.search(text):
         return text
     text = _CURRENCY.sub(lambda code: code.group().rstrip("$") + " ", _NUMERO.sub("", text))
     return _SCIENTIFIC.sub(_of_power, text)
