@@ -2,7 +2,7 @@
 
 python perf/own_model.py [FOLDER]
 
-SmolLM2 behind llama.cpp's server, as docs/quickstart.md serves it, is the model of README's `mine.yaml`. The
+SmolLM2 behind llama.cpp's server, as docs/quickstart.md serves it, is the model of README's mine.yaml. The
 clone is of this checkout's last commit, in FOLDER or a temporary folder. Each step's seconds are printed, the
 lines that a user types, and the first number.
 """

@@ -28,7 +28,7 @@ class Job:
 
 
 @pytest.mark.parametrize("concurrency", [1, 8])
-def test_a_server_that_answers_one_by_one_takes_as_long_again(concurrency: int) -> None:
+def test_one_by_one_the_rest_takes_as_long_again(concurrency: int) -> None:
     """However many requests wait at the server."""
     job = Job([100] * 24)
     for place in range(18):
@@ -38,7 +38,7 @@ def test_a_server_that_answers_one_by_one_takes_as_long_again(concurrency: int) 
     assert job.left == pytest.approx(6 * 12.5 - 10)
 
 
-def test_an_engine_that_answers_many_at_once_is_timed_from_its_first() -> None:
+def test_many_at_once_are_timed_from_the_first_answer() -> None:
     """Of 400 prompts, 100 are under way: a second passes between two answers, after a hundred seconds."""
     job = Job([100] * 400)
     for place in range(200):

@@ -8,7 +8,7 @@ from needlework.planning.config import validated
 from own_model import ROOT, files
 
 
-def test_the_files_of_the_documentation_are_found_with_a_port_of_ours() -> None:
+def test_documented_files_are_found_with_a_port_of_ours() -> None:
     made = files(18080)
     assert "18080" in made["serve.py"] and "8080, 1" not in made["serve.py"].replace("18080", "")
     config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))

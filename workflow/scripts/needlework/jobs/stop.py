@@ -93,7 +93,7 @@ def finishing() -> Iterator[None]:
 
 
 def _handle(handler: Callable[[int, Any], object], signals: tuple[int, ...]) -> dict[int, Any]:
-    """Handle the signals that are not ignored, as `nohup` ignores SIGHUP; the handlers before."""
+    """Handle the signals that are not ignored, as nohup ignores SIGHUP; the handlers before."""
     before = {number: signal.getsignal(number) for number in signals}
     # None is a library's in C.
     heard = {n: own for n, own in before.items() if own not in (signal.SIG_IGN, None)}
