@@ -21,7 +21,7 @@ LONGEST = 44
 
 
 def quoted_control(text: str) -> str | None:
-    """The first text of a control token in a text: what a search for CONTROL_TEXT finds, many times as fast."""
+    """The first text of a control token in a text: what CONTROL_TEXT would find, many times as fast."""
     found = None
     for sign in "<[":
         place = text.find(sign)
