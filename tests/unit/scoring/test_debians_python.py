@@ -25,9 +25,9 @@ TESTS = (
 )
 
 
-def test_words_end_before_signs_that_are_no_marks() -> None:
-    assert WordTokenizer().tokenize("“News” – today’s… cafe\u0301”") == "news today s café".split()
-    assert numbers("12,34,5 and 1,23,4") == {12, 34, 23}
+def test_a_word_ends_before_a_sign_that_is_no_mark() -> None:
+    assert WordTokenizer().tokenize("café天气 “news”") == ["café", "天", "气", "news"]
+    assert numbers("2,21,112 and 12,34,5") == {221112, 12, 34}
 
 
 def test_no_group_of_a_pattern_is_possessive() -> None:
