@@ -274,9 +274,11 @@ def test_a_page_shows_forty_cells() -> None:
 
 
 def test_the_engine_is_that_of_the_answers_identity(tmp_path: Path) -> None:
-    with Journal(tmp_path) as journal:
+    # Folders of other entries are searched too.
+    folder = tmp_path / "jobs/m"
+    with Journal(folder) as journal:
         for key, identity, benchmark in (("1", "old", "x"), ("2", "own", "x"), ("3", "own", "y")):
             own = {"key": key, "identity": {"i": identity}, "benchmark": benchmark}
             journal.append([own | {"engine": {"key": key}}])
-    assert engine_used(tmp_path, "x", {"i": "own"}) == {"key": "2"}
-    assert engine_used(tmp_path, "z", {"i": "own"}) == {}
+    assert engine_used(folder, "x", {"i": "own"}) == {"key": "2"}
+    assert engine_used(folder, "z", {"i": "own"}) == {}
