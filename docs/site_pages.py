@@ -1,13 +1,15 @@
 """For mkdocs: the repository's pages as a site's, and what they link to as the site's files.
 
 A page outside docs/ becomes one of PAGES; any other file that is linked is copied; a linked folder is named
-without a link, since a site has none.
+without a link, since a site has none. In commands, `<this repository>` becomes the address of the clone's
+remote, if that is public.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ PAGES = {
     "perf/README.md": "measurements.md",
 }
 LINK = re.compile(r"(!?)\[((?:[^][]|\[[^][]*\])*)\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]*)?\)")
+REPOSITORY = "<this repository>"
 FENCED = re.compile(r"(^```.*?^```)", re.MULTILINE | re.DOTALL)
 
 
@@ -31,6 +34,13 @@ def site_place(path: Path) -> str:
     return PAGES.get(name) or (
         name.removeprefix("docs/") if name.startswith("docs/") else f"files/{name}"
     )
+
+
+def repository(folder: Path) -> str:
+    """The address from which a clone came, without a login; REPOSITORY if it came from no public address."""
+    command = ["git", "-C", str(folder), "remote", "get-url", "origin"]
+    said = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    return said if re.fullmatch(r"https://[\w.-]+/[\w./-]+", said) else REPOSITORY
 
 
 def rewritten(source: Path, linked: set[Path]) -> str:
@@ -47,7 +57,8 @@ def rewritten(source: Path, linked: set[Path]) -> str:
         folder = Path(site_place(source)).parent
         return f"{image}[{text}]({os.path.relpath(site_place(path), folder)}{anchor or ''})"
 
-    parts = FENCED.split(source.read_text(encoding="utf-8"))
+    text = source.read_text(encoding="utf-8").replace(REPOSITORY, repository(ROOT))
+    parts = FENCED.split(text)
     return "".join(p if p.startswith("```") else LINK.sub(link, p) for p in parts)
 
 

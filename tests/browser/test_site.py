@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import subprocess
 import sys
@@ -22,6 +23,21 @@ def build(folder: Path, site: Path) -> subprocess.CompletedProcess[str]:
     mkdocs = Path(sys.executable).with_name("mkdocs")
     command = [mkdocs, "build", "--strict", "--site-dir", site]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+
+
+def test_commands_name_the_public_address_of_the_clone(tmp_path) -> None:
+    spec = importlib.util.spec_from_file_location("site_pages", ROOT / "docs/site_pages.py")
+    assert spec and spec.loader
+    pages = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(pages)
+    git = ["git", "-C", str(tmp_path)]
+    subprocess.run([*git, "init", "-q"], check=True)
+    assert pages.repository(tmp_path) == pages.REPOSITORY
+    subprocess.run([*git, "remote", "add", "origin", "https://example.org/me/x.git"], check=True)
+    assert pages.repository(tmp_path) == "https://example.org/me/x.git"
+    for private in ("https://me:secret@example.org/me/x", "/srv/x", "git@example.org:me/x"):
+        subprocess.run([*git, "remote", "set-url", "origin", private], check=True)
+        assert pages.repository(tmp_path) == pages.REPOSITORY
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from runs import ROOT, Workflow, copy_workflow
+from runs import ROOT, SMALL_MLNEEDLE, Workflow, copy_workflow
 
 pytestmark = pytest.mark.slow
 
@@ -111,6 +111,21 @@ def test_snakedeploy_writes_a_workflow_that_plans(home, tmp_path):
     assert plan.returncode == 0, plan.stderr[-3000:]
     checkout = Workflow(ROOT, tmp_path / "checkout").run("-n", *READERS).stdout
     assert total(plan.stdout) == total(checkout) > 100
+
+
+def test_a_deployed_run_ends_with_its_means(home, tmp_path):
+    """Snakemake calls no hooks of a module: the workflow says its last lines itself."""
+    deploy = Path(sys.executable).with_name("snakedeploy")
+    url = f"file://{home}/github/me/needlework"
+    command = [deploy, "deploy-workflow", url, str(tmp_path), "--tag", "v1"]
+    subprocess.run(command, check=True, capture_output=True)
+    small = {"benchmarks": {"mlneedle": SMALL_MLNEEDLE}}
+    (tmp_path / "small.yaml").write_text(yaml.safe_dump(small))
+    one = ("--config", "run={models: [oracle], benchmarks: [mlneedle]}")
+    done = snakemake(home, tmp_path, "--cores", "2", "--configfile", "small.yaml", *one)
+    assert done.returncode == 0, done.stderr[-3000:]
+    *_, means, last = [line for line in done.stderr.splitlines() if line]
+    assert means.startswith("oracle  MLNeedle") and "results/index.html" in last
 
 
 def total(plan: str) -> int:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,23 @@ def test_a_run_without_answers_fails_until_the_server_answers(run, server) -> No
     server.reply = lambda number, body: counted(body)
     code, said = run(max_failed=100)
     assert code == 0 and "; 12 of 12 answered in full." in said
+
+
+def test_a_run_that_fails_ends_in_few_lines_of_ours(run, server) -> None:
+    server.listed = Reply({"data": [{"id": "made"}]})
+    server.reply = lambda number, body: refusal(401, "Incorrect API key")
+    code, said = run()
+    *_, ending = re.split(r"^\d+:\d\d  .* jobs are done.*$|^\d+ jobs\.$", said, flags=re.MULTILINE)
+    lines = [line for line in ending.splitlines() if line]
+    assert code == 1 and len(lines) <= 25, said
+    assert all(one != other for one, other in pairwise(lines))
+    reason, block = (
+        next(place for place, line in enumerate(lines) if said in line)
+        for said in ("status 401: Incorrect API key", "generate_answers failed. Its log: ")
+    )
+    assert reason < block
+    assert not re.search("RuleException|CalledProcess|input:|Traceback", ending)
+    assert "The run is not finished. Its answers and files are kept: the same command" in ending
 
 
 def test_refused_requests_within_max_failed_are_asked_again(run, server) -> None:
