@@ -421,7 +421,7 @@ def test_an_unreadable_journal_is_one_error(tmp_path, closed: str) -> None:
         journal.settled()
     for parent in (folder, *folder.parents):
         if parent.stat().st_uid == os.geteuid() and parent != Path("/"):
-            parent.chmod(0o755)
+            parent.chmod(parent.stat().st_mode | 0o055)
     (folder / closed).chmod(0o700)
     said = as_another_user(lambda: Journal(folder).settled())
     assert said.startswith(f"UserError: {folder}")
