@@ -89,6 +89,8 @@ def measure(folder: Path) -> str:
             command = [".venv/bin/snakemake", "--cores", "all", "--configfile", "mine.yaml"]
             with timed("first number"):
                 done = subprocess.run(command, cwd=clone, capture_output=True, text=True)
+                if done.returncode:
+                    raise RuntimeError(f"the run failed:\n{done.stderr[-2000:]}")
         finally:
             server.kill()
     return "\n".join((done.stdout + done.stderr).splitlines()[-4:])

@@ -28,7 +28,7 @@ from needlework.jobs.short_log import shorten
 from needlework.jobs.stop import stop_at_signals
 from needlework.benchmarks.parts import part_file
 from needlework.jobs.job import NEW_OBJECTS
-from needlework.planning.audits import check_audits
+from needlework.planning.audits import check_audits, check_shared
 from needlework.planning.config_files import check_folder, located, read_nodes
 from needlework.planning.layout import job_gpus, job_threads, resource
 from needlework.planning.model_checks import check_published
@@ -70,6 +70,7 @@ try:
     if workflow.is_main_process:
         check_model_files(config)
         check_audits(config)
+        check_shared(config)
     hide_logins(config)
     LEFT_OUT = [n for n in GIVEN["run"]["models"] if n not in config["run"]["models"]]
 except UserError as error:

@@ -12,11 +12,11 @@ JUDGED = expand(
 
 rule judge_prompts:
     input:
+        # resources/judge/known.csv, and resources/judge/{kind}.txt as `templates`
         **files.judge_files(),
         prompts=files.explorer_inputs()["prompts"],
         # results/{scores,generations}/{model}/{benchmark}.parquet
         answers=files.answers_of_models(files.card_models()),
-        # resources/judge/known.csv, and resources/judge/{kind}.txt as `templates`.
     output:
         "results/judge/{model}/prompts.parquet",
     log:

@@ -56,7 +56,7 @@ def check_run():
     if not jobs and not workflow.dryrun:
         # Snakemake calls no hook where nothing is to be done.
         begin(files)
-        say_requests()
+        say_requests(rules_of(workflow.dag.jobs))
 
 
 def build_graph_and_check(build):
@@ -82,13 +82,15 @@ if workflow.is_main_process and workflow.modifier.is_main_snakefile():
     workflow._build_dag = functools.partial(build_graph_and_check, workflow._build_dag)
 
 
-# A module's rules may have another name in front.
-NAMED = workflow.modifier.modify_rulename("")
+def rules_of(jobs):
+    """The names of jobs' rules, without what a module puts before or behind them."""
+    before, after = workflow.modifier.modify_rulename("*").split("*")
+    return {job.rule.name.removeprefix(before).removesuffix(after) for job in jobs}
 
 
 def end_run(success):
     """Print the last lines: the outcomes of requests, the answer to the command or what is left, and where."""
-    asked = {job.rule.name.removeprefix(NAMED) for job in workflow.dag.jobs}
+    asked = rules_of(workflow.dag.jobs)
     say_requests(asked)
     if success:
         for line in result_lines(files, asked):
@@ -105,7 +107,7 @@ def say_requests(asked):
     """Print what became of the requests of these rules, and what the user's own data lack."""
     first, others = request_lines(files, asked)
     # The job that looks at the data says it itself.
-    if "own_data" not in {job.rule.name.removeprefix(NAMED) for job in workflow.dag.finished_jobs}:
+    if "own_data" not in rules_of(workflow.dag.finished_jobs):
         for line in own_data_warnings(files):
             logger.warning(line)
     if first:
@@ -136,8 +138,14 @@ onstart:
     begin(files)
 
 
+def both(ours, theirs):
+    """A hook that does what is ours, and then what is the user's."""
+    return lambda log: (ours(), theirs(log))
+
+
 if workflow.is_main_process and not workflow.modifier.is_main_snakefile():
     # Snakemake calls no hooks of a module; its files are elsewhere with a prefix.
     if workflow.modifier.path_modifier.prefix is None:
-        workflow._onsuccess = lambda log: end_run(True)
-        workflow._onerror = lambda log: end_run(False)
+        workflow._onstart = both(lambda: begin(files), workflow._onstart)
+        workflow._onsuccess = both(lambda: end_run(True), workflow._onsuccess)
+        workflow._onerror = both(lambda: end_run(False), workflow._onerror)

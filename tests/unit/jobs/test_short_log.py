@@ -56,13 +56,14 @@ def test_a_failed_job_is_one_line_without_its_inputs() -> None:
     said: list[str] = []
     shown = ShortLog(said.append)
     status = "RuleException:\nCalledProcessError in file x:\n returned non-zero exit status {}."
-    for code in (1, 137):
+    for code in (1, 137, 255):
         assert not shown.filter(record(status.format(code), logging.ERROR))
         assert not shown.filter(failed(input=["a", "b"]))
     assert not shown.filter(failed(rule_msg="SLURM-job '7' failed, status: 'OUT_OF_MEMORY'"))
     assert said == [
         "build failed. Its log: logs/build.log",
         "build failed: killed by SIGKILL, as when the memory is full. Its log: logs/build.log",
+        "build failed. Its log: logs/build.log",
         "build failed: SLURM-job '7' failed, status: 'OUT_OF_MEMORY'. Its log: logs/build.log",
     ]
     for text in ("Exiting because a job execution failed.", "At least one job did not complete"):

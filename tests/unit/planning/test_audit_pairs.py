@@ -8,8 +8,9 @@ import pytest
 
 from factories import demo_run
 from needlework.errors import UserError
-from needlework.planning.audits import Audit, audits, check_audits
+from needlework.planning.audits import Audit, audits, check_audits, check_shared
 from needlework.planning.config import validated
+from needlework.planning.schema import layered
 
 PAIR = {"base": "a", "changed": "b"}
 
@@ -80,3 +81,14 @@ def test_a_variant_says_nothing_to_a_reader() -> None:
     config["models"]["lexical"]["variant"] = "v"
     with pytest.raises(UserError, match=r"lexical.variant says nothing to the backend lexical"):
         validated(config)
+
+
+def test_models_at_two_addresses_need_a_variant() -> None:
+    """Answers are found by the model, and would be one server's for both."""
+    own = {"backend": "openai", "name": "m", "tokenizer": "words", "context": 8192}
+    entries = {n: {**own, "base_url": f"http://localhost:{n}/v1"} for n in ("8000", "8001")}
+    config = {"run": {"models": list(entries)}, "models": entries}
+    with pytest.raises(UserError, match=r"models\.8001 would share its answers.*8001\.variant"):
+        check_shared(validated(layered(demo_run(), [config])))
+    entries["8001"]["variant"] = "other"
+    check_shared(validated(layered(demo_run(), [config])))

@@ -12,8 +12,10 @@ from http_server import OpenAIServer, Reply, completion
 from needlework.errors import UserError
 from needlework.planning.first_request import refusal
 from needlework.planning.model_access import check_service
+from needlework.services.endpoints import hidden
 
 KEY = "sk-verysecret0123456789"
+WORDS = {"tokenizers": {"words": {"kind": "words"}}}
 UNAUTHORIZED = Reply({"error": {"message": f"Incorrect API key provided: {KEY}"}}, 401)
 
 
@@ -31,7 +33,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
 
 def entry(server: OpenAIServer, **changes: Any) -> dict[str, Any]:
     own = {"backend": "openai", "name": "mine", "base_url": server.url, "key_env": "MINE_KEY"}
-    return {**own, "chat": True, "batch": False, "context": 8192, **changes}
+    return {**own, "chat": True, "batch": False, "context": 8192, "tokenizer": "words", **changes}
 
 
 def test_a_listed_model_costs_no_prompt(server: OpenAIServer) -> None:
@@ -39,6 +41,23 @@ def test_a_listed_model_costs_no_prompt(server: OpenAIServer) -> None:
     assert refusal(entry(server)) is None
     (asked,) = server.asked_first
     assert asked.path == "/v1/models" and asked.headers["authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.parametrize("key_env", ["MINE_KEY", None])
+def test_a_hidden_login_and_query_reach_the_endpoint(server: OpenAIServer, key_env: str) -> None:
+    url = server.url.replace("http://", "http://me:pass%20word@") + "?api-version=1"
+    model = hidden(entry(server, base_url=url, key_env=key_env), "models.mine")
+    assert "pass" not in str(model)
+    server.first_reply = lambda body: Reply(
+        b"me:pass word, api-version=1 and bWU6cGFzcyB3b3Jk", 404
+    )
+    trouble, _ = refusal(model) or ("", "")
+    assert trouble.startswith("status 404: ") and "bWU6" not in trouble
+    first, second = server.asked_first
+    assert first.path == "/v1/models?api-version=1"
+    assert second.path == "/v1/chat/completions?api-version=1"
+    own = f"Bearer {KEY}" if key_env else "Basic bWU6cGFzcyB3b3Jk"
+    assert first.headers["authorization"] == second.headers["authorization"] == own
 
 
 @pytest.mark.parametrize("where", ["listed", "first_reply"])
@@ -72,6 +91,8 @@ def test_a_shorter_context_names_the_option_of_the_server(server: OpenAIServer) 
     trouble, remedy = refusal(entry(server)) or ("", "")
     assert "takes 4,096 tokens" in trouble and "--max-model-len 8192" in remedy
     assert refusal(entry(server, context=4096)) is None
+    # A token has several characters.
+    assert refusal(entry(server), "characters") is None
 
 
 @pytest.mark.parametrize(
@@ -99,19 +120,22 @@ def test_a_base_model_is_asked_to_complete_a_word(server: OpenAIServer) -> None:
 
 def test_answers_in_the_journal_make_it_a_warning(server: OpenAIServer, tmp_path: Path) -> None:
     server.listed = UNAUTHORIZED
-    config = {"models": {"mine": entry(server)}, "journal": str(tmp_path)}
+    config = {"models": {"mine": entry(server)}, "journal": str(tmp_path), **WORDS}
     with pytest.raises(UserError, match=r"^models\.mine: http.*refuses the key in MINE_KEY"):
         check_service(config, "mine", local=True, planning=False)
     folder = tmp_path / "generations/mine"
     folder.mkdir(parents=True)
     (folder / "a.jsonl").write_text("{}\n")
+    # Another model's, of an older version.
+    (tmp_path / "generations/other").mkdir()
+    (tmp_path / "generations/other/a.jsonl").write_text("{}\n")
     (said,) = check_service(config, "mine", local=True, planning=False)
     assert said.startswith("Warning: models.mine") and "only answers in the journal" in said
 
 
 def test_a_dry_run_and_a_cluster_ask_nothing(server: OpenAIServer, tmp_path: Path) -> None:
     server.listed = UNAUTHORIZED
-    config = {"models": {"mine": entry(server)}, "journal": str(tmp_path)}
+    config = {"models": {"mine": entry(server)}, "journal": str(tmp_path), **WORDS}
     for local, planning in ((True, True), (False, False)):
         assert check_service(config, "mine", local=local, planning=planning) == []
     assert server.asked_first == []

@@ -38,7 +38,10 @@ def case(**changes: object) -> Case:
         ("UNDECIDED", "undecided"),
         ("CORRECT / INCORRECT", "undecided"),
         ("CORRECT, INCORRECT or UNDECIDED", "undecided"),
-        ("Your reply begins with one of the words CORRECT, INCORRECT and UNDECIDED.", "undecided"),
+        (
+            "Your reply is one of the words CORRECT, INCORRECT and UNDECIDED, and nothing else.",
+            "undecided",
+        ),
         ("CORRECT: the answer gives a right answer as its own.", "undecided"),
         ("CORRECT\nINCORRECT\nUNDECIDED", "undecided"),
         ("CORRECT, because it names Paris.", "undecided"),

@@ -100,8 +100,9 @@ class ShortLog(logging.Filter):
     def _shows_error(self, text: str) -> bool:
         """Whether an error is shown as it is: jobs have told their own, and their end says the rest."""
         if ended := _STATUS.search(text):
-            status = int(ended[1] or 0)
-            name = ended[2] or (signal.Signals(status - 128).name if status > 128 else "")
+            # A shell's status of a process that a signal ended.
+            by_signal = {128 + own: own.name for own in signal.Signals}
+            name = ended[2] or by_signal.get(int(ended[1] or 0), "")
             self._killed = f"killed by {name}, as when the memory is full" if name else ""
             return False
         if _NO_SPACE in text:

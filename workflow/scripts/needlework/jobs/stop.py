@@ -167,5 +167,5 @@ def _schedule(scheduler: Any, schedule: Callable[[Any], Any], say: Callable[[str
     Thread(target=listen, name="signals", daemon=True).start()
     success = schedule(scheduler)
     # Jobs may still run after an exception, as of a second Ctrl-C.
-    file.unlink()
+    file.unlink(missing_ok=True)
     return success

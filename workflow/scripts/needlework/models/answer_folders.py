@@ -37,15 +37,15 @@ def beside(folder: Path) -> list[Path]:
     return [path for path in entries(folder.parent) if path.is_dir() and path != folder]
 
 
-def may_have_answers(folder: Path, entry: Mapping[str, object]) -> bool:
+def may_have_answers(folder: Path, entry: Mapping[str, object], name: str | None = None) -> bool:
     """Whether `folder` may have answers of a model, by its entry in the configuration.
 
     An identity takes more than the configuration to make, so other settings of the same model count too,
-    and every folder of an older version.
+    and of the folders of older versions that of the entry's `name`, or every one without a name.
     """
     start = f"{_label(entry)}{_SIGN}"
     return any(
-        _SIGN not in path.name or path.name.startswith(start)
+        path.name.startswith(start) or (_SIGN not in path.name and name in (None, path.name))
         for path in entries(folder)
         if path.is_dir() and entries(path)
     )

@@ -247,13 +247,17 @@ class Work:
     def _to_send(self, fitting: Iterable[int]) -> np.ndarray:
         """How often each prompt is sent, of those at these places: not if it is done, equal ones once."""
         backend, done = self.answering.backend, self.answering.done
-        made = RequestKeys(backend.identity())
+        made, former = RequestKeys(backend.identity()), backend.former_identity()
+        older = RequestKeys(former) if former else None
         keys: dict[int, list[str]] = {}
         sizes: dict[str, Size] = {}
         for place in fitting:
             for sample in range(self.answering.entry["samples"]):
                 r = self.prompts.request(place, sample)
                 key, _ = made.of(r, backend.depends_on(r))
+                if older and key not in done:
+                    old, _ = older.of(r, backend.depends_on(r))
+                    key = old if old in done else key
                 keys.setdefault(place, []).append(key)
                 sizes[key] = Size.of(r)
         again = self.answering.retried(sizes)

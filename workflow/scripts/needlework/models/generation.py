@@ -439,7 +439,8 @@ class _Job:
             record = self._outcomes.get(key, {})
             name = record.get("key", key)
             row = {**self._found.row(key), "request_key": name, "now": key in sent}
-            if record and "error" not in record:
+            # Equal prompts are one request.
+            if record and "error" not in record and (row["now"] or key not in self._sent):
                 day = self._journal.days.get(name, self._today)
                 row["origin"] = f"{day} {record.get('origin', '')}"
             found.append({**row, "instance_id": instance, "sample": sample})

@@ -33,8 +33,8 @@ from needlework.services.endpoints import (
 
 logger = logging.getLogger("needlework")
 
-# How long requests are retried while the endpoint answers nothing but 429 (too many requests); most limits
-# are by the minute.
+# How long requests are retried while the endpoint says nothing but that it gets too many, is overloaded or
+# away; most limits are by the minute.
 RATE_LIMIT_S = 1800.0
 LONGEST_RATE_PAUSE_S = 60.0
 
@@ -43,7 +43,7 @@ FAILURES_IN_A_ROW = 20
 
 
 class RateLimit(Passing):
-    """The endpoint got too many requests (status 429); this request is not at fault."""
+    """The endpoint gets too many requests, is overloaded or away; this request is not at fault."""
 
 
 class RemoteModel(InAnyOrder):
@@ -224,7 +224,7 @@ class RemoteModel(InAnyOrder):
         return without_secrets(body, self._secrets)
 
     def _limited_for(self) -> float:
-        """For how many seconds the endpoint has answered nothing but 429."""
+        """For how many seconds the endpoint has answered nothing but such statuses (RateLimit)."""
         since = self._limited_since
         return 0.0 if since is None else self._runner.get_loop().time() - since
 

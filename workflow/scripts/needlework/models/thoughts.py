@@ -135,17 +135,14 @@ def undecoded(text: str) -> str | None:
 
 
 def unknown_mark(text: str) -> str | None:
-    """The unknown tag, perhaps of reasoning, that an answer opens with and closes, or the letter of a byte.
-
-    None without one.
-    """
+    """The unknown tag, perhaps of reasoning, that an answer opens with and closes; None without one."""
     found = _TAG.match(text)
     if found and found[1].casefold() not in _NO_REASONING and found[1].isascii():
         name = re.escape(found[1])
         closes = rf"[<\[◁]\s*/\s*{name}\s*[>\]▷]|<\|\s*(?:/|end_of_|END_){name}\s*\|>"
         if re.compile(closes, re.I).search(text, found.end()):
             return found[0].strip()
-    return undecoded(text)
+    return None
 
 
 @lru_cache(maxsize=64)

@@ -59,6 +59,18 @@ def check_audits(config: Config) -> None:
         check_named("audit.by", by, dict.fromkeys(sorted(asked)), "the factors of run.benchmarks")
 
 
+def check_shared(config: Config) -> None:
+    """Raise UserError if models of the run at different addresses would share their answers."""
+    for one, two in combinations(config["run"]["models"], 2):
+        first, second = (config["models"][name] for name in (one, two))
+        differ = any(first.get(key) != second.get(key) for key in ("base_url", "args"))
+        if differ and _identity(first) == _identity(second):
+            raise UserError(
+                f"models.{two} would share its answers with models.{one}, since only their addresses differ: "
+                f"set models.{two}.variant to a name for this server, or leave one of them out."
+            )
+
+
 def _check_pair(config: Config, base: str, changed: str) -> None:
     pair = {name: config["models"][name] for name in (base, changed)}
     for name, entry in pair.items():

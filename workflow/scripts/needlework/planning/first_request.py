@@ -6,15 +6,17 @@ sent with a limit of one token. Only the standard library: Snakemake's own proce
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 from collections.abc import Mapping
 from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError
+from urllib.parse import unquote
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from needlework.services.endpoints import excerpt, secrets_in, without
+from needlework.services.endpoints import excerpt, revealed, secrets_in, without
 
 TIMEOUT_S = 10.0
 # Bytes of a reply that are read: a public service lists hundreds of models.
@@ -30,11 +32,12 @@ class _NoRedirect(HTTPRedirectHandler):
         return None
 
 
-def refusal(model: Mapping[str, Any]) -> tuple[str, str] | None:
+def refusal(model: Mapping[str, Any], unit: str = "words") -> tuple[str, str] | None:
     """Why an endpoint would refuse a model's requests, and the remedy; None if it would not, or if unknown.
 
-    model: an entry of `backend: openai`, whose key is in the environment.
+    model: an entry of `backend: openai`, whose key is in the environment; its `context` counts `unit`.
     """
+    model = revealed(model)
     status, listed = _ask(model, "models")
     if status == 401:
         return _key(model)
@@ -42,7 +45,7 @@ def refusal(model: Mapping[str, Any]) -> tuple[str, str] | None:
         return None
     served = _names(listed)
     if model["name"] in served:
-        return _too_short(model, served[model["name"]])
+        return None if unit == "characters" else _too_short(model, served[model["name"]])
     if model["batch"]:
         return None
     prompt = (
@@ -105,11 +108,18 @@ def _names(listed: Any) -> dict[str, Mapping[str, Any]]:
 def _ask(model: Mapping[str, Any], path: str, body: object = None) -> tuple[int, Any]:
     """The status and the body of a reply, as JSON or else text; status 0 if there is none."""
     address, question, query = model["base_url"].partition("?")
+    scheme, _, rest = address.partition("://")
+    login, at, place = rest.rpartition("@")
     headers = {"Content-Type": "application/json", "User-Agent": "needlework"}
     if model["key_env"]:
         headers["Authorization"] = f"Bearer {os.environ[model['key_env']].strip()}"
+    elif at:
+        user, _, password = login.partition(":")
+        pair = f"{unquote(user)}:{unquote(password)}".encode()
+        headers["Authorization"] = f"Basic {base64.b64encode(pair).decode()}"
     data = None if body is None else json.dumps(body).encode()
-    request = Request(f"{address.rstrip('/')}/{path}{question}{query}", data, headers)
+    url = f"{scheme}://{place.rstrip('/')}/{path}{question}{query}"
+    request = Request(url, data, headers)
     try:
         with build_opener(_NoRedirect).open(request, timeout=TIMEOUT_S) as reply:
             status, content = reply.status, reply.read(_MOST)

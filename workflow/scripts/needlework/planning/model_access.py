@@ -18,7 +18,7 @@ from tempfile import gettempdir
 from threading import Thread
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
-from urllib.request import Request, urlopen
+from urllib.request import Request, getproxies, proxy_bypass, urlopen
 
 from needlework.benchmarks.contract import Config
 from needlework.data.packaged import is_packaged, local_name
@@ -27,6 +27,8 @@ from needlework.folders import entries
 from needlework.models.answer_folders import may_have_answers
 from needlework.planning.first_request import refusal
 from needlework.services.endpoints import (
+    PROXY_REMEDY,
+    PROXY_TROUBLE,
     api_key,
     check_provider_key,
     local_proxy,
@@ -93,13 +95,13 @@ def check_service(config: Config, name: str, local: bool, planning: bool) -> lis
     if local and (unreachable := _unreachable(model["base_url"])):
         trouble, remedy, may_pass = unreachable
         said = f"{where} cannot be reached ({trouble})"
-    elif asked and (refused := refusal(model)):
+    elif asked and (refused := refusal(model, config["tokenizers"][model["tokenizer"]]["kind"])):
         (trouble, remedy), may_pass = refused, False
         said = f"{where}: {trouble}"
     else:
         return proxy_warnings(f"models.{name}", model["base_url"])
     journal = answers_folder(config)
-    answered = may_have_answers(journal, model)
+    answered = may_have_answers(journal, model, None if may_pass else name)
     if not answered and not (planning and may_pass):
         raise UserError(f"{said}, and {journal} has none of its answers: {remedy}.")
     only = "only answers in the journal can be used: " if answered else ""
@@ -159,9 +161,16 @@ def _unreachable(url: str) -> tuple[str, str, bool] | None:
     Something must listen there, or at the proxy that leads there, and its certificate must be trusted.
     """
     parts = urlsplit(url)
-    _, proxy = proxy_of(url) or ("", "")
+    proxy = (proxy_of(url) or ("", ""))[1]
+    if not proxy and not proxy_bypass(parts.hostname or ""):
+        # macOS has proxies outside the environment, too.
+        proxy = getproxies().get(parts.scheme, "")
     at = urlsplit(proxy if "://" in proxy else f"http://{proxy}") if proxy else parts
-    port = at.port or (443 if at.scheme == "https" else 80)
+    try:
+        port = at.port or (443 if at.scheme == "https" else 80)
+    except ValueError:
+        # Its text may hold a part of a password.
+        return PROXY_TROUBLE, PROXY_REMEDY, False
     try:
         with socket.create_connection((at.hostname, port), timeout=CONNECT_S) as connection:
             if parts.scheme == "https" and not proxy:

@@ -527,10 +527,10 @@ def other_settings(run: Context, wanted: Mapping[str, Any]) -> Iterator[str]:
 def other_decoding(
     cell: Cell, usual: str, named: Mapping[str, str] | None = None, *, ours_too: bool = True
 ) -> Iterator[str]:
-    """How a model's decoding differs from the paper's: from `named`, by its name there, or from `usual`.
+    """Differences of a model from the paper: its decoding, texts that its entry adds, the unit of its lengths.
 
-    So do texts that its entry adds, and the unit of its lengths. Models that the paper lacks are looked at
-    only if `ours_too`.
+    Its decoding is compared with that in `named`, by its name there, or with `usual`. Models that the paper
+    lacks are left out unless `ours_too`.
     """
     from needlework.results import cells
 

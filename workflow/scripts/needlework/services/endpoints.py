@@ -189,8 +189,11 @@ def with_addresses(
 
 
 def without_addresses(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """A client's settings without the addresses among them."""
-    return with_addresses(settings, lambda url: None)
+    """A client's settings without the addresses of servers; places of files (s3://...) stay, without logins."""
+    return with_addresses(settings, lambda url: shown_url(url) if _OF_FILES.match(url) else None)
+
+
+_OF_FILES = re.compile(r"(?!https?:|wss?:)[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
 
 # Snakemake writes the configuration into a file for each script, which a kill leaves behind.
@@ -251,7 +254,7 @@ def proxy_of(url: str) -> tuple[str, str] | None:
 def local_proxy(url: str) -> str:
     """In words, through which proxy a local address is asked, and what to do; "" if through none."""
     host = urlsplit(url).hostname or ""
-    found = proxy_of(url) if _is_local(host) else None
+    found = proxy_of(url) if host and _is_local(host) else None
     if found is None:
         return ""
     return (

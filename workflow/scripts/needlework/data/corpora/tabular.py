@@ -348,6 +348,10 @@ def _refuse_none(kept: object, found: Found, what: str) -> None:
         raise with_left_out(error, [found])
 
 
+# A column that so many rows lack is misspelt.
+_ENOUGH_ROWS = 1000
+
+
 def _rows(files: Sequence[str], settings: Entry, found: Found) -> Iterator[Row]:
     """The rows of a data set, as many as the settings ask for; they are counted."""
     columns, where = settings["columns"], found.where
@@ -363,6 +367,8 @@ def _rows(files: Sequence[str], settings: Entry, found: Found) -> Iterator[Row]:
         found.limited = found.rows == settings["rows"]
         row = Row(place, values, columns, where, lists)
         lacking = [name for name in lacking if not row.has(name)]
+        if lacking and found.rows == _ENOUGH_ROWS:
+            raise row.no_column(lacking[0])
         yield row
     if row and lacking:
         raise row.no_column(lacking[0])
@@ -443,7 +449,7 @@ def _of_csv(files: Sequence[str], wanted: set[str], where: str) -> Iterator[Mapp
             for separator in _SEPARATORS:
                 file.seek(0)
                 heads[separator] = next(filter(None, csv.reader(file, delimiter=separator)), [])
-            own = max(heads, key=lambda each: len(wanted.intersection(heads[each])))
+            own = max(heads, key=lambda s: (len(wanted.intersection(heads[s])), len(heads[s])))
             head = [column or f"Unnamed: {place}" for place, column in enumerate(heads[own])]
             if twice := [column for column in sorted(wanted) if head.count(column) > 1]:
                 raise UserError(f"{where}: {name} has two columns {twice[0]!r}: rename one.")

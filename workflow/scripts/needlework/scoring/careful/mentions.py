@@ -168,8 +168,9 @@ def mentions(text: Words, wanted: Words, langs: tuple[str, ...], original: str =
         found = _side_by_side(text, reference(other), langs)
     if not found and original and (other := with_umlauts(original)) != original.casefold():
         spans = _side_by_side(text, reference(other), langs)
-        # In German and Danish a letter without its marks is another; đ has the form d.
-        found = [s for s in spans if "đ" in other or text.words[slice(*s)] != text.bare[slice(*s)]]
+        # In German and Danish a letter without its marks is another; in Serbian đ has the form d.
+        serbian = "đ" in other and "sr" in langs
+        found = [s for s in spans if serbian or text.words[slice(*s)] != text.bare[slice(*s)]]
     if not found and len(wanted.words) > 1:
         found = _in_other_order(text, wanted) or _by_family_name(text, wanted)
     return [span for span in found if not _of_another_name(text, *span, wanted)]
@@ -386,9 +387,7 @@ def _has_other_name(text: Words, place: int) -> bool:
 
 
 # They stand before family names.
-_PARTICLES = frozenset(
-    "van von der den ten ter zu zum af de del di du da dos do la le bin ibn al".split()
-)
+_PARTICLES = frozenset("van von der den ten ter zu zum af de di du da bin ibn".split())
 # Words that begin a sentence and are no name.
 _OPENING = frozenset("the by and but when if it was because according in of for".split())
 

@@ -239,7 +239,11 @@ _SIGNS = str.maketrans({"%": " percent ", "٪": " percent ", "％": " percent "}
 
 
 # No. 5, № 5, N.º 5; US$5, EUR5
-_NUMERO = re.compile(r"(?:№|\bn\.?[º°]|\b(?:no|nr|nro|num|núm)\.) ?(?=\d)", re.IGNORECASE)
+# "No. 10 documents ..." is a no: only a number in the thousands shows that the word is a sign.
+_NUMERO = re.compile(
+    r"(?:№|\bn\.?[º°]|\b(?:nr|nro|num|núm)\.|\bno\.(?= ?(?:\d{4}|\d{1,3}[.,]\d{3}))) ?(?=\d)",
+    re.IGNORECASE,
+)
 _CURRENCY = re.compile(
     r"\b(?:[A-Z]{1,3}\$|USD|EUR|GBP|JPY|CNY|RMB|INR|CHF|AUD|CAD|KRW|RUB|BRL|MXN|SEK|NOK|DKK|PLN|Rs\.?)(?=\d)"
 )
