@@ -217,7 +217,7 @@ ANSWERS = (
 def test_an_answer_in_letters_of_bytes_is_told(text: str) -> None:
     sent = in_letters(text)
     mark = undecoded(sent)
-    assert mark and mark == unknown_mark(sent) and mark in sent and mark not in text
+    assert mark and mark in sent and mark not in text
     # A character that the limit cut; tokens with spaces between them; a server that decodes only spaces.
     assert undecoded(in_letters(f"{text} 巴黎 巴")[:-1])
     assert undecoded(sent.replace("Ġ", " Ġ") + " ĠParis") and undecoded(
@@ -234,4 +234,4 @@ def test_words_with_such_letters_are_no_bytes(text: str) -> None:
 
 @pytest.mark.parametrize(("text", "mark"), [("▁The▁answer", "▁"), ("<0x0A>One<0x0A>", "<0x0A>")])
 def test_sentencepieces_own_signs_are_told(text: str, mark: str) -> None:
-    assert undecoded(text) == unknown_mark(text) == mark
+    assert undecoded(text) == mark

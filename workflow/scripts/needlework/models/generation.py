@@ -439,8 +439,10 @@ class _Job:
             record = self._outcomes.get(key, {})
             name = record.get("key", key)
             row = {**self._found.row(key), "request_key": name, "now": key in sent}
-            # Equal prompts are one request.
-            if record and "error" not in record and (row["now"] or key not in self._sent):
+            if key in self._sent and not row["now"]:
+                # Equal prompts are one request.
+                row["origin"] = None
+            elif record and "error" not in record:
                 day = self._journal.days.get(name, self._today)
                 row["origin"] = f"{day} {record.get('origin', '')}"
             found.append({**row, "instance_id": instance, "sample": sample})

@@ -527,9 +527,9 @@ def other_settings(run: Context, wanted: Mapping[str, Any]) -> Iterator[str]:
 def other_decoding(
     cell: Cell, usual: str, named: Mapping[str, str] | None = None, *, ours_too: bool = True
 ) -> Iterator[str]:
-    """Differences of a model from the paper: its decoding, texts that its entry adds, the unit of its lengths.
+    """Differences of a model from the paper: decoding, texts that its entry adds, the unit of its lengths.
 
-    Its decoding is compared with that in `named`, by its name there, or with `usual`. Models that the paper
+    The decoding is compared with that in `named`, by its name there, or with `usual`. Models that the paper
     lacks are left out unless `ours_too`.
     """
     from needlework.results import cells

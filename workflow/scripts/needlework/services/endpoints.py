@@ -189,7 +189,7 @@ def with_addresses(
 
 
 def without_addresses(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """A client's settings without the addresses of servers; places of files (s3://...) stay, without logins."""
+    """A client's settings without addresses of servers; places of files (s3://...) stay, without logins."""
     return with_addresses(settings, lambda url: shown_url(url) if _OF_FILES.match(url) else None)
 
 
