@@ -24,7 +24,7 @@ if sys.flags.optimize:
     )
 
 # A notebook's backend, which the variable names for `!snakemake`, is none that a job could import.
-os.environ["MPLBACKEND"] = "agg"
+os.environ.update(MPLBACKEND="agg")
 
 here = Path(workflow.current_basedir)
 sys.path.append(str(here / "workflow/scripts"))
