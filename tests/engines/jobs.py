@@ -283,8 +283,9 @@ class Job:
 
     def records(self) -> list[dict[str, Any]]:
         """Every record of the job's journal."""
-        (folder,) = (self.journal / "generations").iterdir()
-        return list(Journal(folder).records())
+        folders = sorted((self.journal / "generations").glob("*"))
+        assert len(folders) < 2
+        return [record for folder in folders for record in Journal(folder).records()]
 
     def log(self) -> str:
         """What the job and its engine said."""

@@ -174,6 +174,11 @@ def test_a_judge_that_agrees_by_chance_decides_nothing(tmp_path, server) -> None
     assert set(given) == {"right"} and len(given) == 200 + int(row["undecided"])
 
 
+def without_requests(page: str) -> str:
+    """A page without the line of what was sent now and what before."""
+    return re.sub(r"Requests: .*", "", page)
+
+
 def test_a_judge_that_fails_stops_no_other_result(tmp_path, server) -> None:
     known, run = replies_to_known(), Run(tmp_path, server.url)
     server.reply = answering(known)
@@ -217,4 +222,4 @@ def test_a_judge_that_fails_stops_no_other_result(tmp_path, server) -> None:
 
     # Without the judge the page is as it was.
     run(None, "--force", "overview")
-    assert run.page == pages
+    assert without_requests(run.page) == without_requests(pages)

@@ -247,7 +247,7 @@ def test_as_many_words_as_fit(make, named_tokenizer) -> None:
     fitting = 10
     while True:
         common, other = drawn[:10], drawn[10 : fitting + 1]
-        text = numbered(words[k] for k in [*common] * 10 + [*other] * 5)
+        text = numbered([words[k] for k in [*common] * 10 + [*other] * 5])
         if cl100k.count(f"{before}{text} {after}") > 1800 - row["max_new_tokens"]:
             break
         fitting += 1

@@ -16,7 +16,7 @@ from dataclasses import asdict
 from functools import partial
 from itertools import accumulate, chain, islice, zip_longest
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -442,33 +442,43 @@ def _of_csv(files: Sequence[str], wanted: set[str], where: str) -> Iterator[Mapp
     """
     import fsspec
 
-    csv.field_size_limit(ROW_BYTES)
-    for name in files:
-        with fsspec.open(name, "r", encoding="utf-8-sig", newline="") as file:
-            heads = {}
-            for separator in _SEPARATORS:
-                file.seek(0)
-                heads[separator] = next(filter(None, csv.reader(file, delimiter=separator)), [])
-            own = max(heads, key=lambda s: (len(wanted.intersection(heads[s])), len(heads[s])))
-            head = [column or f"Unnamed: {place}" for place, column in enumerate(heads[own])]
-            if twice := [column for column in sorted(wanted) if head.count(column) > 1]:
-                raise UserError(f"{where}: {name} has two columns {twice[0]!r}: rename one.")
-            file.seek(0)
-            rows = filter(None, csv.reader(chain(file, [_END]), delimiter=own))
-            for number, row in enumerate(islice(rows, 1, None), start=1):
-                wrong = ""
-                if row == [_END]:
-                    break
-                if row[-1].endswith(_END):
-                    wrong = "has a quote that none closes: close it"
-                elif any(field.strip() for field in row[len(head) :]):
-                    wrong = (
-                        f"has {len(row)} fields, the head has {len(head)}: put a field that holds {own!r} in "
-                        "quotes, or correct the row"
-                    )
-                if wrong:
-                    raise UserError(f"{where}: {name}, row {number} {wrong}.")
-                yield dict(zip_longest(head, row[: len(head)]))
+    before = csv.field_size_limit(ROW_BYTES)
+    try:
+        for name in files:
+            with fsspec.open(name, "r", encoding="utf-8-sig", newline="") as file:
+                yield from _of_csv_file(file, name, wanted, where)
+    finally:
+        # It is one for all readers of a process.
+        csv.field_size_limit(before)
+
+
+def _of_csv_file(
+    file: TextIO, name: str, wanted: set[str], where: str
+) -> Iterator[Mapping[str, object]]:
+    heads = {}
+    for separator in _SEPARATORS:
+        file.seek(0)
+        heads[separator] = next(filter(None, csv.reader(file, delimiter=separator)), [])
+    own = max(heads, key=lambda s: (len(wanted.intersection(heads[s])), len(heads[s])))
+    head = [column or f"Unnamed: {place}" for place, column in enumerate(heads[own])]
+    if twice := [column for column in sorted(wanted) if head.count(column) > 1]:
+        raise UserError(f"{where}: {name} has two columns {twice[0]!r}: rename one.")
+    file.seek(0)
+    rows = filter(None, csv.reader(chain(file, [_END]), delimiter=own))
+    for number, row in enumerate(islice(rows, 1, None), start=1):
+        wrong = ""
+        if row == [_END]:
+            break
+        if row[-1].endswith(_END):
+            wrong = "has a quote that none closes: close it"
+        elif any(field.strip() for field in row[len(head) :]):
+            wrong = (
+                f"has {len(row)} fields, the head has {len(head)}: put a field that holds {own!r} in "
+                "quotes, or correct the row"
+            )
+        if wrong:
+            raise UserError(f"{where}: {name}, row {number} {wrong}.")
+        yield dict(zip_longest(head, row[: len(head)]))
 
 
 def _of_files(
