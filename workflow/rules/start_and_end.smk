@@ -84,7 +84,7 @@ if workflow.is_main_process and workflow.modifier.is_main_snakefile():
 
 def rules_of(jobs):
     """The names of jobs' rules, without what a module puts before or behind them."""
-    before, after = workflow.modifier.modify_rulename("*").split("*")
+    before, _, after = workflow.modifier.modify_rulename("*").partition("*")
     return {job.rule.name.removeprefix(before).removesuffix(after) for job in jobs}
 
 
