@@ -430,9 +430,13 @@ def chrf(answer: str, reference: str) -> float:
     hits = shared_ngrams(found, gold, _CHARACTERS)[:orders]
     if not any(hits):
         return 0.0
-    precision = sum(n / (len(found) - i) for i, n in enumerate(hits)) / orders
-    recall = sum(n / (len(gold) - i) for i, n in enumerate(hits)) / orders
-    # To the last bit, sacrebleu's percentage as a fraction.
+    # To the last bit, sacrebleu's percentage as a fraction: added one by one, since `sum` rounds otherwise from
+    # Python 3.12 on.
+    precision = recall = 0.0
+    for i, n in enumerate(hits):
+        precision += n / (len(found) - i)
+        recall += n / (len(gold) - i)
+    precision, recall = precision / orders, recall / orders
     return 100 * (5 * precision * recall / (4 * precision + recall)) / 100
 
 
