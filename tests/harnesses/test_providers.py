@@ -377,3 +377,39 @@ def test_each_provider_reads_the_keys_that_planning_looks_for(tmp_path: Path) ->
         assert variables[0] in without or variables[-1] in without, (provider, without)
         for variable, said in found[provider].items():
             assert variables[0] not in said, (provider, variable, said)
+
+
+def first_refusal(own: dict[str, Any], home: Path) -> Any:
+    """What `inspect_refusal` says of an entry, in inspect_ai's environment."""
+    script = "import json, sys; from needlework.planning.first_request import inspect_refusal as ask; "
+    script += "print(json.dumps(ask(json.load(sys.stdin))))"
+    done = subprocess.run(
+        [PYTHON, "-c", script],
+        input=json.dumps(own),
+        capture_output=True,
+        text=True,
+        check=True,
+        env={
+            **{"PATH": os.environ["PATH"], "HOME": str(home), "NO_PROXY": "127.0.0.1"},
+            **{"PYTHONPATH": str(ROOT / "workflow/scripts"), **dict.fromkeys(KEYS, SECRET)},
+        },
+    )
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("provider", NAMES)
+def test_a_provider_is_asked_one_word_before_any_job(server, tmp_path, provider) -> None:
+    own = entry(provider, server)
+    assert first_refusal(own, tmp_path) is None
+    asked = server.received or server.asked_first
+    assert len(asked) == 1 and prompt_of(asked[0].body) == "Hi"
+    server.reply = server.first_reply = lambda *_: refusal(401, f"no such key {SECRET}")
+    trouble, remedy = first_refusal(own, tmp_path)
+    (variable,) = [name for name in KEYS if name in remedy]
+    assert trouble.startswith("it refuses the key in ") and variable in trouble
+    server.reply = server.first_reply = lambda *_: refusal(404, f"no such model {SECRET}")
+    trouble, remedy = first_refusal(own, tmp_path)
+    assert trouble.startswith("status 404: ") and "`name`" in remedy
+    assert SECRET not in trouble
+    server.reply = server.first_reply = lambda *_: refusal(429, "slow down")
+    assert first_refusal(own, tmp_path) is None

@@ -11,7 +11,7 @@ import pytest
 from http_server import OpenAIServer, Reply, completion
 from needlework.errors import UserError
 from needlework.planning.first_request import refusal
-from needlework.planning.model_access import check_service
+from needlework.planning.model_access import check_service, check_translation_service
 from needlework.services.endpoints import hidden
 
 KEY = "sk-verysecret0123456789"
@@ -139,3 +139,58 @@ def test_a_dry_run_and_a_cluster_ask_nothing(server: OpenAIServer, tmp_path: Pat
     for local, planning in ((True, True), (False, False)):
         assert check_service(config, "mine", local=local, planning=planning) == []
     assert server.asked_first == []
+
+
+def translating(server: OpenAIServer, journal: Path, kind: str) -> dict[str, Any]:
+    """A configuration whose translator is of this kind, at the server."""
+    own = {"kind": kind, "base_url": server.url, "key_env": "MINE_KEY"}
+    own |= {"name": "mine"} if kind == "llm" else {}
+    return {"translators": {"own": own}, "journal": str(journal)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "reply", "said"),
+    [
+        ("llm", UNAUTHORIZED, "it refuses the key in MINE_KEY (status 401)"),
+        ("llm", Reply({"error": {"message": "no such model"}}, 404), "status 404: "),
+        (
+            "google",
+            Reply({"error": {"message": f"API key not valid: {KEY}"}}, 400),
+            "it refuses the key in MINE_KEY (status 400)",
+        ),
+        ("google", Reply({"error": {"message": "it is disabled"}}, 403), "status 403: "),
+    ],
+)
+def test_a_translator_is_asked_before_any_job(
+    server: OpenAIServer, tmp_path: Path, kind: str, reply: Reply, said: str
+) -> None:
+    server.listed, server.first_reply = reply, lambda body: reply
+    config = translating(server, tmp_path, kind)
+    assert check_translation_service(config, "own", local=True, planning=True) == []
+    assert server.asked_first == []
+    with pytest.raises(UserError, match=r"^translators\.own: http.*has no translation: ") as raised:
+        check_translation_service(config, "own", local=True, planning=False)
+    assert said in str(raised.value) and KEY not in str(raised.value)
+    (tmp_path / "translations").mkdir()
+    (tmp_path / "translations/a.jsonl").write_text("{}\n")
+    (warning,) = check_translation_service(config, "own", local=True, planning=False)
+    assert "only translations in the journal can be used" in warning
+
+
+@pytest.mark.parametrize("kind", ["llm", "google"])
+def test_a_translator_that_answers_may_be_used(
+    server: OpenAIServer, tmp_path: Path, kind: str
+) -> None:
+    config = translating(server, tmp_path, kind)
+    assert check_translation_service(config, "own", local=True, planning=False) == []
+    path = "/v1/models" if kind == "llm" else "/v1/language/translate/v2/languages"
+    assert server.asked_first[0].path == path and server.received == []
+
+
+def test_a_translator_that_is_not_started_ends_the_run(tmp_path: Path) -> None:
+    with OpenAIServer() as gone:
+        config = translating(gone, tmp_path, "llm")
+    with pytest.raises(UserError, match="cannot be reached .*: start the server"):
+        check_translation_service(config, "own", local=True, planning=False)
+    (said,) = check_translation_service(config, "own", local=True, planning=True)
+    assert said.startswith("Warning: translators.own")

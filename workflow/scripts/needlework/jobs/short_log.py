@@ -103,7 +103,8 @@ class ShortLog(logging.Filter):
             # A shell's status of a process that a signal ended.
             by_signal = {128 + own: own.name for own in signal.Signals}
             name = ended[2] or by_signal.get(int(ended[1] or 0), "")
-            self._killed = f"killed by {name}, as when the memory is full" if name else ""
+            full = ", as when the memory is full" if name == "SIGKILL" else ""
+            self._killed = f"killed by {name}{full}" if name else ""
             return False
         if _NO_SPACE in text:
             if self._last_text != _NO_SPACE:

@@ -1,7 +1,8 @@
 """One request to an endpoint before any job: whether it takes the key and serves the model.
 
 The list of models costs nothing. Where there is none, or where it lacks the name, a prompt of one word is
-sent with a limit of one token. Only the standard library: Snakemake's own process may have no client.
+sent with a limit of one token. Only the standard library: Snakemake's own process may have no client, and
+inspect_ai is asked in a process of its own.
 """
 
 from __future__ import annotations
@@ -9,20 +10,35 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
+import subprocess
+import sys
 from collections.abc import Mapping
 from http.client import HTTPException
+from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import unquote
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from needlework.services.endpoints import excerpt, revealed, secrets_in, without
+from needlework.services.endpoints import (
+    GOOGLE_TRANSLATE,
+    excerpt,
+    provider_keys,
+    revealed,
+    secrets_in,
+    without,
+)
 
 TIMEOUT_S = 10.0
+# inspect_ai is imported first, which takes seconds.
+INSPECT_S = 60.0
 # Bytes of a reply that are read: a public service lists hundreds of models.
 _MOST = 1 << 22
 # So many names of a list are shown.
 _SHOWN = 5
+# How Google refuses a key, with status 400.
+_KEY = re.compile("API key not valid|API_KEY_INVALID", re.IGNORECASE)
 
 
 class _NoRedirect(HTTPRedirectHandler):
@@ -40,7 +56,7 @@ def refusal(model: Mapping[str, Any], unit: str = "words") -> tuple[str, str] | 
     model = revealed(model)
     status, listed = _ask(model, "models")
     if status == 401:
-        return _key(model)
+        return _key(model["key_env"])
     if status == 0:
         return None
     served = _names(listed)
@@ -57,7 +73,7 @@ def refusal(model: Mapping[str, Any], unit: str = "words") -> tuple[str, str] | 
         {"model": model["name"], "max_tokens": 1, **prompt},
     )
     if status == 401:
-        return _key(model)
+        return _key(model["key_env"])
     if status == 404 and served:
         names = ", ".join(list(served)[:_SHOWN])
         more = f" and {len(served) - _SHOWN} more" if len(served) > _SHOWN else ""
@@ -71,10 +87,50 @@ def refusal(model: Mapping[str, Any], unit: str = "words") -> tuple[str, str] | 
     return None
 
 
-def _key(model: Mapping[str, Any]) -> tuple[str, str]:
-    if variable := model["key_env"]:
+def inspect_refusal(model: Mapping[str, Any]) -> tuple[str, str] | None:
+    """As `refusal`, of an entry of `backend: inspect`, whose package this Python has."""
+    library = str(Path(__file__).resolve().parents[2])
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "needlework.models.inspect_process"],
+            input=json.dumps(model),
+            capture_output=True,
+            text=True,
+            timeout=INSPECT_S,
+            env={**os.environ, "PYTHONPATH": library},
+        )
+        status, said = json.loads(done.stdout.splitlines()[-1])
+    except (OSError, subprocess.TimeoutExpired, LookupError, TypeError, ValueError):
+        return None
+    if status == 401 or _KEY.search(said):
+        return _key(" or ".join(provider_keys(model["name"])), status)
+    if status == 404:
+        return f"status 404: {said}", "correct `name`, which is <provider>/<model>, or `args`"
+    return None
+
+
+def translator_refusal(translator: Mapping[str, Any]) -> tuple[str, str] | None:
+    """As `refusal`, of an entry of `translators` with a service; its key is in the environment."""
+    if translator["kind"] == "llm":
+        own = {key: translator[key] for key in ("name", "base_url", "key_env")}
+        return refusal({**own, "chat": True, "batch": False, "context": 0})
+    key = os.environ[translator["key_env"]].strip()
+    # The list of languages costs nothing.
+    url = f"{translator['base_url'].rstrip('/')}{GOOGLE_TRANSLATE}/languages"
+    status, listed = _reply(Request(url, headers={"X-goog-api-key": key}))
+    said = excerpt(json.dumps(listed), key)
+    if status == 401 or _KEY.search(said):
+        return _key(translator["key_env"], status)
+    if status == 403:
+        remedy = "enable the Cloud Translation API for the project of the key, or set another key"
+        return f"status 403: {said}", remedy
+    return None
+
+
+def _key(variable: str | None, status: int = 401) -> tuple[str, str]:
+    if variable:
         return (
-            f"it refuses the key in {variable} (status 401)",
+            f"it refuses the key in {variable} (status {status})",
             f"set the environment variable {variable} to a key of this server",
         )
     return (
@@ -106,7 +162,7 @@ def _names(listed: Any) -> dict[str, Mapping[str, Any]]:
 
 
 def _ask(model: Mapping[str, Any], path: str, body: object = None) -> tuple[int, Any]:
-    """The status and the body of a reply, as JSON or else text; status 0 if there is none."""
+    """What a model's server replies at a path (`_reply`)."""
     address, question, query = model["base_url"].partition("?")
     scheme, _, rest = address.partition("://")
     login, at, place = rest.rpartition("@")
@@ -119,7 +175,11 @@ def _ask(model: Mapping[str, Any], path: str, body: object = None) -> tuple[int,
         headers["Authorization"] = f"Basic {base64.b64encode(pair).decode()}"
     data = None if body is None else json.dumps(body).encode()
     url = f"{scheme}://{place.rstrip('/')}/{path}{question}{query}"
-    request = Request(url, data, headers)
+    return _reply(Request(url, data, headers))
+
+
+def _reply(request: Request) -> tuple[int, Any]:
+    """The status and the body of a reply, as JSON or else text; status 0 if there is none."""
     try:
         with build_opener(_NoRedirect).open(request, timeout=TIMEOUT_S) as reply:
             status, content = reply.status, reply.read(_MOST)

@@ -25,7 +25,7 @@ from needlework.data.packaged import is_packaged, local_name
 from needlework.errors import UserError
 from needlework.folders import entries
 from needlework.models.answer_folders import may_have_answers
-from needlework.planning.first_request import refusal
+from needlework.planning.first_request import inspect_refusal, refusal, translator_refusal
 from needlework.services.endpoints import (
     PROXY_REMEDY,
     PROXY_TROUBLE,
@@ -82,7 +82,7 @@ def check_service(config: Config, name: str, local: bool, planning: bool) -> lis
     model = config["models"][name]
     if model["backend"] == "inspect":
         check_provider_key(model["name"], model["args"], f"the model models.{name}")
-        return proxy_warnings(f"models.{name}", model["args"].get("base_url"))
+        return _check_provider(config, name, local, planning)
     if model["backend"] != "openai":
         return []
     if model["key_env"]:
@@ -106,6 +106,45 @@ def check_service(config: Config, name: str, local: bool, planning: bool) -> lis
         raise UserError(f"{said}, and {journal} has none of its answers: {remedy}.")
     only = "only answers in the journal can be used: " if answered else ""
     return [f"Warning: {said}: {only}{remedy}."]
+
+
+def _check_provider(config: Config, name: str, local: bool, planning: bool) -> list[str]:
+    """As `check_service`, of a model of `backend: inspect` whose key is there.
+
+    It is asked if this Python has inspect_ai; a job's own environment may.
+    """
+    model = config["models"][name]
+    asked = local and not planning and is_installed("inspect_ai")
+    refused = inspect_refusal({**model, "model": name}) if asked else None
+    if not refused:
+        return proxy_warnings(f"models.{name}", model["args"].get("base_url"))
+    said, journal = f"models.{name}: {model['name']}: {refused[0]}", answers_folder(config)
+    if not may_have_answers(journal, model, name):
+        raise UserError(f"{said}, and {journal} has none of its answers: {refused[1]}.")
+    return [f"Warning: {said}: only answers in the journal can be used: {refused[1]}."]
+
+
+def check_translation_service(config: Config, name: str, local: bool, planning: bool) -> list[str]:
+    """As `check_service`, of a translator with an address, whose key is there."""
+    translator = config["translators"][name]
+    where, url = f"translators.{name}", translator["base_url"]
+    asked = not planning and (local or url.startswith("https:"))
+    unreachable = _unreachable(url) if local else None
+    if unreachable:
+        refused: tuple[str, str] | None = (
+            f"it cannot be reached ({unreachable[0]})",
+            unreachable[1],
+        )
+    else:
+        refused = translator_refusal(translator) if asked else None
+    if not refused:
+        return proxy_warnings(where, url)
+    said = f"{where}: {shown_url(url)}: {refused[0]}"
+    journal = Path(config["journal"]).absolute() / "translations"
+    if not entries(journal) and not (planning and unreachable):
+        raise UserError(f"{said}, and {journal} has no translation: {refused[1]}.")
+    only = "only translations in the journal can be used: " if entries(journal) else ""
+    return [f"Warning: {said}: {only}{refused[1]}."]
 
 
 def proxy_warnings(where: str, url: str | None) -> list[str]:

@@ -22,9 +22,9 @@ from needlework.planning.model_access import (
     check_hub_token,
     check_local_folder,
     check_service,
+    check_translation_service,
     check_weights,
     is_installed,
-    proxy_warnings,
 )
 from needlework.planning.model_checks import check_lengths
 from needlework.prompts.tokenizers import PACKAGES, load_tokenizer
@@ -192,7 +192,9 @@ def _check_translator(config: Config, local: bool, planning: bool) -> list[str]:
     if translator["kind"] == "nllb" and local:
         where = f"translators.{name}"
         check_hub_model(where, translator["name"], translator["revision"], ask=not planning)
-    return proxy_warnings(f"translators.{name}", translator.get("base_url"))
+    if translator.get("base_url"):
+        return check_translation_service(config, name, local, planning)
+    return []
 
 
 def _check_model(config: Config, name: str, local: bool, planning: bool) -> list[str]:

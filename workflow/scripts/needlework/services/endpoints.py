@@ -134,6 +134,8 @@ PUBLIC = frozenset(
     openrouter.ai
     """.split()
 )
+# The path of Google's Cloud Translation, Basic edition.
+GOOGLE_TRANSLATE = "/language/translate/v2"
 # Stands for any other address. No such host can exist (RFC 2606).
 PRIVATE_URL = "https://private.invalid/v1"
 

@@ -59,6 +59,8 @@ _NAMES = {
 # Libraries whose exceptions without a status are of the connection.
 _CONNECTIONS = ("httpx", "httpx2", "httpcore", "httpcore2", "aiohttp", "anyio", "ssl")
 _CONNECTION_ERRORS = ("APIConnectionError", "ServiceRequestError", "EndpointConnectionError")
+# Seconds for the first request of a run.
+FIRST_S = 10.0
 # Variables of the environment that hold what no message may show.
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 
@@ -198,6 +200,25 @@ class Inspect(RemoteModel):
             **self._thinking(),
         }
         return chat, GenerateConfig(**{k: v for k, v in settings.items() if v is not None})
+
+    def first_refusal(self) -> tuple[int, str]:
+        """The status and the text with which a prompt of one word is refused; 0 and "" if none came."""
+        return self._runner.run(self._one_word())
+
+    async def _one_word(self) -> tuple[int, str]:
+        import asyncio
+
+        from inspect_ai.model import ChatMessageUser, GenerateConfig
+
+        chat, settings = [ChatMessageUser(content="Hi")], GenerateConfig(max_tokens=1)
+        try:
+            async with asyncio.timeout(FIRST_S):
+                output = await self._model.api.generate(chat, [], "none", settings)
+        except Exception as error:
+            output = error
+        output = output[0] if isinstance(output, tuple) else output
+        status, _, content = _response(output) if isinstance(output, Exception) else (0, {}, "")
+        return status or 0, excerpt(self._clean(content), "")
 
     async def _attempt(self, sent: tuple[list[Any], Any], n_tokens: int) -> Answer:
         """Send a request once; its prompt has `n_tokens`. Raises Passing if a retry may help."""

@@ -8,9 +8,8 @@ from typing import Any
 
 from needlework.scoring.translators.base import Translator
 from needlework.scoring.translators.http import Endpoint
-from needlework.services.endpoints import api_key, check_url
+from needlework.services.endpoints import GOOGLE_TRANSLATE, api_key, check_url
 
-PATH = "/language/translate/v2"
 # The service takes at most 128 texts and, of all of them together, 30,000 characters.
 MAX_TEXTS = 128
 MAX_CHARACTERS = 25_000
@@ -59,7 +58,7 @@ class Google(Translator):
     def _endpoint(self) -> Endpoint:
         self.check()
         return Endpoint(
-            self.config["base_url"].rstrip("/") + PATH,
+            self.config["base_url"].rstrip("/") + GOOGLE_TRANSLATE,
             translator="google",
             # In a header: a URL ends up in the logs of everything on the way.
             header="X-goog-api-key",
