@@ -190,7 +190,7 @@ def test_a_translator_that_answers_may_be_used(
 def test_a_translator_that_is_not_started_ends_the_run(tmp_path: Path) -> None:
     with OpenAIServer() as gone:
         config = translating(gone, tmp_path, "llm")
-    with pytest.raises(UserError, match="cannot be reached .*: start the server"):
+    with pytest.raises(UserError, match=r"cannot be reached .*: start the server"):
         check_translation_service(config, "own", local=True, planning=False)
     (said,) = check_translation_service(config, "own", local=True, planning=True)
     assert said.startswith("Warning: translators.own")

@@ -430,8 +430,8 @@ def chrf(answer: str, reference: str) -> float:
     hits = shared_ngrams(found, gold, _CHARACTERS)[:orders]
     if not any(hits):
         return 0.0
-    # To the last bit, sacrebleu's percentage as a fraction: added one by one, since `sum` rounds otherwise from
-    # Python 3.12 on.
+    # To the last bit, sacrebleu's percentage as a fraction: added one by one, since `sum` rounds otherwise
+    # from Python 3.12 on.
     precision = recall = 0.0
     for i, n in enumerate(hits):
         precision += n / (len(found) - i)
