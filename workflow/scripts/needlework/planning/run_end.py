@@ -44,9 +44,9 @@ def _paths(files: RuleInputs) -> list[tuple[Path, str]]:
 def _address(files: RuleInputs, account: Account) -> str:
     """The configured address: the job may have run when there was another."""
     entry = files.config["models"][account.model]
-    if entry["backend"] != "openai":
-        return account.address
-    return printable(shown_url(entry["base_url"]), lines=False)
+    own = {"openai": entry["base_url"], "inspect": entry["args"].get("base_url")}
+    url = own.get(entry["backend"])
+    return printable(shown_url(url), lines=False) if url else account.address
 
 
 def begin(files: RuleInputs) -> None:
