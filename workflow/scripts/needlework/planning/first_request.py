@@ -32,7 +32,7 @@ from needlework.services.endpoints import (
 
 TIMEOUT_S = 10.0
 # inspect_ai is imported first, which takes seconds.
-INSPECT_S = 60.0
+INSPECT_S = 180.0
 # Bytes of a reply that are read: a public service lists hundreds of models.
 _MOST = 1 << 22
 # So many names of a list are shown.
