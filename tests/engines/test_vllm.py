@@ -214,8 +214,8 @@ def test_kills_at_random_moments_lose_and_double_nothing(
         assert running.survivors() == [], "the engine outlived its job"
         kept = running.records()
     with job(tmp_path, made) as dying:
+        # At once: a busy machine may have answered all in half a second.
         dying.wait_for(lambda: len(dying.records()) > len(kept))
-        time.sleep(rng("kill", "engine").uniform(0, 0.5))
         dying.kill_engine()
         dying.wait_for(lambda: "it starts again with" in dying.log(), 60)
         again = len(dying.records())
