@@ -5,8 +5,8 @@ compare two runs, or a run with a paper. `ci_low_independent` and `ci_high_indep
 made as if all prompts were independent draws. They are not: one question is asked at three
 positions, in eight haystacks and at four lengths, and an easy question is easy in all of them.
 
-Shares of right answers have Wilson's interval. Differences, and means of other scores, have Gaffke's
-(`limits`), which also hold for few questions and where no answer differs; perf/intervals.py simulates both.
+All intervals have the same idea: with few questions, their spread is not known, so pseudo-questions are added
+that differ as much as questions can. perf/intervals.py simulates them.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _DRAWN_AT_ONCE = 1 << 17
 _DRAWS = 1000
 # The 97.5% point of the normal distribution: all intervals are at 95%.
 Z = 1.959963984540054
-# Where the pole of an upper limit can be: logarithms of its distance, in units of the values' range.
-_LOG_GAPS = (-30.0, 7.0)
+# Pseudo-questions in the variance of a mean.
+PSEUDO = 2
 
 
 @dataclass(frozen=True)
@@ -89,31 +89,31 @@ def estimate(
     """The mean of `values`, or the mean of the strata's means where `strata` are given.
 
     `values` are scores in [0, 1], `clusters` says which question each belongs to, `strata` which
-    cell (a context length, say) it belongs to. Where all values are 0 or 1 both intervals are
-    Wilson's. That over questions uses the sample size at which independent draws would have the variance that
-    the questions show (Dean and Pagano, 2015, "Evaluating confidence interval methods for binomial
-    proportions in clustered surveys"), and never more than the other. Other values have `limits`.
+    cell (a context length, say) it belongs to. Both intervals are Clopper and Pearson's, at the number of
+    draws of 0 or 1 that would have the variance of the mean (Korn and Graubard, 1998, "Confidence intervals
+    for proportions with small expected number of positive counts estimated from survey data"). The variance
+    between questions is that of the questions and of two pseudo-questions, all prompts of which score alike.
     """
     y = np.asarray(values, dtype=np.float64)
     if len(y) == 0:
         return _NOTHING
     sums = _Sums(y, clusters, strata)
-    value, variance = sums.value, sums.variance
-    if ((y == 0) | (y == 1)).all():
-        size = _effective_size(value, variance, sums.kish, without=sums.kish)
-        # Questions that all score alike say no more than one prompt each would.
-        size_clustered = (
-            _effective_size(value, sums.between, size, without=sums.questions)
-            if sums.questions > 1
-            else 1.0
-        )
-        interval, clustered = wilson(value, size), wilson(value, size_clustered)
-    else:
-        clustered = sums.limits(0.0, 1.0)
-        interval = clustered
-        if sums.questions < len(y):
-            interval = _Sums(y, np.arange(len(y)), strata).limits(0.0, 1.0)
-    return Estimate(value, len(y), sums.questions, *clustered, math.sqrt(variance), *interval)
+    clustered = sums.mean_interval()
+    interval = clustered
+    if sums.questions < len(y):
+        interval = _Sums(y, np.arange(len(y)), strata).mean_interval()
+    return Estimate(
+        sums.value, len(y), sums.questions, *clustered, math.sqrt(sums.variance), *interval
+    )
+
+
+def clopper_pearson(p: float, n: float) -> tuple[float, float]:
+    """Clopper and Pearson's 95% interval of a share `p` of `n` draws; `n` need not be whole."""
+    from scipy.special import betaincinv
+
+    low = betaincinv(p * n, n - p * n + 1, 0.025) if p > 0 else 0.0
+    high = betaincinv(p * n + 1, n - p * n, 0.975) if p < 1 else 1.0
+    return float(low), float(high)
 
 
 def bounds(
@@ -165,16 +165,16 @@ def paired_difference(
     clusters: Labels,
     strata: Labels | None = None,
 ) -> Estimate:
-    """The mean of second - first over pairs of scores in [0, 1], with the 95% `limits` of the difference."""
+    """The mean of second - first over pairs of scores in [0, 1], with the interval of `_difference`."""
     d = np.asarray(second, dtype=np.float64) - np.asarray(first, dtype=np.float64)
     n = len(d)
     if n == 0:
         return _NOTHING
     sums = _Sums(d, clusters, strata)
-    clustered = sums.limits(-1.0, 1.0)
+    clustered = sums.difference_interval()
     interval = clustered
     if sums.questions < n:
-        interval = _Sums(d, np.arange(n), strata).limits(-1.0, 1.0)
+        interval = _Sums(d, np.arange(n), strata).difference_interval()
     return Estimate(sums.value, n, sums.questions, *clustered, math.sqrt(sums.variance), *interval)
 
 
@@ -183,105 +183,47 @@ def difference_of_sides(
     clusters: Labels,
     first: npt.NDArray[np.bool_],
     second: npt.NDArray[np.bool_],
-    alpha: float,
 ) -> tuple[float, float, float, int]:
-    """The second side's mean less the first's, its `limits` over clusters at 1 - alpha, and their number.
+    """The second side's mean less the first's, its interval (`_difference`), and the number of clusters.
 
     `values` are scores in [0, 1]; the masks choose the sides' values. A cluster can have values on both.
     """
     here = first | second
     codes, n = _codes(np.asarray(clusters)[here])
-    moved, falls, rises = np.zeros((3, n))
-    value, present = 0.0, []
+    moved = np.zeros(n)
+    value = alike = apart = 0.0
     for sign, mask in ((-1.0, first[here]), (1.0, second[here])):
         own, of = values[here][mask], codes[mask]
-        mean = float(own.mean())
+        mean, spread = float(own.mean()), float(own.var())
         counts = np.bincount(of, minlength=n) / len(own)
-        present.append(counts > 0)
         value += sign * mean
         moved += sign * (np.bincount(of, own, minlength=n) / len(own) - counts * mean)
-        least, most = sorted((-sign * mean, sign * (1 - mean)))
-        falls, rises = falls + counts * least, rises + counts * most
-    low, high = _limits_over_clusters(value, moved, (falls, rises), np.column_stack(present), alpha)
-    return value, max(-1.0, low), min(1.0, high), n
+        alike += spread * float(counts @ counts)
+        apart += spread / len(own)
+    return value, *_difference(value, moved, alike, apart), n
 
 
-def _limits_over_clusters(
-    value: float,
-    moved: npt.NDArray[np.float64],
-    ends: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]],
-    present: npt.NDArray[np.bool_],
-    alpha: float,
+def _difference(
+    value: float, moved: npt.NDArray[np.float64], alike: float, apart: float
 ) -> tuple[float, float]:
-    """`limits` of a mean that each cluster has moved by so much.
+    """The 95% interval of a difference of means of scores in [0, 1] that each question has moved by so much.
 
-    ends: by how much it would have if all of its values were the least, or the most. The worst possible
-    cluster is of the worst kind, and as large as the cluster of the average value of its kind; a kind is
-    where clusters have values (columns of `present`).
+    Bonett and Price's (2012, "Adjusted Wald confidence interval for a difference of binomial proportions
+    based on paired data"), for questions instead of pairs: to the questions come two pseudo-questions, one
+    that gains and one that loses as much as the questions' spread allows. alike, apart: the variance of the
+    difference if all prompts of a question scored alike, and if they were independent.
     """
+    from scipy.special import stdtrit
+
     n = len(moved)
-    kinds = present @ (2.0 ** np.arange(present.shape[1]))
-    kind = np.unique(kinds, return_inverse=True)[1]
-    falls, rises = (_of_usual_value(kind, end) for end in ends)
-    parts = value + n * moved
-    # A cluster with many values can be beyond.
-    least, most = value + n * falls.min(), value + n * rises.max()
-    return limits(parts, min(least, parts.min()), max(most, parts.max()), alpha)
-
-
-def _of_usual_value(
-    kind: npt.NDArray[np.intp], end: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
-    """Of each kind, the mean of `end` over clusters that count as often as they have values."""
-    total = np.bincount(kind, end)
-    return np.divide(np.bincount(kind, end**2), total, out=np.zeros_like(total), where=total != 0)
-
-
-def limits(
-    values: npt.ArrayLike, least: float, most: float, alpha: float = 0.05
-) -> tuple[float, float]:
-    """The limits, at 1 - alpha, of the mean of independent values, none below `least` or above `most`.
-
-    They are Gaffke's (2005, "Three test statistics for a nonparametric one-sided hypothesis on the mean of
-    a nonnegative variable"): to the values seen comes the worst possible one, and the upper limit
-    is the 1 - alpha / 2 quantile of their mean when weights are drawn from a Dirichlet distribution, each 1.
-    For values that are all 0 or 1 they are Clopper and Pearson's. (NaN, NaN) without values.
-    """
-    x = np.asarray(values, dtype=np.float64)
-    if not len(x):
-        return math.nan, math.nan
-    return -_upper_limit(-x, -least, alpha / 2), _upper_limit(x, most, alpha / 2)
-
-
-def _upper_limit(x: npt.NDArray[np.float64], most: float, tail: float) -> float:
-    """The upper one of `limits`: at it, P(mean of randomly weighted values > limit) is `tail`.
-
-    The probability is Lugannani and Rice's saddlepoint approximation. Each saddlepoint belongs to one limit;
-    both follow from the distance of a pole above the largest value, by which the root is found.
-    """
-    from scipy.optimize import brentq
-
-    # Sums in another order differ in their last digits.
-    seen, times = np.unique(np.round(x, 12), return_counts=True)
-    if seen[0] >= most:
-        return most
-    values, counts = np.append(np.minimum(seen, most), most), np.append(times, 1)
-    scale, n = most - values[0], len(x) + 1
-    below = (most - values) / scale
-
-    def limit(log_gap: float) -> tuple[float, float]:
-        """The distance of the limit from `most`, in units of the range, and its probability."""
-        gaps = below + math.exp(log_gap)
-        saddle = float(counts @ (1 / gaps)) / n
-        under = below - (1 / saddle - math.exp(log_gap))
-        w = math.sqrt(2 * float(counts @ np.log(saddle * gaps)))
-        u = math.sqrt(float(counts @ (under / gaps) ** 2))
-        density = math.exp(-w * w / 2) / math.sqrt(2 * math.pi)
-        probability = math.erfc(w / math.sqrt(2)) / 2 + density * (1 / u - 1 / w)
-        return 1 / saddle - math.exp(log_gap), probability
-
-    root = brentq(lambda log_gap: limit(log_gap)[1] - tail, *_LOG_GAPS, xtol=1e-7)
-    return float(round(most - scale * limit(root)[0], 12))
+    squares = n * n * float(moved @ moved)
+    size2 = 1.0
+    if alike > 0 and n > 1:
+        size2 = min(1.0, max(squares / (n - 1) / n, apart) / alike)
+    mean = value * n / (n + 2)
+    variance = ((squares + n * value**2 + 2 * size2) / (n + 2) - mean**2) / (n + 1)
+    half = float(stdtrit(n + 1, 0.975)) * math.sqrt(variance)
+    return max(-1.0, mean - half), min(1.0, mean + half)
 
 
 def mcnemar(first: npt.ArrayLike, second: npt.ArrayLike) -> McNemar:
@@ -363,26 +305,32 @@ class _Sums:
         return moved
 
     @property
-    def between(self) -> float:
-        """The variance of `value`, estimated between questions; needs at least two questions."""
-        each = self._moved(self.sums)
-        return self.questions / (self.questions - 1) * float(np.sum(each**2))
+    def _alike(self) -> float:
+        """By how much `value` varies, in units of one value's variance, if all values of a question are alike."""
+        weights = (self.counts / (self._sizes * len(self._means))).sum(axis=1)
+        return float(weights @ weights)
 
-    def limits(self, least: float, most: float, alpha: float = 0.05) -> tuple[float, float]:
-        """`limits` of `value` over questions, for values in [least, most]."""
-        low, high = _limits_over_clusters(
-            self.value,
-            self._moved(self.sums),
-            (self._moved(self.counts * least), self._moved(self.counts * most)),
-            self.counts > 0,
-            alpha,
-        )
-        return max(least, low), min(most, high)
+    def mean_interval(self) -> tuple[float, float]:
+        """The interval of `value` over questions, for values in [0, 1] (`estimate`)."""
+        n, value = self.questions, self.value
+        # The variance of one draw of 0 or 1.
+        draw = float(np.mean(self._means * (1 - self._means)))
+        if draw <= 1e-12:
+            # Each stratum is all right or all wrong.
+            sizes = self._sizes**2 / (self.counts**2).sum(axis=0)
+            ends = [clopper_pearson(p, size) for p, size in zip(self._means.round(), sizes)]
+            low, high = np.mean(ends, axis=0)
+            return float(low), float(high)
+        moved = self._moved(self.sums)
+        squares = float(moved @ moved)
+        added = PSEUDO * self._alike / n * draw
+        variance = max((squares + added) * n / (n + PSEUDO), self.variance)
+        return clopper_pearson(value, value * (1 - value) / variance)
 
-    @property
-    def kish(self) -> float:
-        """Kish's effective sample size: n, reduced by unequal weights of strata."""
-        return len(self._means) ** 2 / float(np.sum(1 / self._sizes))
+    def difference_interval(self) -> tuple[float, float]:
+        """The interval of `value` over questions, for differences (`_difference`)."""
+        spread = float(np.mean(np.clip(self._squares - self._means**2, 0, None)))
+        return _difference(self.value, self._moved(self.sums), self._alike * spread, self.variance)
 
 
 def _codes(labels: Labels) -> tuple[npt.NDArray[np.intp], int]:
@@ -397,11 +345,3 @@ def _codes(labels: Labels) -> tuple[npt.NDArray[np.intp], int]:
         return numbers[given], int(numbers[-1]) + 1
     codes, names = pd.factorize(given, sort=True)
     return codes, len(names)
-
-
-def _effective_size(p: float, variance: float, most: float, without: float) -> float:
-    """The n, at most `most`, at which independent draws of p have this variance.
-
-    `without` where the variance is 0 and so tells nothing.
-    """
-    return min(most, p * (1 - p) / variance if variance > 0 else without)
