@@ -100,9 +100,7 @@ def measure(prompts: int, characters: int) -> dict[str, Any]:
         asked = InstanceRequests([Path(folder) / "instances.parquet"], documents(characters))
         ordered = [*asked]
         start, identity = time.process_time(), backend.identity()
-        keys, n_bytes = [], 0
-        for r in ordered:
-            keys.append(request_key(identity, r.prompt, r.sample, r.max_new_tokens))
+        keys = [request_key(identity, r.prompt, r.sample, r.max_new_tokens) for r in ordered]
         hashing = time.process_time() - start
         n_bytes = sum(len(r.prompt.encode()) for r in ordered)
         answer = {"text": "42", "finish_reason": "stop"}

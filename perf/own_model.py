@@ -1,6 +1,6 @@
 """The minutes from a clone to the first number of one's own model, by README's path.
 
-python perf/own_model.py [FOLDER]
+    python perf/own_model.py [FOLDER]
 
 SmolLM2 behind llama.cpp's server, as docs/quickstart.md serves it, is the model of README's mine.yaml. The
 clone is of this checkout's last commit, in FOLDER or a temporary folder. Each step's seconds are printed, the

@@ -237,7 +237,7 @@ class Job:
             self.remember()
             assert self.process.poll() is None, f"the job ended early:\n{self.log()[-3000:]}"
             assert time.monotonic() < end, f"not within {seconds} s:\n{self.log()[-3000:]}"
-            time.sleep(0.1)
+            time.sleep(0.02)
 
     def remember(self) -> None:
         """Take note of the job's child processes."""

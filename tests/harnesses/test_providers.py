@@ -63,6 +63,13 @@ def entry(provider: str, server: ProviderServer, **changes: Any) -> dict[str, An
     return own | changes
 
 
+def asking(home: Path) -> dict[str, str]:
+    """The environment of a process that asks a provider, with its keys."""
+    own = {"PATH": os.environ["PATH"], "HOME": str(home), "NO_PROXY": "127.0.0.1"}
+    own["PYTHONPATH"] = str(ROOT / "workflow/scripts")
+    return own | dict.fromkeys((*KEYS, *AMAZON), SECRET)
+
+
 class Asker:
     """A process that has imported inspect_ai, and forks one for each job: see ask_provider.py."""
 
@@ -73,14 +80,7 @@ class Asker:
             stdout=subprocess.PIPE,
             text=True,
             cwd=home,
-            env={
-                **{"PATH": os.environ["PATH"], "HOME": str(home), "NO_PROXY": "127.0.0.1"},
-                **{
-                    "PYTHONPATH": str(ROOT / "workflow/scripts"),
-                    **dict.fromkeys((*KEYS, *AMAZON), SECRET),
-                },
-                **environment,
-            },
+            env=asking(home) | environment,
         )
 
     def start(self, own: dict[str, Any], prompts: list[str], folder: Path) -> int:
@@ -391,10 +391,7 @@ def first_refusal(own: dict[str, Any], home: Path) -> Any:
         capture_output=True,
         text=True,
         check=True,
-        env={
-            **{"PATH": os.environ["PATH"], "HOME": str(home), "NO_PROXY": "127.0.0.1"},
-            **{"PYTHONPATH": str(ROOT / "workflow/scripts"), **dict.fromkeys(KEYS, SECRET)},
-        },
+        env=asking(home),
     )
     return json.loads(done.stdout)
 

@@ -211,7 +211,9 @@ def test_another_servers_answers_are_told_to_be_so(run, server, tmp_path) -> Non
         held = [
             path for path in folder.rglob("*") if path.is_file() and path.stat().st_size < 1 << 24
         ]
-        assert [path for path in held if b"4711" in path.read_bytes()] == []
+        # Times in Snakemake's records may hold the digits alone.
+        secrets = (b"pass-4711", b"query-4711")
+        assert [path for path in held if any(s in path.read_bytes() for s in secrets)] == []
 
 
 def test_a_run_that_asks_nothing_does_not_say_sent_now(run, server) -> None:

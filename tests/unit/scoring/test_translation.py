@@ -12,7 +12,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pyarrow as pa
@@ -439,17 +442,24 @@ def test_a_stopped_run_keeps_what_is_translated(
 
 @pytest.mark.parametrize("fault", ["no such model", "the disk is full"])
 def test_nothing_is_sent_after_a_lasting_fault(service, tmp_path, monkeypatch, fault):
+    cancelled, cancel = Event(), Future.cancel
+
+    def cancelling(future: Future[Any]) -> bool:
+        if done := cancel(future):
+            cancelled.set()
+        return done
+
     def respond(number: int, body: Any) -> Reply:
-        time.sleep(0.05)
-        return llm_answer(body)
+        reply = Reply(fault.encode(), 400) if fault == "no such model" else llm_answer(body)
+        # The others wait for what the translator makes of the first.
+        return replace(reply, after=cancelled) if number else reply
 
     def full(*_: object) -> None:
         raise UserError(fault)
 
-    if fault == "no such model":
-        service.reply = lambda number, body: Reply(fault.encode(), 400)
-    else:
-        service.reply = respond
+    monkeypatch.setattr(Future, "cancel", cancelling)
+    service.reply = respond
+    if fault == "the disk is full":
         monkeypatch.setattr("needlework.journal.Journal.append", full)
     with pytest.raises(UserError, match=fault):
         translate(numbered(40), load_translator(llm(service)), tmp_path)

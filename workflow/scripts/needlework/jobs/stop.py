@@ -154,12 +154,14 @@ def _schedule(scheduler: Any, schedule: Callable[[Any], Any], say: Callable[[str
                 scheduler.exit_gracefully()
             if not told:
                 told = True
-                again = "Ctrl-C" if number == signal.SIGINT else f"kill -9 {os.getpid()}"
+                by_key = number == signal.SIGINT
+                others = "end now" if by_key else "run to their end"
+                again = "Ctrl-C" if by_key else f"kill -9 {os.getpid()}"
                 # A closed terminal takes no words.
                 with suppress(OSError):
                     say(
                         f"{number.name}: this run is being stopped. Jobs that ask a model send nothing more, "
-                        "wait for the answers under way, and end; other jobs run to their end. The same "
+                        f"wait for the answers under way, and end; other jobs {others}. The same "
                         f"command goes on. To end at once, without these answers: {again}"
                     )
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import Any
 
-from needlework.models.backends.inspect import Inspect
-from needlework.services.endpoints import revealed
+from needlework.models.backends.base import load_backend
 
 
 def main() -> None:
     """Ask the model of the entry. Raises UserError if its client lacks a package or a key."""
-    model = Inspect(revealed(json.load(sys.stdin)))
+    model: Any = load_backend("inspect", json.load(sys.stdin))
     model.load()
     print(json.dumps(model.first_refusal()))
 

@@ -32,7 +32,7 @@ from needlework.services.endpoints import (
 
 TIMEOUT_S = 10.0
 # inspect_ai is imported first, which takes seconds.
-INSPECT_S = 60.0
+INSPECT_S = 180.0
 # Bytes of a reply that are read: a public service lists hundreds of models.
 _MOST = 1 << 22
 # So many names of a list are shown.
@@ -103,7 +103,13 @@ def inspect_refusal(model: Mapping[str, Any]) -> tuple[str, str] | None:
     except (OSError, subprocess.TimeoutExpired, LookupError, TypeError, ValueError):
         return None
     if status == 401 or _KEY.search(said):
-        return _key(" or ".join(provider_keys(model["name"])), status)
+        used = [name for name in provider_keys(model["name"]) if os.environ.get(name, "").strip()]
+        if used:
+            return _key(" and ".join(used), status)
+        return (
+            f"it refuses the key (status {status})",
+            "set the environment variable that the provider's own programs read",
+        )
     if status == 404:
         return f"status 404: {said}", "correct `name`, which is <provider>/<model>, or `args`"
     return None
@@ -111,6 +117,7 @@ def inspect_refusal(model: Mapping[str, Any]) -> tuple[str, str] | None:
 
 def translator_refusal(translator: Mapping[str, Any]) -> tuple[str, str] | None:
     """As `refusal`, of an entry of `translators` with a service; its key is in the environment."""
+    translator = revealed(translator)
     if translator["kind"] == "llm":
         own = {key: translator[key] for key in ("name", "base_url", "key_env")}
         return refusal({**own, "chat": True, "batch": False, "context": 0})

@@ -102,26 +102,36 @@ def check_service(config: Config, name: str, local: bool, planning: bool) -> lis
         return proxy_warnings(f"models.{name}", model["base_url"])
     journal = answers_folder(config)
     answered = may_have_answers(journal, model, None if may_pass else name)
-    if not answered and not (planning and may_pass):
-        raise UserError(f"{said}, and {journal} has none of its answers: {remedy}.")
-    only = "only answers in the journal can be used: " if answered else ""
+    none = f"{journal} has none of its answers"
+    return _told(said, remedy, "" if answered else none, "answers", may_pass=planning and may_pass)
+
+
+def _told(said: str, remedy: str, none: str, kept: str, *, may_pass: bool = False) -> list[str]:
+    """The sentence on a service that cannot be used: a warning if the journal may have what is asked for.
+
+    none: that the journal has nothing of it; "" if it may. kept: what the journal keeps, in the plural.
+    Raises UserError if it has nothing, unless the trouble `may_pass` before the run.
+    """
+    if none and not may_pass:
+        raise UserError(f"{said}, and {none}: {remedy}.")
+    only = "" if none else f"only {kept} in the journal can be used: "
     return [f"Warning: {said}: {only}{remedy}."]
 
 
 def _check_provider(config: Config, name: str, local: bool, planning: bool) -> list[str]:
     """As `check_service`, of a model of `backend: inspect` whose key is there.
 
-    It is asked if this Python has inspect_ai; a job's own environment may.
+    It is asked only if this Python has inspect_ai: with conda, only the jobs have it.
     """
     model = config["models"][name]
     asked = local and not planning and is_installed("inspect_ai")
     refused = inspect_refusal({**model, "model": name}) if asked else None
     if not refused:
         return proxy_warnings(f"models.{name}", model["args"].get("base_url"))
-    said, journal = f"models.{name}: {model['name']}: {refused[0]}", answers_folder(config)
-    if not may_have_answers(journal, model, name):
-        raise UserError(f"{said}, and {journal} has none of its answers: {refused[1]}.")
-    return [f"Warning: {said}: only answers in the journal can be used: {refused[1]}."]
+    trouble, remedy = refused
+    journal = answers_folder(config)
+    none = "" if may_have_answers(journal, model, name) else f"{journal} has none of its answers"
+    return _told(f"models.{name}: {model['name']}: {trouble}", remedy, none, "answers")
 
 
 def check_translation_service(config: Config, name: str, local: bool, planning: bool) -> list[str]:
@@ -129,22 +139,18 @@ def check_translation_service(config: Config, name: str, local: bool, planning: 
     translator = config["translators"][name]
     where, url = f"translators.{name}", translator["base_url"]
     asked = not planning and (local or url.startswith("https:"))
-    unreachable = _unreachable(url) if local else None
-    if unreachable:
-        refused: tuple[str, str] | None = (
-            f"it cannot be reached ({unreachable[0]})",
-            unreachable[1],
-        )
+    if unreachable := _unreachable(url) if local else None:
+        trouble, remedy, _ = unreachable
+        trouble = f"it cannot be reached ({trouble})"
+    elif asked and (refused := translator_refusal(translator)):
+        trouble, remedy = refused
     else:
-        refused = translator_refusal(translator) if asked else None
-    if not refused:
         return proxy_warnings(where, url)
-    said = f"{where}: {shown_url(url)}: {refused[0]}"
     journal = Path(config["journal"]).absolute() / "translations"
-    if not entries(journal) and not (planning and unreachable):
-        raise UserError(f"{said}, and {journal} has no translation: {refused[1]}.")
-    only = "only translations in the journal can be used: " if entries(journal) else ""
-    return [f"Warning: {said}: {only}{refused[1]}."]
+    none = "" if entries(journal) else f"{journal} has no translation"
+    said = f"{where}: {shown_url(url)}: {trouble}"
+    later = planning and unreachable is not None
+    return _told(said, remedy, none, "translations", may_pass=later)
 
 
 def proxy_warnings(where: str, url: str | None) -> list[str]:

@@ -524,7 +524,7 @@ def other_settings(run: Context, wanted: Mapping[str, Any]) -> Iterator[str]:
     yield from cells.differences(run.run.get("setup", {}), wanted)
 
 
-def other_decoding(
+def other_entries(
     cell: Cell, usual: str, named: Mapping[str, str] | None = None, *, ours_too: bool = True
 ) -> Iterator[str]:
     """Differences of a model from the paper: decoding, texts that its entry adds, the unit of its lengths.

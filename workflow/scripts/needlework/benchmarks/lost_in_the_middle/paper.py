@@ -22,7 +22,7 @@ from needlework.results.tabulate import (
     Place,
     against,
     mean_of_line,
-    other_decoding,
+    other_entries,
     other_settings,
     other_values,
     own_instructions,
@@ -56,7 +56,7 @@ def other_answers(cell: Cell) -> Iterator[str]:
     """
     yield from other_settings(cell.run, ANSWERS)
     yield from own_instructions(cell, "lang")
-    yield from other_decoding(cell, GREEDY)
+    yield from other_entries(cell, GREEDY)
 
 
 def _of_cells(cell: Cell, number: Number) -> Iterator[str]:

@@ -13,7 +13,7 @@ from needlework.results.result import Context
 from needlework.results.tabulate import (
     Cell,
     Place,
-    other_decoding,
+    other_entries,
     other_settings,
     own_instructions,
     printed,
@@ -32,7 +32,7 @@ AVERAGE = "average"
 def _other_answers(cell: Cell) -> Iterator[str]:
     yield from other_settings(cell.run, SETUP)
     yield from own_instructions(cell, "task")
-    yield from other_decoding(cell, GREEDY)
+    yield from other_entries(cell, GREEDY)
     # The paper sends prompts as they are.
     if set(cell.part.values("model")).intersection(cell.run.run["chat"]):
         yield "a chat template, in the paper none"

@@ -13,7 +13,7 @@ from needlework.results.tabulate import (
     Cell,
     Place,
     against,
-    other_decoding,
+    other_entries,
     other_settings,
     other_values,
     own_instructions,
@@ -58,7 +58,7 @@ def other_prompts(cell: Cell, *columns: str) -> Iterator[str]:
     yield from other_settings(cell.run, SETUP)
     if MULTILINGUAL in cell.part.values("haystack_lang"):
         yield from other_settings(cell.run, MIXED)
-    yield from other_decoding(cell, SAMPLED, GREEDILY)
+    yield from other_entries(cell, SAMPLED, GREEDILY)
     yield from other_values(cell, "question_lang", ("en",), "questions in another language")
     yield from own_instructions(cell, "question_lang")
     yield from other_values(cell, "retrieval", ("semantic",), "other distractors")

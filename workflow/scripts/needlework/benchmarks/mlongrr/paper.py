@@ -10,7 +10,7 @@ from needlework.results.tabulate import (
     Beside,
     Cell,
     against,
-    other_decoding,
+    other_entries,
     other_settings,
     other_values,
     own_instructions,
@@ -58,7 +58,7 @@ def _other_answers(cell: Cell, n_needles: int) -> Iterator[str]:
     if n_needles > 1:
         yield from differences({"spread": run["spread"][n_needles]}, SPREAD)
     yield from own_instructions(cell, "lang")
-    yield from other_decoding(cell, "the endpoint's own", ours_too=False)
+    yield from other_entries(cell, "the endpoint's own", ours_too=False)
     yield from other_texts(cell)
     yield from other_values(cell, "length", LENGTHS, "other lengths")
 

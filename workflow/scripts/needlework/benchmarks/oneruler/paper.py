@@ -13,7 +13,7 @@ from needlework.results.tabulate import (
     Cell,
     against,
     bounded_number,
-    other_decoding,
+    other_entries,
     other_models,
     other_values,
     own_instructions,
@@ -58,7 +58,7 @@ def other_prompts(
     """
     yield from _other_setup(cell)
     yield from own_instructions(cell, "instruction_lang", "context_lang")
-    yield from other_decoding(cell, GREEDY, DECODING, ours_too=False)
+    yield from other_entries(cell, GREEDY, DECODING, ours_too=False)
     wanted = {"task": tasks, "length": lengths, "context_lang": languages}
     called = {"task": "other tasks", "length": "other lengths", "context_lang": "other languages"}
     for column, values in wanted.items():

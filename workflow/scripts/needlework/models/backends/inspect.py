@@ -60,7 +60,7 @@ _NAMES = {
 _CONNECTIONS = ("httpx", "httpx2", "httpcore", "httpcore2", "aiohttp", "anyio", "ssl")
 _CONNECTION_ERRORS = ("APIConnectionError", "ServiceRequestError", "EndpointConnectionError")
 # Seconds for the first request of a run.
-FIRST_S = 10.0
+FIRST_S = 30.0
 # Variables of the environment that hold what no message may show.
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 

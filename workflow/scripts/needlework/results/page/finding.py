@@ -139,6 +139,8 @@ def finding(
         "rows": rows,
         "matrices": matrices,
         "titles": {name: titles[name] for name in titles if not given[name].empty},
+        # Whether any mean leaves out tasks that are lower.
+        "leave_out": any(one and one.lower for row in rows for one in row.asked.values()),
         "losing": [model for model, _ in _losing(order, compared)],
         "not_asked": left,
         "not_compared": []

@@ -195,8 +195,8 @@ def summary(files: Sequence[str]) -> dict[str, Any]:
     silent = counts[NO_REPLY] + int(known["n"] - known["replies"])
     if silent and not failed:
         failed = f"{silent:,} of its requests have no reply"
-    unused = why and f"The verdicts of the judge {model} are not used: {why}."
-    return {"judge": model, "missing": failed, "unused": unused, "said": said}
+    not_used = why and f"The verdicts of the judge {model} are not used: {why}."
+    return {"judge": model, "missing": failed, "unused": not_used, "said": said}
 
 
 def _share(row: Any) -> str:
