@@ -5,8 +5,9 @@ compare two runs, or a run with a paper. `ci_low_independent` and `ci_high_indep
 made as if all prompts were independent draws. They are not: one question is asked at three
 positions, in eight haystacks and at four lengths, and an easy question is easy in all of them.
 
-All intervals have the same idea: with few questions, their spread is not known, so pseudo-questions are added
-that differ as much as questions can. perf/intervals.py simulates them.
+All intervals have one idea: the spread that the questions show, and a little more because few questions show
+little, says how many independent draws a mean is worth (`_draws`). Means have Clopper and Pearson's interval
+of so many draws, differences Bonett and Price's; perf/intervals.py simulates both.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -30,8 +31,9 @@ _DRAWN_AT_ONCE = 1 << 17
 _DRAWS = 1000
 # The 97.5% point of the normal distribution: all intervals are at 95%.
 Z = 1.959963984540054
-# Pseudo-questions in the variance of a mean.
-PSEUDO = 2
+# What is added to the sum of squares between questions, in squared points of a score in [0, 1]: one more
+# question, a third of the range away. With 0, too few intervals hold where few questions differ.
+ADDED = 0.1
 
 
 @dataclass(frozen=True)
@@ -91,20 +93,15 @@ def estimate(
     `values` are scores in [0, 1], `clusters` says which question each belongs to, `strata` which
     cell (a context length, say) it belongs to. Both intervals are Clopper and Pearson's, at the number of
     draws of 0 or 1 that would have the variance of the mean (Korn and Graubard, 1998, "Confidence intervals
-    for proportions with small expected number of positive counts estimated from survey data"). The variance
-    between questions is that of the questions and of two pseudo-questions, all prompts of which score alike.
+    for proportions with small expected number of positive counts estimated from survey data").
     """
     y = np.asarray(values, dtype=np.float64)
     if len(y) == 0:
         return _NOTHING
     sums = _Sums(y, clusters, strata)
-    clustered = sums.mean_interval()
-    interval = clustered
-    if sums.questions < len(y):
-        interval = _Sums(y, np.arange(len(y)), strata).mean_interval()
-    return Estimate(
-        sums.value, len(y), sums.questions, *clustered, math.sqrt(sums.variance), *interval
-    )
+    value = sums.value
+    ends = [clopper_pearson(value, draws) for draws in sums.draws(value * (1 - value))]
+    return Estimate(value, len(y), sums.questions, *ends[0], math.sqrt(sums.variance), *ends[1])
 
 
 def clopper_pearson(p: float, n: float) -> tuple[float, float]:
@@ -165,17 +162,14 @@ def paired_difference(
     clusters: Labels,
     strata: Labels | None = None,
 ) -> Estimate:
-    """The mean of second - first over pairs of scores in [0, 1], with the interval of `_difference`."""
+    """The mean of second - first over pairs of scores in [0, 1], with both intervals (`_bonett_price`)."""
     d = np.asarray(second, dtype=np.float64) - np.asarray(first, dtype=np.float64)
-    n = len(d)
-    if n == 0:
+    if len(d) == 0:
         return _NOTHING
     sums = _Sums(d, clusters, strata)
-    clustered = sums.difference_interval()
-    interval = clustered
-    if sums.questions < n:
-        interval = _Sums(d, np.arange(n), strata).difference_interval()
-    return Estimate(sums.value, n, sums.questions, *clustered, math.sqrt(sums.variance), *interval)
+    value, spread = sums.value, sums.spread
+    ends = [_bonett_price(value, spread, draws) for draws in sums.draws(spread)]
+    return Estimate(value, len(d), sums.questions, *ends[0], math.sqrt(sums.variance), *ends[1])
 
 
 def difference_of_sides(
@@ -184,45 +178,49 @@ def difference_of_sides(
     first: npt.NDArray[np.bool_],
     second: npt.NDArray[np.bool_],
 ) -> tuple[float, float, float, int]:
-    """The second side's mean less the first's, its interval (`_difference`), and the number of clusters.
+    """The second side's mean less the first's, its interval (`_bonett_price`), and the number of clusters.
 
     `values` are scores in [0, 1]; the masks choose the sides' values. A cluster can have values on both.
     """
     here = first | second
     codes, n = _codes(np.asarray(clusters)[here])
-    moved = np.zeros(n)
-    value = alike = apart = 0.0
-    for sign, mask in ((-1.0, first[here]), (1.0, second[here])):
+    moved = np.zeros((2, n))
+    value = spread = alike = apart = 0.0
+    for side, mask in enumerate((first[here], second[here])):
         own, of = values[here][mask], codes[mask]
-        mean, spread = float(own.mean()), float(own.var())
-        counts = np.bincount(of, minlength=n) / len(own)
-        value += sign * mean
-        moved += sign * (np.bincount(of, own, minlength=n) / len(own) - counts * mean)
-        alike += spread * float(counts @ counts)
-        apart += spread / len(own)
-    return value, *_difference(value, moved, alike, apart), n
+        mean, varied = float(own.mean()), float(own.var())
+        weights = np.bincount(of, minlength=n) / len(own)
+        moved[side] = np.bincount(of, own, minlength=n) / len(own) - weights * mean
+        value = mean - value
+        spread, apart = spread + varied, apart + varied / len(own)
+        alike += float(weights @ weights) / 2
+    most = spread / apart if apart else math.inf
+    # The variance of the difference of two values, one of each side, of a question if it has both.
+    spread = max(0.0, spread - 2 / alike * float(moved[0] @ moved[1]))
+    change = moved[1] - moved[0]
+    draws = _draws(spread, 1 / alike, float(change @ change), most)
+    return value, *_bonett_price(value, spread, draws), n
 
 
-def _difference(
-    value: float, moved: npt.NDArray[np.float64], alike: float, apart: float
-) -> tuple[float, float]:
-    """The 95% interval of a difference of means of scores in [0, 1] that each question has moved by so much.
+def _draws(spread: float, n: float, variance: float, most: float) -> float:
+    """How many independent draws, each with the variance `spread`, a mean over n questions is worth.
 
-    Bonett and Price's (2012, "Adjusted Wald confidence interval for a difference of binomial proportions
-    based on paired data"), for questions instead of pairs: to the questions come two pseudo-questions, one
-    that gains and one that loses as much as the questions' spread allows. alike, apart: the variance of the
-    difference if all prompts of a question scored alike, and if they were independent.
+    variance: the sum of the squares by which the questions move the mean. The number is n where the prompts
+    of a question score alike, or where nothing varies, and `most` where they are independent.
     """
-    from scipy.special import stdtrit
+    return max(n, min(most, n * (n - 1) * spread / (n * n * variance + ADDED)))
 
-    n = len(moved)
-    squares = n * n * float(moved @ moved)
-    size2 = 1.0
-    if alike > 0 and n > 1:
-        size2 = min(1.0, max(squares / (n - 1) / n, apart) / alike)
-    mean = value * n / (n + 2)
-    variance = ((squares + n * value**2 + 2 * size2) / (n + 2) - mean**2) / (n + 1)
-    half = float(stdtrit(n + 1, 0.975)) * math.sqrt(variance)
+
+def _bonett_price(value: float, spread: float, draws: float) -> tuple[float, float]:
+    """The 95% interval of a mean difference of so many draws with the variance `spread`.
+
+    To the draws come one of +1 and one of -1 (Bonett and Price, 2012, "Adjusted Wald confidence interval for
+    a difference of binomial proportions based on paired data").
+    """
+    n = draws + 2
+    mean = value * draws / n
+    variance = ((draws * (spread + value**2) + 2) / n - mean**2) / n
+    half = Z * math.sqrt(variance)
     return max(-1.0, mean - half), min(1.0, mean + half)
 
 
@@ -297,40 +295,23 @@ class _Sums:
         spread = np.clip(self._squares - self._means**2, 0, None)
         return float(np.sum(spread / self._sizes)) / len(self._means) ** 2
 
-    def _moved(self, to: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        """By how much `value` rises above the mean for each question if its sums are `to`."""
-        moved: npt.NDArray[np.float64] = (
-            (to - self.counts * self._means) / (self._sizes * len(self._means))
-        ).sum(axis=1)
-        return moved
-
     @property
-    def _alike(self) -> float:
-        """By how much `value` varies, in units of one value's variance, if all values of a question are alike."""
-        weights = (self.counts / (self._sizes * len(self._means))).sum(axis=1)
-        return float(weights @ weights)
+    def spread(self) -> float:
+        """The variance of one value."""
+        return max(0.0, float(self._squares.mean()) - self.value**2)
 
-    def mean_interval(self) -> tuple[float, float]:
-        """The interval of `value` over questions, for values in [0, 1] (`estimate`)."""
-        n, value = self.questions, self.value
-        # The variance of one draw of 0 or 1.
-        draw = float(np.mean(self._means * (1 - self._means)))
-        if draw <= 1e-12:
-            # Each stratum is all right or all wrong.
-            sizes = self._sizes**2 / (self.counts**2).sum(axis=0)
-            ends = [clopper_pearson(p, size) for p, size in zip(self._means.round(), sizes)]
-            low, high = np.mean(ends, axis=0)
-            return float(low), float(high)
-        moved = self._moved(self.sums)
-        squares = float(moved @ moved)
-        added = PSEUDO * self._alike / n * draw
-        variance = max((squares + added) * n / (n + PSEUDO), self.variance)
-        return clopper_pearson(value, value * (1 - value) / variance)
-
-    def difference_interval(self) -> tuple[float, float]:
-        """The interval of `value` over questions, for differences (`_difference`)."""
-        spread = float(np.mean(np.clip(self._squares - self._means**2, 0, None)))
-        return _difference(self.value, self._moved(self.sums), self._alike * spread, self.variance)
+    def draws(self, spread: float) -> tuple[float, float]:
+        """`_draws` of `value`: as the questions show, and if all values were independent."""
+        strata = len(self._means)
+        moved = ((self.sums - self.counts * self._means) / self._sizes).sum(axis=1) / strata
+        weights = (self.counts / self._sizes).sum(axis=1) / strata
+        # Kish's effective sample size: n, reduced by unequal weights of strata.
+        kish = strata**2 / float(np.sum(1 / self._sizes))
+        most = kish * spread / self.spread if self.spread else math.inf
+        clustered = _draws(spread, 1 / float(weights @ weights), float(moved @ moved), most)
+        if self.questions == self.counts.sum():
+            return clustered, clustered
+        return clustered, _draws(spread, kish, self.variance, most)
 
 
 def _codes(labels: Labels) -> tuple[npt.NDArray[np.intp], int]:
