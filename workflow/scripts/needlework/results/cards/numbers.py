@@ -85,13 +85,11 @@ def _rank(cell: Codes) -> Codes:
     return rank
 
 
-# Whether answers are worse at one end of a curve than at the other: differences that hold together.
+# Whether answers are worse at one end of a curve than at the other.
 #
 # What is compared is fixed before the answers are seen: the longest with the shortest length, the middle with
 # the ends, most with fewest needles, each language with all others.
 
-# All intervals of a card together hold with this probability at least (Bonferroni).
-ALPHA = 0.05
 # Fewer questions than these never show a drop: no sign test of five reaches 5%.
 LEAST_QUESTIONS = 6
 
@@ -132,13 +130,13 @@ def sides(axis: str, levels: Sequence[Any], rows: npt.NDArray[np.intp]) -> Itera
 
 
 def difference(
-    values: npt.NDArray[np.float64], questions: npt.NDArray[np.intp], both: Sides, alpha: float
+    values: npt.NDArray[np.float64], questions: npt.NDArray[np.intp], both: Sides
 ) -> Difference:
-    """The difference of the sides' means of values in [0, 1], with its `stats.limits` at 1 - alpha.
+    """The difference of the sides' means of values in [0, 1], with its 95% interval.
 
     A question that both sides ask counts as a pair.
     """
-    found = stats.difference_of_sides(values, questions, both.first, both.second, alpha)
+    found = stats.difference_of_sides(values, questions, both.first, both.second)
     return Difference(*found)
 
 
@@ -196,7 +194,7 @@ NOTHING = (
     "show where it breaks."
 )
 METHOD = (
-    "In brackets: joint 95% intervals over questions. A drop is reported only if its interval excludes 0 and "
+    "In brackets: 95% intervals over questions. A drop is reported only if its interval excludes 0 and "
     "it rests on six questions or more."
 )
 
@@ -340,10 +338,10 @@ class Curve:
         """The comparisons along this curve."""
         return list(sides(self.axis, self.levels, self.level))
 
-    def compared(self, alpha: float) -> Iterator[dict[str, Any]]:
-        """The rows of COMPARED, with intervals at 1 - alpha."""
+    def compared(self) -> Iterator[dict[str, Any]]:
+        """The rows of COMPARED."""
         for both in self.sides():
-            found = difference(self.values, self.questions, both, alpha)
+            found = difference(self.values, self.questions, both)
             said = comparison(self.axis, self.factor, self.levels, both.level)
             yield {
                 **self.labels,
@@ -389,11 +387,8 @@ def tables(found: Sequence[Curve]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The tables POINTS and COMPARED of all curves of a run."""
     import pandas as pd
 
-    n: dict[str, int] = {}
-    for curve in found:
-        n[curve.model] = n.get(curve.model, 0) + len(curve.sides())
     points = [point for curve in found for point in curve.points()]
-    pairs = [row for curve in found for row in curve.compared(ALPHA / n[curve.model])]
+    pairs = [row for curve in found for row in curve.compared()]
     return pd.DataFrame(points, columns=list(POINTS)), pd.DataFrame(pairs, columns=list(COMPARED))
 
 
