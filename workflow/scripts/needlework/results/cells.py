@@ -360,8 +360,8 @@ def measure_of_sums(part: Part, column: str, value_of: OfSums) -> dict[str, floa
 
     `column` of the scores has a list of numbers per answer, all of one length. Both intervals are
     percentiles of a bootstrap, over answers and over questions; `se` is the bootstrap's over answers. If
-    all samples have the same value (for example because no 4-gram is right), the intervals are
-    `stats.limits` of that value. `lowest` and `highest` are NaN if an answer is missing, since its
+    all samples have the same value (for example because no 4-gram is right), the intervals are Clopper and
+    Pearson's of that value. `lowest` and `highest` are NaN if an answer is missing, since its
     contribution to the sums is not known.
     """
     given = part.given
@@ -406,7 +406,7 @@ def _drawn(rows: npt.NDArray[np.float64], value_of: OfSums) -> npt.NDArray[np.fl
 def _interval(drawn: npt.NDArray[np.float64], n: float) -> tuple[float, float]:
     """The interval of what was drawn of `n` answers or questions."""
     if drawn.min() == drawn.max():
-        return stats.limits(np.full(int(n), drawn[0]), 0.0, 1.0)
+        return stats.clopper_pearson(float(drawn[0]), n)
     low, high = np.quantile(drawn, (0.025, 0.975))
     return float(low), float(high)
 

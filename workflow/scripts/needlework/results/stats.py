@@ -5,9 +5,9 @@ compare two runs, or a run with a paper. `ci_low_independent` and `ci_high_indep
 made as if all prompts were independent draws. They are not: one question is asked at three
 positions, in eight haystacks and at four lengths, and an easy question is easy in all of them.
 
-All intervals have one idea: the spread that the questions show, and a little more because few questions show
-little, says how many independent draws a mean is worth (`_draws`). Means have Clopper and Pearson's interval
-of so many draws, differences Bonett and Price's; perf/intervals.py simulates both.
+Intervals over questions must hold where few questions show little of their spread. Means have Clopper and
+Pearson's at the number of independent draws that they are worth, differences Bonett and Price's with two
+pseudo-questions; perf/intervals.py simulates both.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -31,9 +31,9 @@ _DRAWN_AT_ONCE = 1 << 17
 _DRAWS = 1000
 # The 97.5% point of the normal distribution: all intervals are at 95%.
 Z = 1.959963984540054
-# What is added to the sum of squares between questions, in squared points of a score in [0, 1]: one more
-# question, a third of the range away. With 0, too few intervals hold where few questions differ.
-ADDED = 0.1
+# Added to the sum of squared deviations of questions: without, intervals hold too seldom where few questions
+# fail, all prompts of them alike. Chosen with perf/intervals.py.
+ADDED, ADDED_TO_DIFFERENCES = 0.07, 0.015
 
 
 @dataclass(frozen=True)
@@ -93,15 +93,22 @@ def estimate(
     `values` are scores in [0, 1], `clusters` says which question each belongs to, `strata` which
     cell (a context length, say) it belongs to. Both intervals are Clopper and Pearson's, at the number of
     draws of 0 or 1 that would have the variance of the mean (Korn and Graubard, 1998, "Confidence intervals
-    for proportions with small expected number of positive counts estimated from survey data").
+    for proportions with small expected number of positive counts estimated from survey data"): between as
+    many as questions, and as many as if all values were independent.
     """
     y = np.asarray(values, dtype=np.float64)
     if len(y) == 0:
         return _NOTHING
     sums = _Sums(y, clusters, strata)
     value = sums.value
-    ends = [clopper_pearson(value, draws) for draws in sums.draws(value * (1 - value))]
-    return Estimate(value, len(y), sums.questions, *ends[0], math.sqrt(sums.variance), *ends[1])
+    draw = value * (1 - value)
+    most = sums.kish * draw / sums.spread if sums.spread else math.inf
+    ends = [
+        clopper_pearson(value, max(n, min(most, n * (n - 1) * draw / (squares + ADDED))))
+        for n, squares in sums.deviations()
+    ]
+    # The second interval is the first one where each question has one value.
+    return Estimate(value, len(y), sums.questions, *ends[0], math.sqrt(sums.variance), *ends[-1])
 
 
 def clopper_pearson(p: float, n: float) -> tuple[float, float]:
@@ -167,9 +174,12 @@ def paired_difference(
     if len(d) == 0:
         return _NOTHING
     sums = _Sums(d, clusters, strata)
-    value, spread = sums.value, sums.spread
-    ends = [_bonett_price(value, spread, draws) for draws in sums.draws(spread)]
-    return Estimate(value, len(d), sums.questions, *ends[0], math.sqrt(sums.variance), *ends[1])
+    value = sums.value
+    ends = [
+        _bonett_price(value, n, squares, sums.spread, n / sums.kish)
+        for n, squares in sums.deviations()
+    ]
+    return Estimate(value, len(d), sums.questions, *ends[0], math.sqrt(sums.variance), *ends[-1])
 
 
 def difference_of_sides(
@@ -194,32 +204,28 @@ def difference_of_sides(
         value = mean - value
         spread, apart = spread + varied, apart + varied / len(own)
         alike += float(weights @ weights) / 2
-    most = spread / apart if apart else math.inf
+    least = apart / alike / spread if spread else 1.0
     # The variance of the difference of two values, one of each side, of a question if it has both.
     spread = max(0.0, spread - 2 / alike * float(moved[0] @ moved[1]))
-    change = moved[1] - moved[0]
-    draws = _draws(spread, 1 / alike, float(change @ change), most)
-    return value, *_bonett_price(value, spread, draws), n
+    squares = float(np.sum((moved[1] - moved[0]) ** 2)) / alike**2
+    return value, *_bonett_price(value, 1 / alike, squares, spread, least), n
 
 
-def _draws(spread: float, n: float, variance: float, most: float) -> float:
-    """How many independent draws, each with the variance `spread`, a mean over n questions is worth.
+def _bonett_price(
+    value: float, n: float, squares: float, spread: float, least: float
+) -> tuple[float, float]:
+    """The 95% interval of a mean difference over n questions, in [-1, 1].
 
-    variance: the sum of the squares by which the questions move the mean. The number is n where the prompts
-    of a question score alike, or where nothing varies, and `most` where they are independent.
+    To the questions come one that gains 1 and one that loses 1 (Bonett and Price, 2012, "Adjusted Wald
+    confidence interval for a difference of binomial proportions based on paired data"). Each has the weight
+    of a question's variance, by the sum of their squared deviations, in units of `spread`, the variance of
+    one prompt's difference: 1 where all prompts of a question change alike, `least` where none do.
     """
-    return max(n, min(most, n * (n - 1) * spread / (n * n * variance + ADDED)))
-
-
-def _bonett_price(value: float, spread: float, draws: float) -> tuple[float, float]:
-    """The 95% interval of a mean difference of so many draws with the variance `spread`.
-
-    To the draws come one of +1 and one of -1 (Bonett and Price, 2012, "Adjusted Wald confidence interval for
-    a difference of binomial proportions based on paired data").
-    """
-    n = draws + 2
-    mean = value * draws / n
-    variance = ((draws * (spread + value**2) + 2) / n - mean**2) / n
+    added = ADDED_TO_DIFFERENCES
+    weight = min(1.0, max(least, (squares + added) / max((n - 1) * spread, added)))
+    size = n + 2 * weight
+    mean = value * n / size
+    variance = ((squares + n * value**2 + 2 * weight) / size - mean**2) / (size - 1)
     half = Z * math.sqrt(variance)
     return max(-1.0, mean - half), min(1.0, mean + half)
 
@@ -283,35 +289,35 @@ class _Sums:
         self._sizes = self.counts.sum(axis=0)
         self._means = self.sums.sum(axis=0) / self._sizes
         self._squares = np.bincount(stratum, weights=y**2) / self._sizes
+        # The mean of the strata's means.
+        self.value = float(self._means.sum()) / n_strata
+        # The variance of one value.
+        self.spread = max(0.0, float(self._squares.sum()) / n_strata - self.value**2)
 
-    @property
-    def value(self) -> float:
-        """The mean of the strata's means."""
-        return float(self._means.mean())
-
-    @property
+    @cached_property
     def variance(self) -> float:
         """The variance of `value` when all values are independent: p (1 - p) / n in one stratum."""
-        spread = np.clip(self._squares - self._means**2, 0, None)
-        return float(np.sum(spread / self._sizes)) / len(self._means) ** 2
+        spread = np.maximum(self._squares - self._means**2, 0)
+        return float((spread / self._sizes).sum()) / len(self._means) ** 2
 
-    @property
-    def spread(self) -> float:
-        """The variance of one value."""
-        return max(0.0, float(self._squares.mean()) - self.value**2)
+    @cached_property
+    def kish(self) -> float:
+        """Kish's effective sample size: n, reduced by unequal weights of strata."""
+        return len(self._means) ** 2 / float((1 / self._sizes).sum())
 
-    def draws(self, spread: float) -> tuple[float, float]:
-        """`_draws` of `value`: as the questions show, and if all values were independent."""
-        strata = len(self._means)
-        moved = ((self.sums - self.counts * self._means) / self._sizes).sum(axis=1) / strata
-        weights = (self.counts / self._sizes).sum(axis=1) / strata
-        # Kish's effective sample size: n, reduced by unequal weights of strata.
-        kish = strata**2 / float(np.sum(1 / self._sizes))
-        most = kish * spread / self.spread if self.spread else math.inf
-        clustered = _draws(spread, 1 / float(weights @ weights), float(moved @ moved), most)
-        if self.questions == self.counts.sum():
-            return clustered, clustered
-        return clustered, _draws(spread, kish, self.variance, most)
+    def deviations(self) -> list[tuple[float, float]]:
+        """The number of questions and the sum of their squared deviations; then, of single values.
+
+        The number is Kish's too: lower where some questions have more values than others.
+        """
+        weight = 1 / (self._sizes * len(self._means))
+        weights = self.counts @ weight
+        moved = self.sums @ weight - self.counts @ (self._means * weight)
+        n, kish = 1 / float(weights @ weights), self.kish
+        found = [(n, n * n * float(moved @ moved))]
+        if self.questions < self.counts.sum():
+            found.append((kish, kish * kish * self.variance))
+        return found
 
 
 def _codes(labels: Labels) -> tuple[npt.NDArray[np.intp], int]:
