@@ -96,8 +96,8 @@ def prompts_differ(one: pd.DataFrame, two: pd.DataFrame, factors: Sequence[str])
     other = [len(own - ids[1 - i]) for i, own in enumerate(ids)]
     if keys[0] == keys[1]:
         return (
-            f"the same questions under the same factors were asked in other words in {other[0]:,} of "
-            f"{len(ids[0]):,} prompts (another tokenizer, template, corpus or version)"
+            f"the questions and factors agree, but {other[0]:,} of {len(ids[0]):,} prompts have another "
+            "text (another tokenizer, template, corpus or version)"
         )
     said = []
     for name in factors:
@@ -109,10 +109,10 @@ def prompts_differ(one: pd.DataFrame, two: pd.DataFrame, factors: Sequence[str])
     questions = [set(scores["example_id"]) for scores in (one, two)]
     if questions[0] != questions[1]:
         said.append(
-            f"{len(questions[0] - questions[1]):,} questions are in the first alone and "
-            f"{len(questions[1] - questions[0]):,} in the second"
+            f"{len(questions[0] - questions[1]):,} questions are only in the first and "
+            f"{len(questions[1] - questions[0]):,} only in the second"
         )
-    said.append(f"{other[0]:,} prompts are in the first alone and {other[1]:,} in the second")
+    said.append(f"{other[0]:,} prompts are only in the first and {other[1]:,} only in the second")
     return "; ".join(said)
 
 
@@ -252,7 +252,7 @@ def nothing_to_show(n_questions: int) -> str:
     """The remark that so few questions can show no difference at p < ALPHA; "" if they can."""
     if 2.0 ** (1 - n_questions) < ALPHA:
         return ""
-    return ", which can show no difference"
+    return ", too few to show a difference"
 
 
 def not_told_apart(sets: Mapping[str, Sequence[Sequence[str]]]) -> list[str]:
@@ -275,8 +275,8 @@ _MEASURES = {
     "p_holm": "Holm's p",
 }
 _NOTE = (
-    "In percent points, the second less the first, on the same prompts. Holm's p: permutation test, "
-    "corrected over the pairs of a metric."
+    "Second model minus the first, in percent points, on the same prompts. Holm's p: exact test over "
+    "questions, corrected over the pairs of a metric."
 )
 _GRID = Grid(
     rows=(Factor("metric", label="Metric"), Factor("pair", label="Models")),

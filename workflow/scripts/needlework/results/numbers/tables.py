@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # A mean with its interval over questions, and where the explorer shows its answers. kind: "headline" (the
-# mean of a benchmark that page and terminal show first), "left out" (of a task that the headline leaves out, and
-# that is lower) or "metric" (of one metric, over everything or in one language). tasks: of the mean; "" if
-# these are all tasks of the metric. by: the display name of the languages' column. size: of the prompts.
+# mean of a benchmark that page and terminal show first), "left out" (of a task that the headline leaves out,
+# and that is lower) or "metric" (of one metric, over everything or in one language). tasks: of the mean; ""
+# if these are all tasks of the metric. by: the display name of the languages' column. size: of the prompts.
 MEANS = (
     *("benchmark", "model", "kind", "metric", "tasks", "by", "language", "first_metric"),
     *("value", "ci_low", "ci_high", "n", "n_questions", "size", "link"),
@@ -25,9 +25,9 @@ _LABELS = ("card", "benchmark", "part", "axis", "level")
 # A point of a curve: of the card's model with its interval over questions; of another model, its mean on the
 # same prompts.
 POINTS = (*_LABELS, "called", "unit", "model", "value", "ci_low", "ci_high", "n", "n_questions")
-# A comparison: the second side's mean less the first's, with its own 95% interval over questions, and p of an
-# exact test: of a loss along curves, of any difference between models, and between languages without English.
-# shown: whether the test shows it after the correction for all comparisons of the run. The sides are in words;
+# A comparison: the second side's mean less the first's, with its own 95% interval over questions, and p of
+# an exact test: of a loss along curves; of any difference between models, and of languages without English.
+# shown: whether the test shows it after the correction for all comparisons of the run. Sides are in words;
 # careful: their means by the second scorer. Of models (axis "model"), the card's model is the second side;
 # benchmark "" is the mean over all benchmarks that every model answered.
 COMPARED = (

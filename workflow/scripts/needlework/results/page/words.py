@@ -43,18 +43,16 @@ def loss(row: Mapping[str, Any], titles: Mapping[str, str]) -> str:
     else:
         how = "with more needles" if row["axis"] == "needles" else "by length"
         means = f"{first} {row['first_side']}, {second} {row['second_side']}"
-    careful = [row[f"{side}_careful"] for side in ("first", "second")]
-    apart = max(
-        abs(own - row[side]) for own, side in zip(careful, ("first", "second"), strict=True)
-    )
-    if apart >= _SCORERS_DIFFER:
-        order = careful if row["axis"] in ("length", "needles") else careful[::-1]
-        said = " and ".join(f"{100 * own:.0f}%" for own in order)
-        means += f"; {said} by the second scorer"
     where = called(titles[row["benchmark"]], row["part"])
-    return (
-        f"{row['card']} loses {size(row)} {how}: {means} ({where}, {questions(row['n_questions'])})"
-    )
+    careful = [row[f"{side}_careful"] for side in ("first", "second")]
+    if row["axis"] in ("depth", "language"):
+        careful = careful[::-1]
+    apart = max(abs(row[f"{side}_careful"] - row[side]) for side in ("first", "second"))
+    if apart >= _SCORERS_DIFFER:
+        by_second = " and ".join(f"{100 * own:.0f}%" for own in careful)
+        where += f"; by the second scorer {by_second}"
+    many = questions(row["n_questions"])
+    return f"{row['card']} loses {size(row)} {how}: {means} ({many}, {where})"
 
 
 def place(row: Mapping[str, Any]) -> str:
@@ -146,21 +144,17 @@ def lengths_in_words(row: Mapping[str, Any], curves: pd.DataFrame) -> tuple[str,
     if effective is None or effective != effective:
         return _length(claimed, unit), "unknown"
     asked = curve["level"].astype(float)
-    low, high = row["effective_low"], row["effective_high"]
-    found = f"at least {_length(effective, unit)}" if effective == asked.max() else ""
-    found = found or (
-        _length(effective, unit) if effective else f"below {_length(asked.min(), unit)}"
-    )
-    if low == high:
-        return _length(claimed, unit), found
-    ends = [
-        f"below {_length(asked.min(), '')}".strip() if not low else _length(low, "").strip(),
-        f"at least {_length(high, '')}".strip()
-        if high == asked.max()
-        else _length(high, "").strip(),
-    ]
-    return _length(claimed, unit), f"{found} [{', '.join(ends)}]"
+    found = _reached(effective, asked, unit)
+    low, high = (_reached(row[f"effective_{end}"], asked) for end in ("low", "high"))
+    return _length(claimed, unit), found if low == high else f"{found} [{low}, {high}]"
+
+
+def _reached(n: float, asked: pd.Series, unit: str = "") -> str:
+    """A length that is reached, of those asked; 0: none is."""
+    if not n:
+        return f"below {_length(asked.min(), unit)}"
+    return f"at least {_length(n, unit)}" if n == asked.max() else _length(n, unit)
 
 
 def _length(n: float, unit: str) -> str:
-    return f"{in_1024(n) if n % 1024 == 0 else in_1000(n)} {unit}"
+    return f"{in_1024(n) if n % 1024 == 0 else in_1000(n)} {unit}".strip()
