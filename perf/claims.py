@@ -53,7 +53,7 @@ LEVEL = 0.05
 
 
 class Page(NamedTuple):
-    """The questions of a page, the models' share of right answers, and how alike prompts of a question are."""
+    """The questions of a page, the share of right answers, and how alike a question's prompts are."""
 
     questions: int
     share: float

@@ -323,8 +323,8 @@ def test_lengths_have_the_unit_of_the_models_tokenizer() -> None:
     assert panels(points) == 2
     fact = {"benchmark": "b", "model": "by_words", "claimed": 131072.0}
     for reached, said in (
-        ((2000.0, 2000.0, 2000.0), "at least 2K words"),
-        ((0.0, 1000.0, 2000.0), "1K words [below 1K, at least 2K]"),
+        ((2000.0, 2000.0, 2000.0), "2K words or more"),
+        ((0.0, 1000.0, 2000.0), "1K words [below 1K to 2K or more]"),
         ((0.0, 0.0, 0.0), "below 1K words"),
         ((None, None, None), "unknown"),
     ):

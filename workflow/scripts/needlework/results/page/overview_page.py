@@ -100,6 +100,11 @@ class _Results:
         return {**empty(), "means": frame("means", rows)}
 
     @property
+    def baselines(self) -> list[str]:
+        """The built-in readers that are no controls."""
+        return [name for name, backend in self.readers.items() if backend not in CONTROLS]
+
+    @property
     def readers_alone(self) -> bool:
         """Whether the run has only built-in readers."""
         return bool(self.readers) and self.shown == list(self.models)
@@ -290,6 +295,8 @@ def _front(front: Front, results: _Results, parts: Sequence[Mapping[str, Any]]) 
         "judge": front.judge,
         "run": what_was_run(front.run),
         "controls_alone": results.readers_alone,
+        # Readers that figures show beside the models.
+        "baselines": [] if results.readers_alone else results.baselines,
         "controls": controls,
     }
 

@@ -146,14 +146,14 @@ def lengths_in_words(row: Mapping[str, Any], curves: pd.DataFrame) -> tuple[str,
     asked = curve["level"].astype(float)
     found = _reached(effective, asked, unit)
     low, high = (_reached(row[f"effective_{end}"], asked) for end in ("low", "high"))
-    return _length(claimed, unit), found if low == high else f"{found} [{low}, {high}]"
+    return _length(claimed, unit), found if low == high else f"{found} [{low} to {high}]"
 
 
 def _reached(n: float, asked: pd.Series, unit: str = "") -> str:
     """A length that is reached, of those asked; 0: none is."""
     if not n:
         return f"below {_length(asked.min(), unit)}"
-    return f"at least {_length(n, unit)}" if n == asked.max() else _length(n, unit)
+    return _length(n, unit) + (" or more" if n == asked.max() else "")
 
 
 def _length(n: float, unit: str) -> str:
