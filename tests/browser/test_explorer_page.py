@@ -102,6 +102,49 @@ def test_first_view_is_models_by_the_designed_factor(watched, opened) -> None:
         assert box["width"] > 50 and box["x"] + box["width"] <= 400
 
 
+ENDS, FIVE = (0.0, 1.0), (0.0, 0.25, 0.5, 0.75, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("asked", "first", "columns"),
+    [
+        # Long prompts have more places: what is lost in them is not lost by place.
+        ({1000: ("a", ENDS), 2000: ("a", FIVE)}, "f.size=2000", 5),
+        # What more models were asked comes first.
+        ({1000: ("ab", ENDS), 2000: ("a", FIVE)}, "f.size=1000", 2),
+        # Sizes with the same places stay.
+        (
+            {1000: ("a", FIVE), 2000: ("a", FIVE), 4000: ("a", ENDS)},
+            "f.size=1000&f.size=2000",
+            5,
+        ),
+        ({1000: ("a", FIVE), 2000: ("a", FIVE)}, "", 5),
+        # A size that goes with the place cannot be held.
+        ({1000: ("a", ENDS[:1]), 2000: ("a", ENDS[1:])}, "", 2),
+    ],
+)
+def test_first_view_holds_constant_what_cards_hold(
+    watched, tmp_path, asked, first, columns
+) -> None:
+    run = [
+        Asked(
+            [literal("question", "Who?")],
+            dict.fromkeys(models, "Ada Lovelace" if size == 1000 else "Babbage"),
+            factors={"tongue": tongue, "place": place, "size": size},
+            example=f"example-{i}",
+        )
+        for size, (models, places) in asked.items()
+        for place in places
+        for tongue in ("en", "hi")
+        for i in range(5)
+    ]
+    held = ("place", "tongue", "size", "not_there")
+    page = explore(tmp_path, run, designed=("place", ()), held=held)
+    watched.open(page.as_uri())
+    until(watched.page, f"location.hash.slice(1) === '{first}'")
+    assert watched.page.locator(".heatmap thead th").count() == columns
+
+
 def test_outcomes_and_remarks_can_be_found_and_read(watched, opened) -> None:
     watched.open(opened.as_uri())
     page = watched.page

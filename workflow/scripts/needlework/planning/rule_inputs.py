@@ -358,6 +358,7 @@ class RuleInputs(Layout):
             "title": own.title,
             "asked": own.asked,
             "designed": own.shown.designed,
+            "held": own.shown.card.held if own.shown.card else (),
             "controls": list(self.readers()),
             "prompts": self.prompts_of_models(benchmark),
             "answers": {model: self._explored_answers(model, benchmark) for model in self.models},
