@@ -152,6 +152,7 @@ def explore(
     *,
     one_file: int = 1 << 22,
     designed: tuple[str, tuple[str, ...]] = ("", ()),
+    without: str = "",
     held: Iterable[str] = (),
     controls: Iterable[str] = (),
 ) -> Path:
@@ -162,7 +163,7 @@ def explore(
         {
             "made_up": Explored(
                 *("Made up", ["task", *FACTORS], prompts, answers),
-                *(designed, tuple(held), tuple(controls)),
+                *(designed, without, tuple(held), tuple(controls)),
             )
         },
         program=PROGRAM,

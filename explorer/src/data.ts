@@ -12,9 +12,9 @@ export interface BenchmarkInfo {
   models: string[];
   /** Built-in readers among them, which the first view leaves out. */
   controls: string[];
-  /** The factor that prompts were made to vary, the tasks that ask for it (none: all), and the columns that
-   * report cards hold constant along it. */
-  designed: { factor: string; tasks: string[]; held: string[] };
+  /** The factor that prompts were made to vary, its label of prompts to which it does not apply, the tasks that
+   * ask for it (none: all), and the columns that report cards hold constant along it. */
+  designed: { factor: string; without: string; tasks: string[]; held: string[] };
   tokenizers: string[];
   instances: number;
   answers: number;
@@ -254,7 +254,7 @@ export class Benchmark {
   }
 
   /** The filters of the first view: models without built-in readers, the tasks that the designed factor is asked
-   * in, and of each held column the values that are asked at the same values of the factor. */
+   * in, the factor's own values, and of each held column the values that are asked at the same values of the factor. */
   opening(): Record<string, string[]> {
     const filters: Record<string, string[]> = {};
     const control = this.dimensions.find((d) => d.name === BUILT_IN);
@@ -283,17 +283,22 @@ export class Benchmark {
       (row) =>
         !Number.isNaN(this.values(0)[row]) && chosen.every(([d, own]) => own.includes(d.labels[d.code(row)])),
     );
+    const levels = factor.order.filter((code) => factor.labels[code] !== this.info.designed.without);
+    if (levels.length < factor.labels.length) {
+      rows = rows.filter((row) => levels.includes(factor.code(row)));
+      found[factor.name] = levels.map((code) => factor.labels[code]);
+    }
     for (const name of this.info.designed.held) {
       const column = named(name);
       if (!column || column === factor) continue;
-      const levels = column.labels.map(() => new Set<number>());
-      for (const row of rows) levels[column.code(row)].add(factor.code(row));
-      const keys = levels.map((own) => [...own].sort().join());
+      const asked = column.labels.map(() => new Set<number>());
+      for (const row of rows) asked[column.code(row)].add(factor.code(row));
+      const keys = asked.map((own) => [...own].sort().join());
       const groups = new Map<string, { models: Set<number>; n: number }>();
       for (const row of rows) {
         const code = column.code(row);
         // A value at one level alone changes with the factor: nothing could be seen along it.
-        if (levels[code].size < 2) continue;
+        if (asked[code].size < 2) continue;
         const group = groups.get(keys[code]) ?? { models: new Set(), n: 0 };
         groups.set(keys[code], group);
         group.models.add(this.model[row]);

@@ -182,7 +182,7 @@ function App({ about }: { about: About }): JSX.Element {
             <Facets data={ready} state={state} view={shown} change={change} />
           </aside>
           <main>
-            <div class="answers">
+            <div class="overview">
               <div class="summary">
                 <p role="status">
                   <b>{count(shown.rows.length)}</b> of {count(ready.n)} answers

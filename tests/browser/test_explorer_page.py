@@ -84,6 +84,8 @@ def test_first_view_is_models_by_the_designed_factor(watched, opened) -> None:
     cells = page.query_selector_all(".heatmap td button")
     assert [cell.inner_text().split() for cell in cells] == [["0", "12"], ["100", "9"]]
     assert [cell.get_attribute("class") for cell in cells] == ["h0", "few"]
+    # The list is as wide as the window, beside the filters.
+    assert page.locator(".list").bounding_box()["width"] > 1100
     first = {line.strip() for line in page.inner_text(".list .row >> nth=0").splitlines()}
     asked = {"Who wrote the first program?", "Ada Lovelace", "Babbage 0", "reference not found"}
     assert asked <= first
@@ -121,6 +123,8 @@ ENDS, FIVE = (0.0, 1.0), (0.0, 0.25, 0.5, 0.75, 1.0)
         ({1000: ("a", FIVE), 2000: ("a", FIVE)}, "", 5),
         # A size that goes with the place cannot be held.
         ({1000: ("a", ENDS[:1]), 2000: ("a", ENDS[1:])}, "", 2),
+        # Prompts without a place are of none.
+        ({1000: ("a", (*ENDS, -1.0)), 2000: ("a", ENDS)}, "f.place=0&f.place=1", 2),
     ],
 )
 def test_first_view_holds_constant_what_cards_hold(
@@ -139,7 +143,7 @@ def test_first_view_holds_constant_what_cards_hold(
         for i in range(5)
     ]
     held = ("place", "tongue", "size", "not_there")
-    page = explore(tmp_path, run, designed=("place", ()), held=held)
+    page = explore(tmp_path, run, designed=("place", ()), without="-1", held=held)
     watched.open(page.as_uri())
     until(watched.page, f"location.hash.slice(1) === '{first}'")
     assert watched.page.locator(".heatmap thead th").count() == columns

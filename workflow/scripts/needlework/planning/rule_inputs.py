@@ -358,6 +358,7 @@ class RuleInputs(Layout):
             "title": own.title,
             "asked": own.asked,
             "designed": own.shown.designed,
+            "without": "0" if own.shown.designed[0] == "length" else "",
             "held": own.shown.card.held if own.shown.card else (),
             "controls": list(self.readers()),
             "prompts": self.prompts_of_models(benchmark),

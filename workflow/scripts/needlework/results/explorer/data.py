@@ -324,8 +324,9 @@ class Explored:
     """A benchmark: its title, its files and what the page opens on.
 
     asked: the columns that tell what was asked (`Benchmark.asked`). prompts: by tokenizer. answers: by
-    model. designed: a factor and tasks (`Shown.designed`). held: the columns that report cards hold
-    constant (`Card.held`). controls: models that the first view leaves out.
+    model. designed: a factor and tasks (`Shown.designed`). without: the label of the factor to which
+    it does not apply. held: the columns that report cards hold constant (`Card.held`). controls: models that
+    the first view leaves out.
     """
 
     title: str
@@ -333,6 +334,7 @@ class Explored:
     prompts: Mapping[str, Prompts]
     answers: Mapping[str, Answers]
     designed: tuple[str, Sequence[str]] = ("", ())
+    without: str = ""
     held: Sequence[str] = ()
     controls: Sequence[str] = ()
 
@@ -382,6 +384,7 @@ def write_benchmark(
         "designed": {
             "factor": own.designed[0],
             "tasks": list(own.designed[1]),
+            "without": own.without,
             "held": list(own.held),
         },
         "tokenizers": list(own.prompts),
