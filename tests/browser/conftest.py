@@ -65,7 +65,7 @@ AXE = ROOT / "explorer/node_modules/axe-core/axe.min.js"
 
 @pytest.fixture
 def accessible(chromium) -> Callable[..., None]:
-    """Checks that axe-core finds nothing wrong with a page, wide and narrow, and that landmarks have names."""
+    """Checks that axe-core finds nothing wrong with a page at two widths; landmarks have names."""
     if not AXE.is_file():
         pytest.skip("needs axe-core: run `make setup-explorer`")
 
