@@ -30,7 +30,7 @@ _ANSWERS = ("scores", "generations")
 # The styles, scripts and parts of results/index.html.
 _OVERVIEW_PARTS = (
     *("means.css", "agreement.css", "front.css", "front.html.j2"),
-    *("base.html.j2", "benchmark.html.j2", "links.html.j2", "figure.html.j2"),
+    *("base.html.j2", "page.css", "benchmark.html.j2", "links.html.j2", "figure.html.j2"),
     *("finding.html.j2", "finding.css", "details.html.j2"),
     *("run.html.j2", "cards.html.j2", "controls.html.j2"),
     *("means.html.j2", "grid.html.j2", "cell.html.j2", "warnings.html.j2"),
