@@ -192,7 +192,7 @@ def test_the_number_of_cores_changes_nothing(demo, tmp_path) -> None:
         assert file.read_bytes() == same.read_bytes(), file
 
 
-def test_the_docs_show_what_the_demo_prints_and_its_page_shows(demo) -> None:
+def test_the_docs_show_what_the_demo_prints(demo) -> None:
     """All but the commit, the last word of a line."""
     if not demo.result("cards/smollm2.svg").is_file():
         pytest.skip("needs a finished demo with SmolLM2: run `make demo`")

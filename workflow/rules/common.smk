@@ -233,14 +233,9 @@ def report_text(template):
     """The report's first text: the run's results, if they exist, and how to read them."""
     text, found = Path(template).read_text(encoding="utf-8"), Path(SUMMARY)
     if found.is_file():
-        body = (
-            found.read_text(encoding="utf-8")
-            .partition("<body>\n")[2]
-            .partition("</body>")[0]
-        )
-        shown = "\n".join(
-            f"   {line}" for line in body.replace("{%", "{ %").splitlines()
-        )
+        page = found.read_text(encoding="utf-8").replace("{%", "{ %")
+        body = page.split("<body>\n")[-1].split("</body>")[0]
+        shown = "\n".join(f"   {line}" for line in body.splitlines())
         text = f".. raw:: html\n\n   {{% raw %}}\n{shown}\n   {{% endraw %}}\n\n{text}"
     return caption_of("workflow", text)
 
