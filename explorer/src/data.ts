@@ -283,17 +283,25 @@ export class Benchmark {
       (row) =>
         !Number.isNaN(this.values(0)[row]) && chosen.every(([d, own]) => own.includes(d.labels[d.code(row)])),
     );
-    const levels = factor.order.filter((code) => factor.labels[code] !== this.info.designed.without);
-    if (levels.length < factor.labels.length) {
-      rows = rows.filter((row) => levels.includes(factor.code(row)));
-      found[factor.name] = levels.map((code) => factor.labels[code]);
+    const without = factor.labels.indexOf(this.info.designed.without);
+    const within = rows.filter((row) => factor.code(row) !== without);
+    if (within.length && within.length < rows.length) {
+      rows = within;
+      found[factor.name] = factor.order.filter((code) => code !== without).map((code) => factor.labels[code]);
     }
     for (const name of this.info.designed.held) {
       const column = named(name);
       if (!column || column === factor) continue;
       const asked = column.labels.map(() => new Set<number>());
-      for (const row of rows) asked[column.code(row)].add(factor.code(row));
-      const keys = asked.map((own) => [...own].sort().join());
+      const askedOf = this.info.models.map(() => column.labels.map(() => new Set<number>()));
+      for (const row of rows) {
+        asked[column.code(row)].add(factor.code(row));
+        askedOf[this.model[row]][column.code(row)].add(factor.code(row));
+      }
+      const key = (levels: Set<number>) => [...levels].sort().join();
+      // Models that were asked different values are rows of their own.
+      if (askedOf.every((own) => new Set(own.map(key).filter(Boolean)).size < 2)) continue;
+      const keys = asked.map(key);
       const groups = new Map<string, { models: Set<number>; n: number }>();
       for (const row of rows) {
         const code = column.code(row);
@@ -305,9 +313,8 @@ export class Benchmark {
         group.n++;
       }
       const [best] = [...groups].sort(([, a], [, b]) => b.models.size - a.models.size || b.n - a.n);
-      const kept = rows.filter((row) => best?.[0] === keys[column.code(row)]);
-      if (!best || kept.length === rows.length) continue;
-      rows = kept;
+      if (!best) continue;
+      rows = rows.filter((row) => keys[column.code(row)] === best[0]);
       found[name] = column.order.filter((code) => keys[code] === best[0]).map((code) => column.labels[code]);
     }
     return found;

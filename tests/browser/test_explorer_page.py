@@ -114,6 +114,8 @@ ENDS, FIVE = (0.0, 1.0), (0.0, 0.25, 0.5, 0.75, 1.0)
         ({1000: ("a", ENDS), 2000: ("a", FIVE)}, "f.size=2000", 5),
         # What more models were asked comes first.
         ({1000: ("ab", ENDS), 2000: ("a", FIVE)}, "f.size=1000", 2),
+        # No model was asked two sizes.
+        ({1000: ("a", ENDS), 2000: ("b", FIVE)}, "", 5),
         # Sizes with the same places stay.
         (
             {1000: ("a", FIVE), 2000: ("a", FIVE), 4000: ("a", ENDS)},
@@ -123,8 +125,9 @@ ENDS, FIVE = (0.0, 1.0), (0.0, 0.25, 0.5, 0.75, 1.0)
         ({1000: ("a", FIVE), 2000: ("a", FIVE)}, "", 5),
         # A size that goes with the place cannot be held.
         ({1000: ("a", ENDS[:1]), 2000: ("a", ENDS[1:])}, "", 2),
-        # Prompts without a place are of none.
+        # Prompts without a place are of none; they are shown where there are no others.
         ({1000: ("a", (*ENDS, -1.0)), 2000: ("a", ENDS)}, "f.place=0&f.place=1", 2),
+        ({1000: ("a", (-1.0,)), 2000: ("a", (-1.0,))}, "", 2),
     ],
 )
 def test_first_view_holds_constant_what_cards_hold(
