@@ -175,8 +175,8 @@ def test_pictures_are_of_the_committed_numbers(monkeypatch, tmp_path) -> None:
     drawn = pictures()
     assert not drawn.stale(), "run python docs/generate_pictures.py"
     shown = re.findall(r"images/([\w.-]+\.png)", PAGE + (ROOT / "README.md").read_text("utf-8"))
-    # A page as a browser shows it.
-    assert set(shown) == {*drawn.PICTURES, "demo_page.png"}
+    # Two are pages as a browser shows them.
+    assert set(shown) == {*drawn.PICTURES, "demo_page.png", "needle.png"}
     assert {path.name for path in drawn.IMAGES.iterdir()} == set(shown)
     # One of other numbers is seen.
     table = drawn.PICTURES["natural_questions.png"].table

@@ -31,7 +31,7 @@ _ANSWERS = ("scores", "generations")
 # The styles, scripts and parts of results/index.html.
 _OVERVIEW_PARTS = (
     *("means.css", "agreement.css", "front.css", "front.html.j2"),
-    *("base.html.j2", "benchmark.html.j2", "links.html.j2", "figure.html.j2"),
+    *("base.html.j2", "page.css", "benchmark.html.j2", "links.html.j2", "figure.html.j2"),
     "baselines.html.j2",
     *("finding.html.j2", "finding.css", "details.html.j2"),
     *("run.html.j2", "cards.html.j2", "controls.html.j2"),
@@ -362,6 +362,8 @@ class RuleInputs(Layout):
             "title": own.title,
             "asked": own.asked,
             "designed": own.shown.designed,
+            "without": "0" if own.shown.designed[0] == "length" else "",
+            "held": own.shown.card.held if own.shown.card else (),
             "controls": list(self.readers()),
             "prompts": self.prompts_of_models(benchmark),
             "answers": {model: self._explored_answers(model, benchmark) for model in self.models},

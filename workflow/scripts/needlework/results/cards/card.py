@@ -61,3 +61,8 @@ class Card:
     asked_in: OfEach
     said_none: OfEach | None = None
     baseline: tuple[OfRows, tuple[str, ...]] | None = None
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """The columns that any part holds constant."""
+        return tuple(dict.fromkeys(name for part in self.parts for name in part.held))
