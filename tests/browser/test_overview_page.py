@@ -9,8 +9,12 @@ import pytest
 
 from explorer_run import FACTORS, ROOT, Asked, explore
 from needlework.factor import Factor
+from needlework.results.numbers.claims import claims, models_compared
+from needlework.results.numbers.means import headline, means
+from needlework.results.numbers.tables import empty, frame
 from needlework.results.page.overview_page import write_page
 from needlework.results.result import Grid
+from needlework.results.rows import scores_of
 from needlework.results.written_tables import html_table
 
 pytestmark = [pytest.mark.xdist_group("chromium")]
@@ -42,7 +46,14 @@ def page(small) -> Path:
     target, template = folder / "index.html", ROOT / "resources/overview/index.html.j2"
     both = [folder / "r.csv", figure]
     models = ["good", "poor"]
-    write_page({"made_up": made_up}, models, template=template, target=target, reproduction=both)
+    own, closed_book = scores_of(scores), ("task", "closed_book")
+    pairs = models_compared(
+        {"made_up": headline(own, (), closed_book)}, {"made_up": FACTORS}, models
+    )
+    tables = {**empty(), "means": frame("means", list(means("made_up", own, closed_book)))}
+    tables["comparisons"] = claims(frame("comparisons", list(pairs)))
+    said = {"reproduction": both, "tables": tables}
+    write_page({"made_up": made_up}, models, template=template, target=target, **said)
     return target
 
 
