@@ -1,0 +1,16 @@
+"""The keys of models of the backend `controls`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from needlework.settings.base import (
+    key,
+)
+from needlework.settings.models import Model
+
+
+class Controls(Model):
+    """A control, which computes its answers without a model."""
+
+    backend: Literal["lexical", "oracle", "empty"] = key("The program that answers the prompts.")

@@ -1,0 +1,49 @@
+"""The keys of models of the backend `inspect`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from needlework.settings.base import (
+    BYTES_OF_A_PATH,
+    IS_PATH,
+    key,
+)
+from needlework.settings.models import Reasoning, Remote
+
+
+class ReasoningOfProvider(Reasoning):
+    """How much a model may reason."""
+
+    elsewhere: ClassVar[Mapping[str, tuple[Any, tuple[str, ...]]]] = {}
+
+    effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = key(
+        "With `inspect`, how much the model reasons, for providers that take an effort.",
+        absent=True,
+    )
+
+
+class Inspect(Remote):
+    """A model of a provider, asked by inspect_ai."""
+
+    backend: Literal["inspect"] = key("The program that answers the prompts.")
+    name: Annotated[str, Field(max_length=BYTES_OF_A_PATH, pattern=r"^[^/]+/.+$"), IS_PATH] = key(
+        "A provider and its model, such as anthropic/claude-sonnet-5."
+    )
+    chat: Literal[True] = key("Only chat models are asked.", True)
+    reasoning: ReasoningOfProvider | None = key(
+        "For a reasoning model. Reasoning is not part of the answer; its tokens are counted "
+        "(`reasoning_tokens`). Null gives the model no tokens for reasoning, or, with `inspect`, "
+        "leaves reasoning to the provider. For `openai` see `request`.",
+        None,
+    )
+    args: dict[str, Any] = key(
+        "Arguments of the provider's client, as inspect_ai names them, such as `{base_url: ...}` "
+        "or `{region_name: ...}`. Another address does not invalidate cached answers; provenance "
+        "and artifact show only addresses of known public services. Keys come only from the "
+        "provider's environment variables.",
+        {},
+    )

@@ -1,0 +1,130 @@
+"""The whole configuration in classes: what `--configfile` may say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import create_model
+
+from needlework.benchmarks.parts import load_part, names
+from needlework.models.settings import AnyModel, with_all_keys
+from needlework.settings.audits import Audit
+from needlework.settings.base import (
+    Distinct,
+    DistinctPair,
+    PathText,
+    Settings,
+    SomePath,
+    Text,
+    key,
+)
+from needlework.settings.figures import Figures, Records
+from needlework.settings.generation import Generation
+from needlework.settings.models import Model
+from needlework.settings.retrieval import Embedder, Retrieval
+from needlework.settings.run import Run
+from needlework.settings.sources import OwnCorpus, Sources
+from needlework.settings.tokenizers import Tokenizer
+from needlework.settings.translation import NoneTranslator, Translation, Translator
+
+
+def benchmark_settings(name: str) -> type[Settings]:
+    """The class of a benchmark's settings: in its part `settings`, named as in Lost_in_the_middle: LostInTheMiddle."""
+    found = getattr(load_part(name, "settings"), "".join(map(str.capitalize, name.split("_"))))
+    assert issubclass(found, Settings)
+    return found
+
+
+BENCHMARKS: dict[str, type[Settings]] = {name: benchmark_settings(name) for name in names()}
+Benchmarks = create_model(
+    "Benchmarks",
+    __base__=Settings,
+    __doc__="The benchmarks' own settings.",
+    **{name: (own, key("", own)) for name, own in BENCHMARKS.items()},  # type: ignore[call-overload]
+)
+
+
+class Configuration(Settings):
+    """needlework's configuration"""
+
+    run: Run = key("The models and benchmarks of this run.")
+    compare: Distinct[DistinctPair[Text]] = key(
+        "The pairs that `snakemake compare` compares, such as `[[a, b]]`. Each name is a model of"
+        " this run, or `<run>/<model>` with a run of `runs`. If the list is empty, every two "
+        "models of this run are compared, except controls (`oracle`, `empty`). With `runs`, each "
+        "model is then compared with itself in every other run.",
+        (),
+    )
+    runs: dict[str, PathText] = key(
+        "Other runs for `snakemake compare`, by a name of your choice: the folders that hold "
+        "their `results`.",
+        {},
+    )
+    figures: Figures = key(
+        "How figures are printed. A change draws them again, from the same numbers.", Figures
+    )
+    mirror: SomePath | None = key(
+        "A folder or URL that holds the sources' files (layout: docs/air-gapped.md). Null "
+        "downloads them from the sources.",
+        None,
+    )
+    journal: SomePath = key(
+        "The folder that caches finished answers and translations. No rerun deletes it, and "
+        "several machines may share it.",
+        "journal",
+    )
+    generation: Generation = key("Which answers are asked again.", Generation)
+    judge: Text | None = key(
+        "A model, by its name under `models`, that judges the answers which the second scorer "
+        "leaves undecided, one request per answer. It also judges about 200 answers of known "
+        "verdict, so that the page can say how often it is right. It need not be in `run.models`."
+        " Null asks no judge. For costs and limits see docs/second-scorer.md.",
+        None,
+    )
+    records: Records = key(
+        "What `snakemake records` writes besides the results. See docs/exchange.md.", Records
+    )
+    audit: Audit = key(
+        "What `snakemake audit` asks for the pairs in `run.audits`, and how it judges.", Audit
+    )
+    sources: Sources = key("How much of each source is read.", Sources)
+    corpora: dict[str, OwnCorpus] = key(
+        "Data sets of your own as needles and haystacks, by a name of your choice (docs/your-own-"
+        "data.md).",
+        {},
+        affects="prompts",
+    )
+    retrieval: Retrieval = key("How distractors are found.", Retrieval)
+    embedders: dict[str, Embedder] = key("Sentence embedders, by name.", {})
+    tokenizers: dict[str, Tokenizer] = key(
+        "Tokenizers, by name. A prompt's budget counts tokens of its model's tokenizer."
+    )
+    models: dict[str, AnyModel] = key(
+        "The models, by name; `run.models` chooses which of them run."
+    )
+    translation: Translation = key(
+        "How answers are translated into English before they are scored.", Translation
+    )
+    translators: dict[str, Translator] = key(
+        "Translators into English, by name.", lambda: {"none": NoneTranslator(kind="none")}
+    )
+    benchmarks: Benchmarks = key("The benchmarks' own settings.")
+
+
+def filled(value: Any, given: Any, with_defaults: bool = True) -> Any:
+    """Settings as plain values, with the given keys first and then the defaults; in a list, without them."""
+    if isinstance(value, Settings):
+        values = {name: item for name, item in value}
+        keys = value.in_order(given if isinstance(given, Mapping) else {})
+        order = dict.fromkeys([*(k for k in keys if k in values), *values])
+        kept = [k for k in order if value.has(k, with_defaults)]
+        found = {k: filled(values[k], keys.get(k), with_defaults) for k in kept}
+        return with_all_keys(found, keys) if isinstance(value, Model) else found
+    if isinstance(value, Mapping):
+        keys = given if isinstance(given, Mapping) else {}
+        return {k: filled(item, keys.get(k), with_defaults) for k, item in value.items()}
+    if isinstance(value, list | tuple):
+        each = given if isinstance(given, list) else [None] * len(value)
+        return [filled(item, own, False) for item, own in zip(value, each, strict=True)]
+    return value

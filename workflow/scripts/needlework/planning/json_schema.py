@@ -1,0 +1,95 @@
+"""The configuration's classes as JSON Schema (2020-12): for editors, the page of keys, and messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema, to_jsonable_python
+
+from needlework.data.corpora.registry import serving
+from needlework.planning.configuration import Configuration
+from needlework.settings.base import Settings
+
+ROOT = Path(__file__).resolve().parents[4]
+FILE = ROOT / "workflow/schemas/config.schema.json"
+Node = Mapping[str, Any]
+
+
+@lru_cache(None)
+def schema() -> dict[str, Any]:
+    """The schema of the configuration, without the user's corpora.
+
+    Keywords of our own: `affects`, `chooses_data`, `path`, and `corpus`, as what corpora serve.
+    """
+    made = Configuration.model_json_schema(schema_generator=_Generator)
+    found: dict[str, Any] = _plain(made, made.pop("$defs"))
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
+
+
+class _Generator(GenerateJsonSchema):
+    """As pydantic's, with the defaults of lists of blocks, and on what a block's keys have an effect."""
+
+    def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
+        made, own = super().model_schema(schema), schema["cls"]
+        made.pop("description", None)
+        return {**made, **({"affects": own.affects} if getattr(own, "affects", None) else {})}
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        made = super().default_schema(schema)
+        if "default_factory" in schema:
+            value = schema["default_factory"]()  # type: ignore[call-arg]
+            shown = to_jsonable_python(value, exclude_unset=True)
+            made |= {} if isinstance(value, Settings) else {"default": shown}
+        return made
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+
+def _plain(node: Any, parts: Node) -> Any:
+    """A part of pydantic's schema without references, and with a list of types instead of alternatives."""
+    if isinstance(node, list):
+        return [_plain(part, parts) for part in node]
+    if not isinstance(node, Mapping):
+        return int(node) if isinstance(node, float) and node.is_integer() else node
+    if "$ref" in node:
+        whole = parts[node["$ref"].rpartition("/")[2]]
+        return _plain({**whole, **{k: v for k, v in node.items() if k != "$ref"}}, parts)
+    found = {k: _plain(v, parts) for k, v in node.items() if k not in ("title", "discriminator")}
+    if isinstance(found.get("corpus"), str):
+        found["enum"] = serving(found["corpus"])
+    if {"const", "enum"} & found.keys():
+        found.pop("type", None)
+    if found.get("additionalProperties") is True:
+        del found["additionalProperties"]
+    found = _one_of_types(found)
+    if found.pop("absent", False):
+        del found["default"]
+        found["type"] = next(name for name in found["type"] if name != "null")
+    return found
+
+
+def _one_of_types(node: dict[str, Any]) -> dict[str, Any]:
+    """A node whose alternatives are told by their types, or null, as one with several types."""
+    choices = node.pop("anyOf", None) or node.pop("oneOf", None)
+    if not choices:
+        return node
+    some = [choice for choice in choices if choice != {"type": "null"}]
+    null = ["null"] if len(some) < len(choices) else []
+    types = [choice.get("type") for choice in some]
+    if len(some) > 1 and (not all(isinstance(t, str) for t in types) or len({*types}) < len(types)):
+        return {**node, "oneOf": some}
+    merged: dict[str, Any] = {}
+    for choice in some:
+        merged |= choice
+    if "enum" in merged:
+        return {**merged, **node, "enum": merged["enum"] + [None for _ in null]}
+    if len(some) == 1:
+        types = types[0] if isinstance(types[0], list) else types
+    elif "number" in types:
+        types.remove("integer")
+    return {**merged, **node, "type": [*types, *null]}

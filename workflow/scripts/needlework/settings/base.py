@@ -1,0 +1,239 @@
+"""The parts that settings are made of: the class of a block, its keys, and the types of their values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    Strict,
+    Tag,
+    ValidationInfo,
+    model_validator,
+)
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+# On what a key has an effect: needlework.planning.affects explains them.
+Affects = Literal["files", "prompts", "answers", "scores", "results", "speed", "place", "nothing"]
+# File systems take 255 bytes for a name, and 4,096 for a path.
+BYTES_OF_A_NAME, BYTES_OF_A_PATH = 255, 4095
+# The errors of our own checks: a condition between keys; a value that is none of the known ones; a path; a
+# list with a value twice; a key of other kinds.
+CONDITION, CHOICE, PATH, TWICE, ELSEWHERE = "condition", "choice", "path", "twice", "elsewhere"
+# A choice's name in the place of an error begins so, as no key does.
+MARK = "\0"
+T = TypeVar("T")
+
+
+class Settings(BaseModel):
+    """A block of keys. It takes no others, and none of its values can be replaced."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
+    # On what its keys have an effect that do not say it themselves.
+    affects: ClassVar[Affects | None] = None
+    # Keys of other kinds of this block, with their defaults and kinds: they may stand here with a default.
+    elsewhere: ClassVar[Mapping[str, tuple[Any, tuple[str, ...]]]] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_defaults_of_others(cls, given: Any) -> Any:
+        if not cls.elsewhere or not isinstance(given, Mapping):
+            return given
+        for name, value in given.items():
+            default, kinds = cls.elsewhere.get(name, (value, ()))
+            if value not in (default, {}):
+                raise PydanticCustomError(ELSEWHERE, "{key}", {"key": name, "kinds": kinds})
+        return {name: value for name, value in given.items() if name not in cls.elsewhere}
+
+    @classmethod
+    def in_order(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The given keys in the order that they have before the defaults."""
+        return given
+
+    def has(self, key: str, with_defaults: bool) -> bool:
+        """Whether a key was given, or has a default that counts."""
+        field = type(self).model_fields.get(key)
+        extra = field.json_schema_extra if field else None
+        absent = isinstance(extra, dict) and extra.get("absent") and getattr(self, key) is None
+        return key in self.model_fields_set or (with_defaults and not absent)
+
+    @classmethod
+    def with_effect(cls, key: str) -> str:
+        """On what a key has an effect; "" if nothing says it."""
+        field = cls.model_fields.get(key)
+        extra = field.json_schema_extra if field else None
+        own = extra.get("affects") if isinstance(extra, dict) else None
+        return str(own or cls.affects or "")
+
+
+def key(
+    description: str,
+    default: Any = ...,
+    *,
+    affects: Affects | None = None,
+    chooses_data: bool = False,
+    absent: bool = False,
+    **limits: Any,
+) -> Any:
+    """A key of a block. Without a default it is required, or `absent`: None where nobody gives it.
+
+    chooses_data: with another value, the demo's settings of the benchmark do not hold. limits: those of
+    pydantic's Field (ge, gt, le, max_length and so on). default: a value, or
+    a class or function that makes it.
+    """
+    extra: dict[str, Any] = {"affects": affects} if affects else {}
+    extra |= {"chooses_data": True} if chooses_data else {}
+    extra |= {"absent": True} if absent else {}
+    if callable(default):
+        limits["default_factory"] = default
+    else:
+        limits["default"] = None if absent else default
+    return Field(description=description or None, json_schema_extra=extra or None, **limits)
+
+
+def wrong(where: str, said: str) -> PydanticCustomError:
+    """The error of a condition between keys: `where` is the key below the block, with what stands behind it.
+
+    said: what is wrong and the remedy, behind the key's name.
+    """
+    return PydanticCustomError(CONDITION, "{said}", {"where": where, "said": said})
+
+
+# Texts
+
+
+class _Path:
+    """The path of a file or folder, which may begin with `~/`."""
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(_path, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, core: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {**handler(core), "path": True}
+
+
+def _path(given: str) -> str:
+    if trouble := bad_path(given):
+        raise PydanticCustomError(PATH, "{said}", {"said": trouble})
+    return str(Path(given).expanduser()) if given.startswith("~/") else given
+
+
+def bad_path(path: str) -> str:
+    """A description of what no file system accepts in a path; "" if the path is valid."""
+    if len(path.encode("utf-8", "replace")) > BYTES_OF_A_PATH:
+        return f"a path has at most {BYTES_OF_A_PATH} bytes"
+    if any(len(part.encode("utf-8", "replace")) > BYTES_OF_A_NAME for part in path.split("/")):
+        return f"the name of a file or folder has at most {BYTES_OF_A_NAME} bytes"
+    return ""
+
+
+# No line breaks and tabs; other control characters are in no value.
+ONE_LINE = r"^[^\t\n\r]*$"
+# A name or a code; a text that may have several lines, such as a system prompt; a path.
+Text = Annotated[str, Field(max_length=200, pattern=ONE_LINE)]
+SomeText = Annotated[str, Field(min_length=1, max_length=200, pattern=ONE_LINE)]
+Lines = Annotated[str, Field(max_length=50_000)]
+SomeLines = Annotated[str, Field(min_length=1, max_length=50_000)]
+IS_PATH = _Path()
+PathText = Annotated[str, Field(max_length=BYTES_OF_A_PATH, pattern=ONE_LINE), IS_PATH]
+SomePath = Annotated[
+    str, Field(min_length=1, max_length=BYTES_OF_A_PATH, pattern=ONE_LINE), IS_PATH
+]
+Language = Annotated[str, Field(max_length=200, pattern="^[a-z0-9]{1,35}$")]
+
+
+# Choices that are known only where planning asks
+
+
+class OneOf:
+    """One of some values that no type can name; `known` gets what validation was told (its context)."""
+
+    def __init__(self, known: Callable[[Mapping[str, Any]], Collection[Any]], **shown: Any) -> None:
+        self.known, self.shown = known, shown
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.with_info_after_validator_function(self._check, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, core: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {"enum": list(self.known({})), **self.shown}
+
+    def _check(self, value: Any, info: ValidationInfo) -> Any:
+        known = list(self.known(info.context or {}))
+        if value not in known:
+            raise PydanticCustomError(CHOICE, "is unknown", {"known": known})
+        return value
+
+
+# Lists
+
+
+def _unique(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    shown = {
+        json.dumps(v.model_dump() if isinstance(v, BaseModel) else v, sort_keys=True)
+        for v in values
+    }
+    if len(shown) < len(values):
+        raise PydanticCustomError(TWICE, "has non-unique elements")
+    return values
+
+
+UNIQUE = AfterValidator(_unique)
+NO_TWICE = Field(json_schema_extra={"uniqueItems": True})
+Several = Annotated[tuple[T, ...], Strict(False)]
+AtLeastOne = Annotated[tuple[T, ...], Strict(False), Field(min_length=1)]
+Distinct = Annotated[tuple[T, ...], Strict(False), UNIQUE, NO_TWICE]
+DistinctSome = Annotated[tuple[T, ...], Strict(False), Field(min_length=1), UNIQUE, NO_TWICE]
+Pair = Annotated[tuple[T, ...], Strict(False), Field(min_length=2, max_length=2)]
+DistinctPair = Annotated[
+    tuple[T, ...], Strict(False), Field(min_length=2, max_length=2), UNIQUE, NO_TWICE
+]
+
+
+# One of several types, or of several kinds of a block
+
+
+def _type_of(value: Any) -> str:
+    names = {bool: "boolean", str: "string", int: "integer", float: "number", type(None): "null"}
+    if isinstance(value, Mapping):
+        return f"{MARK}object"
+    return MARK + (names.get(type(value)) or ("array" if isinstance(value, list | tuple) else ""))
+
+
+# `Annotated[Annotated[int, INTEGER] | Annotated[Text, STRING], BY_TYPE]` is a number or a text.
+BY_TYPE = Discriminator(_type_of)
+STRING, INTEGER, NUMBER, BOOLEAN, ARRAY, OBJECT = (
+    Tag(MARK + name) for name in ("string", "integer", "number", "boolean", "array", "object")
+)
+
+
+def tagged(value: str) -> Tag:
+    """Marks the class of a block with this value of the key of `by`."""
+    return Tag(MARK + value)
+
+
+def by(name: str, same: Mapping[str, str] = MappingProxyType({})) -> Discriminator:
+    """Chooses the class of a block by its key of this name; `same` says what counts as another value."""
+
+    def chosen(block: Any) -> str | None:
+        value = block.get(name) if isinstance(block, Mapping) else getattr(block, name, None)
+        return MARK + same.get(value, value) if isinstance(value, str) else None
+
+    return Discriminator(chosen)

@@ -1,0 +1,375 @@
+"""What all models have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
+
+from pydantic import ConfigDict, Field
+
+from needlework.settings.base import (
+    ARRAY,
+    BOOLEAN,
+    BY_TYPE,
+    INTEGER,
+    NUMBER,
+    OBJECT,
+    ONE_LINE,
+    STRING,
+    Affects,
+    Distinct,
+    PathText,
+    Settings,
+    Several,
+    SomeLines,
+    SomeText,
+    Text,
+    key,
+)
+
+Length = Annotated[int, Field(ge=1, le=100_000_000)]
+Lengths = Annotated[
+    Annotated[Distinct[Length], ARRAY] | Annotated[dict[str, Distinct[Length]], OBJECT], BY_TYPE
+]
+_LEAST, _MOST = -9223372036854775808, 9223372036854775807
+# The value of a factor.
+Value = Annotated[
+    Annotated[Text, STRING]
+    | Annotated[int, Field(ge=_LEAST, le=_MOST), INTEGER]
+    | Annotated[float, Field(ge=_LEAST, le=_MOST), NUMBER]
+    | Annotated[bool, BOOLEAN],
+    BY_TYPE,
+]
+Values = Several[Value]
+# The value of a variable of a chat template.
+Variable = Annotated[
+    Annotated[str, Field(max_length=1000, pattern=ONE_LINE), STRING]
+    | Annotated[bool, BOOLEAN]
+    | Annotated[int, Field(ge=-1_000_000_000, le=1_000_000_000), INTEGER]
+    | Annotated[float, Field(ge=-1_000_000_000, le=1_000_000_000), NUMBER],
+    BY_TYPE,
+]
+
+
+class Marks(Settings):
+    """The marks around reasoning."""
+
+    begin: SomeLines | None = key(
+        "The mark before reasoning; null if the chat template has written it.", None
+    )
+    end: SomeLines = key("The mark after reasoning.")
+
+
+class Engine(Settings):
+    """Arguments of the engine."""
+
+    model_config = ConfigDict(extra="allow")
+
+    tensor_parallel_size: int = key(
+        "The number of GPUs over which each layer is spread.", 1, ge=1, le=1024
+    )
+    pipeline_parallel_size: int = key(
+        "The number of stages into which the layers are split, each on GPUs of its own.",
+        1,
+        ge=1,
+        le=1024,
+    )
+
+
+_TOP_K = (
+    "Sample among this number of the likeliest tokens; null is all tokens. `openai` and "
+    "`inspect` send it only if you set it."
+)
+
+
+class Sampling(Settings):
+    """How the next token is sampled."""
+
+    temperature: float | None = key(
+        "0 is greedy decoding. `openai`, `inspect`: null sends no temperature, so the provider "
+        "uses its own.",
+        0.7,
+        ge=0,
+        le=100,
+    )
+    top_k: int | None = key(
+        _TOP_K,
+        50,
+        ge=1,
+        le=1_000_000_000,
+    )
+    top_p: float = key(
+        "Sample among the likeliest tokens with this share of the probability.", 1.0, gt=0, le=1
+    )
+    seed: int = key("The seed of sampling.", 0, ge=-9223372036854775807, le=9223372036854775807)
+
+
+class Throughput(Settings):
+    """A model's speed."""
+
+    affects: ClassVar[Affects | None] = "nothing"
+
+    prefill: float = key("Prompt tokens per second.", gt=0, le=1_000_000_000_000_000)
+    decode: float = key(
+        "Tokens of answers per second, with as many answers at once as in a run.",
+        gt=0,
+        le=1_000_000_000_000_000,
+    )
+
+
+class Price(Settings):
+    """The price of a million tokens."""
+
+    affects: ClassVar[Affects | None] = "nothing"
+
+    input: float = key("The price of a million prompt tokens.", ge=0, le=1_000_000_000)
+    cached_input: float | None = key(
+        "The price of a million prompt tokens in the endpoint's cache; null is the price `input`.",
+        None,
+        ge=0,
+        le=1_000_000_000,
+    )
+    output: float = key(
+        "The price of a million tokens of answers and reasoning.", ge=0, le=1_000_000_000
+    )
+
+
+class Model(Settings):
+    """What the entries of all models have."""
+
+    affects: ClassVar[Affects | None] = "answers"
+
+    tokenizer: Text = key(
+        "The tokenizer that counts the tokens of this model's prompts, by its name under "
+        "`tokenizers`.",
+        affects="prompts",
+    )
+    context: int = key(
+        "The model's context in tokens. A longer prompt is recorded as skipped.",
+        ge=1,
+        le=100_000_000,
+    )
+    lengths: Lengths | None = key(
+        "The prompt lengths for this model: a list, or an object with a list per benchmark. Null "
+        "means all lengths, and so does a benchmark that the object lacks.",
+        None,
+        affects="prompts",
+    )
+    only: dict[
+        str, Annotated[Annotated[Values, ARRAY] | Annotated[dict[str, Values], OBJECT], BY_TYPE]
+    ] = key(
+        "Restricts this model's prompts to values of factors: `{factor: [values]}` for all "
+        "benchmarks that have the factor, or `{mlneedle: {needle_lang: [en]}}` for one benchmark."
+        " Factors are the columns of results/scores, `task` and `example_id`. A prompt without a "
+        "value for a factor is kept. Tables have only these prompts, and results/provenance.json "
+        "has the restriction. All prompts are still built, and cached answers stay valid.",
+        {},
+        affects="prompts",
+    )
+    optional: bool = key(
+        "If the package of the model's weights is not installed, leave the model out of the run "
+        "and say so.",
+        False,
+        affects="nothing",
+    )
+    name: PathText | None = key(
+        "`vllm`, `transformers`: the model's name on the hub, or a local folder. `openvino`: a "
+        "GGUF file or an OpenVINO folder. `openai`: the model's name at the endpoint. `inspect`: "
+        "a provider and its model, as inspect_ai names them, such as `anthropic/claude-sonnet-5` "
+        "or `google/gemini-2.5-flash`. `package:<distribution>/<path>` is a file or folder of an "
+        "installed Python package; none of its code is run.",
+        None,
+    )
+    revision: Text | None = key(
+        "The commit on the hub. Without it, the main branch at the time of the download is used. "
+        "A local folder is identified by a hash of its files. `openai`: any name for what the "
+        "endpoint serves now; a new name invalidates cached answers.",
+        None,
+    )
+    chat: bool = key(
+        "Put each prompt into the chat template (instruction models); false sends it as it is "
+        "(base models). `openai`: true uses the endpoint's chat completions, false its "
+        "completions.",
+        True,
+    )
+    thoughts: Several[Marks] | None = key(
+        "The marks before and after a model's reasoning, for any backend. Reasoning is removed "
+        "when the file of answers is written, so a change does not invalidate cached answers. "
+        "Null recognises the marks in resources/reasoning_marks.tsv. An empty list removes "
+        "nothing.",
+        None,
+    )
+    engine: Engine = key(
+        "`vllm`: arguments of vLLM's engine, by their names in its class EngineArgs: "
+        "tensor_parallel_size, pipeline_parallel_size, dtype, quantization, kv_cache_dtype, "
+        "max_model_len, gpu_memory_utilization, max_num_seqs, max_lora_rank, seed and so on. "
+        "hf_overrides changes the model's own config.json; RoPE scaling is `hf_overrides: "
+        "{rope_parameters: {rope_type: yarn, factor: 4.0, original_max_position_embeddings: "
+        "32768, rope_theta: 1000000.0}, max_position_embeddings: 131072}`, or `{rope_type: "
+        "dynamic, factor: 4.0, rope_theta: 500000.0}` for dynamic NTK. `openvino`: settings of "
+        "its scheduler (cache_size in GB, max_num_batched_tokens, enable_prefix_caching), and in "
+        "upper case those of the device (INFERENCE_NUM_THREADS, KEY_CACHE_PRECISION, "
+        "VALUE_CACHE_PRECISION, EXECUTION_MODE_HINT (default ACCURACY), INFERENCE_PRECISION_HINT "
+        "(default f32 unless the mode is set; none on an NPU)). Prefix caching is on. A job warns"
+        " of a setting that the engine ignored, as OpenVINO ignores KV_CACHE_PRECISION in the "
+        "mode ACCURACY. An argument that affects only speed or memory does not invalidate cached "
+        "answers (see `variant`).",
+        Engine,
+    )
+    trust_remote_code: bool = key(
+        "Run the code of the hub's repository. Read that code before you set this.", False
+    )
+    shards: int = key(
+        "The number of jobs into which a benchmark's prompts are split, each with an engine of "
+        "its own. Changes no result.",
+        1,
+        affects="speed",
+        ge=1,
+        le=1000,
+    )
+    samples: int = key("The number of answers to each prompt.", 1, ge=1, le=10000)
+    sampling: Sampling = key("How the next token is sampled.", Sampling)
+    max_failed: int = key(
+        "A job fails if more requests than this number fail.", 0, ge=0, le=1_000_000_000
+    )
+    throughput: Throughput | None = key(
+        "For `snakemake estimate`: the model's measured speed, on all its GPUs together. Null "
+        "guesses from the model's size. Changes no answer.",
+        None,
+        affects="nothing",
+    )
+    price: Price | None = key(
+        "For `snakemake estimate`: the price of a million tokens, in any currency. Null shows no "
+        "cost. Changes no answer.",
+        None,
+        affects="nothing",
+    )
+    published: Text | None = key(
+        "The model's name in resources/published, if the paper has numbers of it.",
+        None,
+        affects="results",
+    )
+
+
+class Reasoning(Settings):
+    """How much a model may reason."""
+
+    elsewhere: ClassVar[Mapping[str, tuple[Any, tuple[str, ...]]]] = {
+        "effort": (None, ("inspect",))
+    }
+
+    max_tokens: int = key(
+        "The limit of reasoning tokens, in addition to the benchmark's limit for the answer.",
+        ge=1,
+        le=10_000_000,
+    )
+    end: SomeLines = key(
+        "The string that ends the reasoning, unless it is a known mark (see `thoughts`).",
+        "</think>",
+    )
+
+
+class Prompted(Model):
+    """What the entries of all models have that read prompts."""
+
+    system: SomeLines | None = key(
+        "A system prompt, before each prompt in the chat template. Null keeps the template's own,"
+        " if it has one. Not possible with `chat: false`.",
+        None,
+    )
+    stop: Distinct[SomeLines] = key(
+        "Stop strings. They are not part of the answer. Not for encoder-decoder models.", ()
+    )
+    variant: SomeText | None = key(
+        "A name for this way of running the model. Each name has cached answers of its own, even "
+        "if entries differ only in settings for speed (see `run.audits`).",
+        None,
+    )
+
+
+class Local(Prompted):
+    """What the entries of all models have that run on this machine."""
+
+    chat_template: PathText | None = key(
+        "A file with the chat template (Jinja); null is the tokenizer's own.", None
+    )
+    template: Annotated[dict[str, Variable | None], Field(max_length=50)] = key(
+        "Variables of the chat template, such as `{enable_thinking: false}`. If a template writes"
+        ' today\'s date, it gets the value of `date` (as in `{date: "2026-01-31"}`), or else 1 '
+        "January 2026, so that a run that continues tomorrow sends the same prompts.",
+        {},
+    )
+    answer_prefix: SomeLines | None = key(
+        "The beginning of the answer, which the model continues. It is not scored.", None
+    )
+    reasoning: Reasoning | None = key(
+        "For a reasoning model. Reasoning is not part of the answer; its tokens are counted "
+        "(`reasoning_tokens`). Null gives the model no tokens for reasoning, or, with `inspect`, "
+        "leaves reasoning to the provider. For `openai` see `request`.",
+        None,
+    )
+    repeatable: bool = key(
+        "Ask the engine for answers that do not depend on the other prompts of the batch: vLLM's "
+        "batch-invariant mode (on GPUs that support it), otherwise one prompt at a time. This is "
+        "slower. Changing it invalidates cached answers.",
+        False,
+    )
+
+
+class OfHub(Local):
+    """A model of the hub."""
+
+    gated: bool = key(
+        "Whether the hub requires that you accept a licence. The run then begins only if there is"
+        " a token (`HF_TOKEN`). Changes no answer.",
+        False,
+        affects="place",
+    )
+
+
+class OnDevice(Local):
+    """A model for which a device can be chosen."""
+
+    batch_size: int | None = key(
+        "The number of prompts per batch. Null is 8 for `transformers`, which takes fewer if "
+        "memory runs out, and 1 for `openvino`. Changing it does not invalidate cached answers, "
+        "although rounding depends on it (docs/models.md).",
+        None,
+        affects="speed",
+        ge=1,
+        le=65536,
+    )
+    device: Text = key(
+        "`auto` takes a GPU if there is one; with `cpu` the job asks for no GPU, and for more "
+        "cores. `openvino`: `auto` is the CPU, `gpu` an Intel GPU, `npu` an Intel NPU. Changing "
+        "it does not invalidate cached answers.",
+        "auto",
+        affects="speed",
+    )
+
+
+class RemoteSampling(Sampling):
+    """As of other models, but strict endpoints refuse `top_k`."""
+
+    top_k: int | None = key(_TOP_K, None, ge=1, le=1_000_000_000)
+
+
+class Remote(Prompted):
+    """What the entries of all models have that are asked over a network."""
+
+    concurrency: int = key(
+        "The number of requests at once. Changes no answer.", 8, affects="speed", ge=1, le=1000
+    )
+    timeout: float = key(
+        "If a request has no answer after this number of seconds, it is sent again. Changes no "
+        "answer.",
+        600,
+        affects="speed",
+        gt=0,
+        le=604_800,
+    )
+    sampling: RemoteSampling = key("How the next token is sampled.", RemoteSampling)
+
+    @classmethod
+    def in_order(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {**given, "sampling": {"top_k": None, **given.get("sampling", {})}}
