@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs/configuration.md"
 sys.path.insert(0, str(ROOT / "workflow/scripts"))
 
-from needlework.planning.schema import schema, tag  # noqa: E402
+from needlework.planning.json_schema import schema, tag  # noqa: E402
 
 Node = Mapping[str, Any]
 

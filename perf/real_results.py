@@ -30,7 +30,7 @@ sys.path.insert(0, str(ROOT / "workflow/scripts"))
 
 from needlework.data.packaged import find  # noqa: E402
 from needlework.planning.config import validated  # noqa: E402
-from needlework.planning.schema import layered  # noqa: E402
+from needlework.planning.layers import layered  # noqa: E402
 from needlework.records import read_table  # noqa: E402
 from needlework.results import cells, stats  # noqa: E402
 from needlework.results.cells import Table  # noqa: E402

@@ -23,7 +23,7 @@ FILE = ROOT / "tests/data/configurations.json"
 sys.path.append(str(ROOT / "workflow/scripts"))
 
 from needlework.planning.config import validated  # noqa: E402
-from needlework.planning.schema import layered  # noqa: E402
+from needlework.planning.layers import layered  # noqa: E402
 
 GONE = "<gone>"
 
@@ -49,7 +49,9 @@ def difference(usual: Any, own: Any) -> Any:
     """The values in which `own` differs from `usual`, by key."""
     if not (isinstance(usual, dict) and isinstance(own, dict)):
         return own
-    found = {k: difference(usual.get(k), v) for k, v in own.items() if k not in usual or usual[k] != v}
+    found = {
+        k: difference(usual.get(k), v) for k, v in own.items() if k not in usual or usual[k] != v
+    }
     return found | {key: GONE for key in usual if key not in own}
 
 

@@ -27,9 +27,9 @@ import factories.oneruler
 from needlework.benchmarks.m4le.data.tasks import PAPER_BUCKETS, PRINTED, TASKS
 from needlework.benchmarks.m4le.factors import TABLES
 from needlework.planning.config import validated
+from needlework.planning.layers import layered
 from needlework.planning.layout import Layout
 from needlework.planning.model_checks import lengths_of
-from needlework.planning.schema import layered
 from needlework.results import published
 from needlework.results.result import Context, Needs
 

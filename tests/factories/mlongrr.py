@@ -15,8 +15,8 @@ import pyarrow as pa
 from factories import ROOT, answering, losing
 from needlework.benchmarks.mlongrr import corpus as mlongrr
 from needlework.benchmarks.mlongrr import plan
+from needlework.planning.configuration import read_benchmark
 from needlework.planning.layout import Layout
-from needlework.planning.schema import schema, with_defaults
 
 LANGS = ("en", "vi", "id", "sw", "so")
 LENGTHS = (2000, 8000, 16000, 32000, 64000)
@@ -151,12 +151,11 @@ LANGUAGES = {
     "so": "Somali",
     "az": "Azeri",
 }
-BLOCK = schema()["properties"]["benchmarks"]["properties"]["mlongrr"]
 
 
 def block(**own: Any) -> dict[str, Any]:
     """A benchmark's block of the configuration, with the defaults."""
-    return with_defaults({"seed": 0, **own}, BLOCK)
+    return read_benchmark("mlongrr", {"seed": 0, **own})
 
 
 def settings(lang: str, lengths: Sequence[int], **own: Any) -> dict[str, Any]:

@@ -20,7 +20,8 @@ from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.parts import names
 from needlework.data.corpora.registry import CORPORA, languages_of
 from needlework.planning.config import validated
-from needlework.planning.schema import layered, schema
+from needlework.planning.json_schema import schema
+from needlework.planning.layers import layered
 from needlework.results.columns import COMPARISON, MEASURES
 
 ROOT = Path(__file__).resolve().parents[2]

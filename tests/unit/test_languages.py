@@ -10,7 +10,7 @@ import pytest
 
 from needlework.data.corpora.registry import CORPORA, LANGUAGE, folder_languages, languages_of
 from needlework.errors import UserError
-from needlework.planning.schema import schema
+from needlework.planning.json_schema import schema
 
 ROOT = Path(__file__).resolve().parents[2]
 

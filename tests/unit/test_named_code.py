@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from needlework.planning.schema import schema
+from needlework.planning.json_schema import schema
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "workflow/scripts"

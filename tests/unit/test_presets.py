@@ -14,9 +14,9 @@ import preset_runs
 from needlework.benchmarks.parts import names
 from needlework.planning.affects import effective_config
 from needlework.planning.config import validated
+from needlework.planning.layers import layered
 from needlework.planning.layout import Layout
 from needlework.planning.model_checks import lengths_of
-from needlework.planning.schema import layered
 from runs import ROOT, Workflow
 
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))

@@ -22,8 +22,8 @@ from needlework.data.corpora import registry
 from needlework.data.corpora.corpus import Corpus
 from needlework.planning.affects import affecting
 from needlework.planning.config import validated
+from needlework.planning.json_schema import schema
 from needlework.planning.layout import Layout
-from needlework.planning.schema import schema
 from needlework.results import published as publications
 from needlework.results.drawing import draw
 from needlework.results.result import Context, without_incomparable

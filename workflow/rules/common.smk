@@ -35,7 +35,7 @@ from needlework.planning.model_checks import check_published
 from needlework.planning.rule_inputs import RuleInputs, paths, result_file
 from needlework.planning.preflight import without_records
 from needlework.planning.model_access import check_model_files
-from needlework.planning.schema import command_line_values, layered
+from needlework.planning.layers import command_line_values, layered
 from needlework.planning.secret_checks import hide_logins
 from needlework.atomic import atomic_write
 

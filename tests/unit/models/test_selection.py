@@ -14,9 +14,9 @@ from needlework.data import packaged
 from needlework.errors import UserError
 from needlework.models.selection import in_words, mask, only_of
 from needlework.planning.config import validated
+from needlework.planning.configuration import ROOT
 from needlework.planning.layout import Layout
 from needlework.planning.model_checks import left_out
-from needlework.planning.schema import ROOT
 
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
 ROWS = pa.table(

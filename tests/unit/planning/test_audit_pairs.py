@@ -10,7 +10,7 @@ from factories import demo_run
 from needlework.errors import UserError
 from needlework.planning.audits import Audit, audits, check_audits, check_shared
 from needlework.planning.config import validated
-from needlework.planning.schema import layered
+from needlework.planning.layers import layered
 
 PAIR = {"base": "a", "changed": "b"}
 

@@ -17,9 +17,11 @@ from needlework.data.corpora.registry import local_files
 from needlework.errors import UserError
 from needlework.planning.affects import effective_config
 from needlework.planning.config import inherited, notices, replaced_choices, validated
+from needlework.planning.configuration import plain, with_defaults
+from needlework.planning.json_schema import schema
+from needlework.planning.layers import command_line_values, layered
 from needlework.planning.layout import Layout
 from needlework.planning.model_checks import lengths_of
-from needlework.planning.schema import command_line_values, layered, plain, schema, with_defaults
 
 ROOT = Path(__file__).resolve().parents[3]
 PRESETS = sorted((ROOT / "presets").glob("*.yaml"))
@@ -411,7 +413,7 @@ class Unique(yaml.SafeLoader):
 
 @pytest.mark.parametrize(
     "file",
-    ["config.yaml", "resources/sources.yaml", "workflow/schemas/config.schema.yaml", *PRESETS],
+    ["config.yaml", "resources/sources.yaml", *PRESETS],
     ids=lambda path: Path(path).name,
 )
 def test_no_key_stands_twice(file: str | Path) -> None:
@@ -690,7 +692,7 @@ def test_the_page_names_the_values_that_hold(data: str) -> None:
     demo = demo_run()
     # Of what follows from other keys, the default is null.
     follows = ("benchmarks.mlneedle.question_lang", "benchmarks.mlneedle.answer_languages")
-    full, checked = with_defaults(plain(layered(demo, given)), schema()), 0
+    full, checked = with_defaults(plain(layered(demo, given))), 0
     for path, said in keys_of_the_page():
         chosen = path.split(".")[-1] in OTHER_DATA.get(
             path.split(".")[1] if "." in path else "", {}
@@ -754,7 +756,7 @@ def test_the_same_model_keeps_its_entry_and_that_is_told() -> None:
         given = [{"models": {"smollm2": change}}]
         own = layered(demo, given)
         assert own["models"]["smollm2"]["optional"] and own["records"]["names"]
-        said = inherited(given, with_defaults(plain(own), schema()))
+        said = inherited(given, with_defaults(plain(own)))
         assert len(said) == told and all("`only`" in sentence for sentence in said)
 
 

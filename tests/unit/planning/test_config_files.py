@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from needlework.errors import UserError
+from needlework.planning.complaints import KeyedError
 from needlework.planning.config_files import (
     check_arguments,
     check_folder,
@@ -18,7 +19,6 @@ from needlework.planning.config_files import (
     named,
     read_nodes,
 )
-from needlework.planning.schema import KeyedError
 
 ROOT = Path(__file__).parents[3]
 LAUGHS = "a0: &a0 [x, x]\n" + "".join(

@@ -15,8 +15,8 @@ from needlework.benchmarks.parts import names
 from needlework.data.corpora.registry import CORPORA, languages_of
 from needlework.planning.affects import numbers_digest, shown_digest
 from needlework.planning.config import validated
+from needlework.planning.json_schema import schema
 from needlework.planning.layout import CPU_THREADS, Layout, job_gpus, job_threads, resource
-from needlework.planning.schema import schema
 from needlework.results.result import told
 
 ROOT = Path(__file__).resolve().parents[3]

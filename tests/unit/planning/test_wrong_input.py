@@ -13,8 +13,8 @@ from http_server import OpenAIServer, Reply, refusal
 from needlework.errors import UserError
 from needlework.planning.config import validated
 from needlework.planning.config_files import located, read_nodes
+from needlework.planning.layers import layered
 from needlework.planning.model_access import check_service
-from needlework.planning.schema import layered
 from own_model import ROOT, block
 
 MINE = block("README.md", "run:\n  models: [mine]")

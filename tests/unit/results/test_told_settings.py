@@ -17,8 +17,8 @@ import preset_runs
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.oneruler.factors import ARTICLES
 from needlework.benchmarks.parts import names
+from needlework.planning.json_schema import schema
 from needlework.planning.layout import Layout
-from needlework.planning.schema import schema
 from needlework.results import reproduction
 from needlework.results.published import JUDGED
 from needlework.results.result import Context

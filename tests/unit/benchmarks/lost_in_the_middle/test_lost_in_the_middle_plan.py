@@ -19,8 +19,8 @@ from needlework.benchmarks.lost_in_the_middle.paper import ANSWERS, SETUP
 from needlework.data.corpora.registry import languages_of
 from needlework.errors import UserError
 from needlework.planning.config import validated
+from needlework.planning.layers import layered
 from needlework.planning.layout import Layout
-from needlework.planning.schema import layered
 
 NAME = "lost_in_the_middle"
 TABLES, FIGURES = results(NAME, "tables"), results(NAME, "figures")

@@ -11,8 +11,8 @@ from factories import ROOT, configuration, demo
 from factories.mlneedle import block
 from needlework.benchmarks.mlneedle import plan
 from needlework.planning.config import validated
+from needlework.planning.json_schema import schema
 from needlework.planning.layout import Layout
-from needlework.planning.schema import schema
 
 # Positions
 

@@ -15,8 +15,8 @@ from needlework.benchmarks.oneruler import plan
 from needlework.benchmarks.oneruler.paper import MODELS, TEXT
 from needlework.errors import UserError
 from needlework.planning.config import validated
+from needlework.planning.layers import layered
 from needlework.planning.layout import Layout
-from needlework.planning.schema import layered
 
 TABLES, FIGURES = results("oneruler", "tables"), results("oneruler", "figures")
 NEEDLE_TASKS = ["niah_single", "niah_multikey", "niah_multivalue", "niah_multiquery", "niah_none"]

@@ -41,7 +41,7 @@ def _keys_of_backends() -> dict[str, tuple[Any, tuple[str, ...]]]:
     for model in MODELS:
         names = get_args(model.model_fields["backend"].annotation)
         for name, field in model.model_fields.items():
-            if name == "backend" or name in Model.model_fields:
+            if name in Model.model_fields:
                 continue
             default = None if field.is_required() else field.get_default(call_default_factory=True)
             usual, before = found.get(name, (to_jsonable_python(default), ()))

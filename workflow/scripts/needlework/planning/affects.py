@@ -1,8 +1,8 @@
 """On which keys and on which code results depend: what changes neither makes nothing anew.
 
-The schema says what each key of the configuration affects (keyword `affects`).
+Each key of the settings says what it affects (`affects`).
 
-A key without the keyword affects what its section says. From this follow the parameters of jobs: what
+A key that does not say it affects what its block says. From this follow the parameters of jobs: what
 affects only speed makes nothing anew.
 
 | `affects` | |
@@ -27,7 +27,7 @@ from needlework.benchmarks.contract import Config
 from needlework.benchmarks.parts import part_file
 from needlework.codedigest import code_digest
 from needlework.data.corpora.registry import base_of
-from needlework.planning.schema import ROOT, alternative, schema
+from needlework.planning.configuration import ROOT, block_class
 from needlework.prompts.wording import all_texts
 from needlework.services.endpoints import published_url, with_addresses, without_addresses
 
@@ -49,24 +49,11 @@ def not_affecting(section: str, entry: Mapping[str, Any], *kinds: str) -> dict[s
 def _select(
     section: str, entry: Mapping[str, Any], wanted: Callable[[str], bool]
 ) -> dict[str, Any]:
-    node = _node(section, entry)
-    usual, keys = node.get("affects", ""), node.get("properties", {})
-    found = {
-        key: value
-        for key, value in entry.items()
-        if wanted(keys.get(key, {}).get("affects", usual))
-    }
+    own = block_class(section, entry)
+    found = {key: value for key, value in entry.items() if wanted(own.with_effect(key))}
     if "args" in found and not wanted("place"):
         found["args"] = without_addresses(found["args"])
     return found
-
-
-def _node(section: str, entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    node: Mapping[str, Any] = schema()
-    for name in section.split("."):
-        node = node["properties"].get(name, {})
-    node = node.get("additionalProperties") or node
-    return alternative(node, entry) or node
 
 
 def effective_config(config: Config) -> dict[str, Any]:

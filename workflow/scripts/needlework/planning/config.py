@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from needlework import safe_yaml
 from needlework.benchmarks.benchmark import check_benchmark, load_benchmark
 from needlework.benchmarks.contract import Config
@@ -24,22 +26,14 @@ from needlework.data.corpora.registry import (
 from needlework.errors import UserError
 from needlework.models.logs.files import answer_files
 from needlework.models.selection import READERS
+from needlework.planning.complaints import QUOTED, KeyedError, check_named, first_complaint, nearest
 from needlework.planning.config_files import check_values, one_line, quoted
+from needlework.planning.configuration import ROOT, filled, plain, with_defaults
+from needlework.planning.layers import block
 from needlework.planning.model_checks import check_models, left_out
-from needlework.planning.schema import (
-    QUOTED,
-    ROOT,
-    KeyedError,
-    block,
-    check_named,
-    check_schema,
-    nearest,
-    plain,
-    schema,
-    with_defaults,
-)
 from needlework.planning.secret_checks import check_key_variable, check_published_values
 from needlework.services.endpoints import check_url
+from needlework.settings.run import Limit
 
 # File systems take 255 bytes a name, and endings follow.
 LONGEST_NAME = 100
@@ -74,16 +68,14 @@ def _validated(config: Config) -> dict[str, Any]:
             "file): write it out."
         ) from None
     check_values(config)
-    check_schema(config)
-    for model in config["models"].values():
-        if model["backend"] in ("openai", "inspect"):
-            # Strict endpoints refuse the field.
-            model["sampling"] = {"top_k": None, **model.get("sampling", {})}
-    limit = config.get("run", {}).get("limit")
+    try:
+        full = with_defaults(config)
+    except ValidationError as error:
+        raise first_complaint(error, config) from None
+    config = full
+    limit = config["run"]["limit"]
     if isinstance(limit, int):
-        config["run"]["limit"] = {}
-    config = dict(with_defaults(config, schema()))
-    if isinstance(limit, int):
+        config["run"]["limit"] = filled(Limit(), {})
         _limit_questions(config["benchmarks"], limit)
     check_published_values(config)
     _find_own_files(config)

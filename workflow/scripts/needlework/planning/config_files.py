@@ -297,8 +297,6 @@ def _is_in(values: Any, path: str) -> bool:
 MOST = 2**63 - 1
 # The most characters of a text, for instance of a grammar in `request`, and the most levels of values.
 MOST_CHARACTERS, MOST_LEVELS = 100_000, 100
-# File systems take 255 bytes for a name, and 4,096 for a path.
-BYTES_OF_A_NAME, BYTES_OF_A_PATH = 255, 4095
 # The most characters of a value in a message.
 LONGEST = 120
 
@@ -353,15 +351,6 @@ def control_character(text: str) -> str:
         return ""
     half = "half of a character" if "\ud800" <= found[0] <= "\udfff" else "the control character"
     return f"{half} U+{ord(found[0]):04X}"
-
-
-def bad_path(path: str) -> str:
-    """A description of what no file system accepts in a path; "" if the path is valid."""
-    if len(path.encode("utf-8", "replace")) > BYTES_OF_A_PATH:
-        return f"a path has at most {BYTES_OF_A_PATH} bytes"
-    if any(len(part.encode("utf-8", "replace")) > BYTES_OF_A_NAME for part in path.split("/")):
-        return f"the name of a file or folder has at most {BYTES_OF_A_NAME} bytes"
-    return ""
 
 
 def quoted(value: Any) -> str:

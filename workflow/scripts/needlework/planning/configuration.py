@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, get_args
 
 from pydantic import create_model
 
 from needlework.benchmarks.parts import load_part, names
+from needlework.data.corpora.registry import OWN_SERVES, serving
 from needlework.models.settings import AnyModel, with_all_keys
 from needlework.settings.audits import Audit
 from needlework.settings.base import (
@@ -30,7 +32,7 @@ from needlework.settings.translation import NoneTranslator, Translation, Transla
 
 
 def benchmark_settings(name: str) -> type[Settings]:
-    """The class of a benchmark's settings: in its part `settings`, named as in Lost_in_the_middle: LostInTheMiddle."""
+    """The class of a benchmark's settings, in its part `settings`: of lost_in_the_middle, LostInTheMiddle."""
     found = getattr(load_part(name, "settings"), "".join(map(str.capitalize, name.split("_"))))
     assert issubclass(found, Settings)
     return found
@@ -43,6 +45,9 @@ Benchmarks = create_model(
     __doc__="The benchmarks' own settings.",
     **{name: (own, key("", own)) for name, own in BENCHMARKS.items()},  # type: ignore[call-overload]
 )
+
+
+ROOT = Path(__file__).resolve().parents[4]
 
 
 class Configuration(Settings):
@@ -115,7 +120,7 @@ class Configuration(Settings):
 def filled(value: Any, given: Any, with_defaults: bool = True) -> Any:
     """Settings as plain values, with the given keys first and then the defaults; in a list, without them."""
     if isinstance(value, Settings):
-        values = {name: item for name, item in value}
+        values = dict(iter(value))
         keys = value.in_order(given if isinstance(given, Mapping) else {})
         order = dict.fromkeys([*(k for k in keys if k in values), *values])
         kept = [k for k in order if value.has(k, with_defaults)]
@@ -128,3 +133,71 @@ def filled(value: Any, given: Any, with_defaults: bool = True) -> Any:
         each = given if isinstance(given, list) else [None] * len(value)
         return [filled(item, own, False) for item, own in zip(value, each, strict=True)]
     return value
+
+
+def plain(value: Any) -> Any:
+    """A copy in plain dicts and lists, which Snakemake's own containers are not, and with 1 for 1.0.
+
+    Numbers get into digests as text, and settings take either for the other.
+    """
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def read(config: Any) -> Configuration:
+    """The settings in plain values. Raises pydantic's ValidationError.
+
+    The user's own corpora can be chosen, too, as far as these are sound.
+    """
+    own = config.get("corpora") if isinstance(config, Mapping) else None
+    sound = {
+        name: entry
+        for name, entry in (own.items() if isinstance(own, Mapping) else ())
+        if isinstance(entry, Mapping) and entry.get("kind") in (*OWN_SERVES,)
+    }
+    serves = {"serving": lambda key: serving(key, sound)}
+    return Configuration.model_validate(config, context=serves)
+
+
+def with_defaults(config: Any) -> dict[str, Any]:
+    """A configuration in plain values with its defaults. Raises pydantic's ValidationError."""
+    return dict(plain(filled(read(config), config)))
+
+
+def read_benchmark(name: str, own: Mapping[str, Any]) -> dict[str, Any]:
+    """A benchmark's block with its defaults, beside keys that it does not know, such as `seed`."""
+    block = BENCHMARKS[name]
+    known = {key: value for key, value in own.items() if key in block.model_fields}
+    settings = block.model_validate(plain(known))
+    return {**own, **dict(plain(filled(settings, own)))}
+
+
+def block_class(section: str, entry: Mapping[str, Any]) -> type[Settings]:
+    """The class of a block: its place, such as "sources.mmarco", or an entry of a registry, such as "models".
+
+    An entry of no known kind has the class `Settings`.
+    """
+    found: Any = Configuration
+    for name in section.split("."):
+        field = found.model_fields.get(name) if isinstance(found, type) else None
+        found = field.annotation if field else Settings
+    for kind in _classes(found):
+        told = [
+            kind.model_fields[key].annotation
+            for key in ("kind", "backend")
+            if key in kind.model_fields
+        ]
+        if not told or entry.get("kind", entry.get("backend")) in get_args(told[0]):
+            return kind
+    return Settings
+
+
+def _classes(annotation: Any) -> Iterator[type[Settings]]:
+    """The classes of blocks among which an annotation lets choose."""
+    if isinstance(annotation, type) and issubclass(annotation, Settings):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _classes(part)

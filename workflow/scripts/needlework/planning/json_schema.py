@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
-from pydantic_core import core_schema, to_jsonable_python
+from pydantic_core import core_schema
 
 from needlework.data.corpora.registry import serving
-from needlework.planning.configuration import Configuration
+from needlework.planning.configuration import ROOT, Configuration, filled
 from needlework.settings.base import Settings
 
-ROOT = Path(__file__).resolve().parents[4]
 FILE = ROOT / "workflow/schemas/config.schema.json"
 Node = Mapping[str, Any]
 
@@ -42,7 +40,7 @@ class _Generator(GenerateJsonSchema):
         made = super().default_schema(schema)
         if "default_factory" in schema:
             value = schema["default_factory"]()  # type: ignore[call-arg]
-            shown = to_jsonable_python(value, exclude_unset=True)
+            shown = filled(value, None, with_defaults=False)
             made |= {} if isinstance(value, Settings) else {"default": shown}
         return made
 
@@ -59,7 +57,15 @@ def _plain(node: Any, parts: Node) -> Any:
     if "$ref" in node:
         whole = parts[node["$ref"].rpartition("/")[2]]
         return _plain({**whole, **{k: v for k, v in node.items() if k != "$ref"}}, parts)
-    found = {k: _plain(v, parts) for k, v in node.items() if k not in ("title", "discriminator")}
+    found = {
+        name: {key: _plain(child, parts) for key, child in value.items()}
+        if name == "properties"
+        else value
+        if name == "default"
+        else _plain(value, parts)
+        for name, value in node.items()
+        if name not in ("title", "discriminator")
+    }
     if isinstance(found.get("corpus"), str):
         found["enum"] = serving(found["corpus"])
     if {"const", "enum"} & found.keys():
@@ -69,7 +75,8 @@ def _plain(node: Any, parts: Node) -> Any:
     found = _one_of_types(found)
     if found.pop("absent", False):
         del found["default"]
-        found["type"] = next(name for name in found["type"] if name != "null")
+        kind = "enum" if "enum" in found else "type"
+        found[kind] = [each for each in found[kind] if each not in (None, "null")]
     return found
 
 
@@ -93,3 +100,55 @@ def _one_of_types(node: dict[str, Any]) -> dict[str, Any]:
     elif "number" in types:
         types.remove("integer")
     return {**merged, **node, "type": [*types, *null]}
+
+
+# Reading it
+
+
+def alternative(node: Node, entry: Any) -> Node | None:
+    """The alternative of a node that an entry is by its `kind` or `backend`; None if there is none."""
+    if not (key := tag(node)) or not isinstance(entry, Mapping):
+        return None
+    for choice in node["oneOf"]:
+        if entry.get(key) in values(choice["properties"][key]):
+            return choice
+    return None
+
+
+def tag(node: Node) -> str:
+    """The key by whose value an entry is one of a node's alternatives (`oneOf`); "" if it has none."""
+    choices = node.get("oneOf", ())
+    for key in ("kind", "backend"):
+        if choices and all(key in choice.get("properties", {}) for choice in choices):
+            return key
+    return ""
+
+
+def tags(node: Node) -> list[str]:
+    """The values of the key `tag`."""
+    return [value for choice in node["oneOf"] for value in values(choice["properties"][tag(node)])]
+
+
+def values(node: Node) -> list[Any]:
+    """The values among which a node lets choose."""
+    return [node["const"]] if "const" in node else list(node.get("enum", ()))
+
+
+def node_at(path: Sequence[str | int], config: Any) -> Node:
+    """The node for the value at a path of a configuration, which decides between alternatives."""
+    node: Node = schema()
+    value = config
+    for part in path:
+        node = alternative(node, value) or node
+        choices = [node, *node.get("oneOf", ())]
+        inner = [
+            choice["properties"][part] for choice in choices if part in choice.get("properties", ())
+        ]
+        key = "items" if isinstance(part, int) else "additionalProperties"
+        inner += [choice[key] for choice in choices if isinstance(choice.get(key), Mapping)]
+        node = inner[0] if inner else {}
+        try:
+            value = value[part]
+        except (LookupError, TypeError):
+            value = None
+    return alternative(node, value) or node

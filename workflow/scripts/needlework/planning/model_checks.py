@@ -16,7 +16,7 @@ from needlework.data.packaged import is_installed, is_packaged
 from needlework.errors import UserError
 from needlework.models.engine_arguments import ELSEWHERE
 from needlework.models.selection import COLUMNS, check_room, only_of, shared
-from needlework.planning.schema import check_named
+from needlework.planning.complaints import check_named
 from needlework.planning.secret_checks import check_key_variable
 from needlework.services.endpoints import check_url
 

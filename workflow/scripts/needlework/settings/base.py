@@ -9,7 +9,6 @@ from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
     ConfigDict,
     Discriminator,
@@ -185,26 +184,33 @@ class OneOf:
 # Lists
 
 
+class _Unique:
+    """A list in which no value stands twice."""
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(_unique, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, core: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {**handler(core), "uniqueItems": True}
+
+
 def _unique(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    shown = {
-        json.dumps(v.model_dump() if isinstance(v, BaseModel) else v, sort_keys=True)
-        for v in values
-    }
-    if len(shown) < len(values):
+    if len({json.dumps(value, sort_keys=True) for value in values}) < len(values):
         raise PydanticCustomError(TWICE, "has non-unique elements")
     return values
 
 
-UNIQUE = AfterValidator(_unique)
-NO_TWICE = Field(json_schema_extra={"uniqueItems": True})
+UNIQUE = _Unique()
 Several = Annotated[tuple[T, ...], Strict(False)]
 AtLeastOne = Annotated[tuple[T, ...], Strict(False), Field(min_length=1)]
-Distinct = Annotated[tuple[T, ...], Strict(False), UNIQUE, NO_TWICE]
-DistinctSome = Annotated[tuple[T, ...], Strict(False), Field(min_length=1), UNIQUE, NO_TWICE]
+Distinct = Annotated[tuple[T, ...], Strict(False), UNIQUE]
+DistinctSome = Annotated[tuple[T, ...], Strict(False), Field(min_length=1), UNIQUE]
 Pair = Annotated[tuple[T, ...], Strict(False), Field(min_length=2, max_length=2)]
-DistinctPair = Annotated[
-    tuple[T, ...], Strict(False), Field(min_length=2, max_length=2), UNIQUE, NO_TWICE
-]
+DistinctPair = Annotated[tuple[T, ...], Strict(False), Field(min_length=2, max_length=2), UNIQUE]
 
 
 # One of several types, or of several kinds of a block

@@ -7,7 +7,6 @@ from typing import Annotated
 from pydantic import Field, Strict
 
 from needlework.settings.base import (
-    NO_TWICE,
     UNIQUE,
     OneOf,
     Settings,
@@ -23,12 +22,10 @@ class Figures(Settings):
     width: Annotated[float, OneOf(lambda _: (6.9, 5.5))] = key(
         "The width in inches of figures that are wider than a column of 3.3 inches.", 6.9
     )
-    coloured: Annotated[tuple[Text, ...], Strict(False), Field(max_length=6), UNIQUE, NO_TWICE] = (
-        key(
-            "Models to draw in colour, at most six; the others are grey. An empty list colours the "
-            "first six of `run.models`.",
-            (),
-        )
+    coloured: Annotated[tuple[Text, ...], Strict(False), Field(max_length=6), UNIQUE] = key(
+        "Models to draw in colour, at most six; the others are grey. An empty list colours the "
+        "first six of `run.models`.",
+        (),
     )
 
 

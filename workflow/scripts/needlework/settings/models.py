@@ -139,6 +139,7 @@ class Model(Settings):
 
     affects: ClassVar[Affects | None] = "answers"
 
+    backend: str = key("The program that answers the prompts.")
     tokenizer: Text = key(
         "The tokenizer that counts the tokens of this model's prompts, by its name under "
         "`tokenizers`.",

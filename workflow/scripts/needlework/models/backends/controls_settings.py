@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from needlework.settings.base import (
-    key,
-)
 from needlework.settings.models import Model
 
 
 class Controls(Model):
     """A control, which computes its answers without a model."""
 
-    backend: Literal["lexical", "oracle", "empty"] = key("The program that answers the prompts.")
+    backend: Literal["lexical", "oracle", "empty"]

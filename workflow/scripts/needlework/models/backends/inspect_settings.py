@@ -29,7 +29,7 @@ class ReasoningOfProvider(Reasoning):
 class Inspect(Remote):
     """A model of a provider, asked by inspect_ai."""
 
-    backend: Literal["inspect"] = key("The program that answers the prompts.")
+    backend: Literal["inspect"]
     name: Annotated[str, Field(max_length=BYTES_OF_A_PATH, pattern=r"^[^/]+/.+$"), IS_PATH] = key(
         "A provider and its model, such as anthropic/claude-sonnet-5."
     )

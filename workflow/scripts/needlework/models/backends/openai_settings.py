@@ -15,7 +15,7 @@ from needlework.settings.models import Remote
 class Openai(Remote):
     """A model behind an OpenAI-compatible endpoint."""
 
-    backend: Literal["openai"] = key("The program that answers the prompts.")
+    backend: Literal["openai"]
     name: PathText = key("The model's name at the endpoint.")
     base_url: Text = key(
         "The endpoint's address, up to /v1 and including it. Changing it does not invalidate "

@@ -14,5 +14,5 @@ from needlework.settings.models import OnDevice
 class Openvino(OnDevice):
     """A model that OpenVINO runs."""
 
-    backend: Literal["openvino"] = key("The program that answers the prompts.")
+    backend: Literal["openvino"]
     name: PathText = key("A GGUF file or an OpenVINO folder.")

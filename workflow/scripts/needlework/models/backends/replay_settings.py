@@ -18,7 +18,7 @@ from needlework.settings.models import Model
 class Replay(Model):
     """Answers that exist already."""
 
-    backend: Literal["replay"] = key("The program that answers the prompts.")
+    backend: Literal["replay"]
     answers: Annotated[
         Annotated[PathText, STRING] | Annotated[DistinctSome[PathText], ARRAY], BY_TYPE
     ] = key(

@@ -30,7 +30,7 @@ class RopeScaling(Settings):
 class Transformers(OfHub, OnDevice):
     """A model that Transformers runs."""
 
-    backend: Literal["transformers"] = key("The program that answers the prompts.")
+    backend: Literal["transformers"]
     name: PathText = key("A model of the hub, or a local folder.")
     config: dict[str, Any] = key(
         "Values that replace those of the model's config.json, such as `{max_seq_len: 16384}` for"

@@ -14,6 +14,6 @@ from needlework.settings.models import OfHub
 class Vllm(OfHub):
     """A model that vLLM runs."""
 
-    backend: Literal["vllm"] = key("The program that answers the prompts.")
+    backend: Literal["vllm"]
     name: PathText = key("A model of the hub, or a local folder.")
     lora: PathText | None = key("A LoRA adapter, by its name on the hub or its local folder.", None)
