@@ -46,11 +46,16 @@ class KeyedError(UserError):
 
 def first_complaint(error: ValidationError, config: Any) -> KeyedError:
     """What is wrong with the first value, by its place, that the settings do not take."""
-    found = [(_path(each), each) for each in error.errors(include_url=False)]
+    found = [(_path(each), each) for each in error.errors(include_url=False) if not _of_items(each)]
     path, first = min(
         found, key=lambda each: ([str(part) for part in _block(*each)], _rank(each[1]))
     )
     return _complaint(path, first, config)
+
+
+def _of_items(error: ErrorDetails) -> bool:
+    """Whether a list only seems short, since pydantic counts no wrong item."""
+    return error["type"] == "too_short" and len(error["input"]) >= error["ctx"]["min_length"]
 
 
 def _path(error: ErrorDetails) -> list[str | int]:
