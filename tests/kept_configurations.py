@@ -1,8 +1,8 @@
 """Configurations as users write them, with what planning made of them when they were kept.
 
-tests/data/configurations.json has the demo's configuration, what `validated` made of it, and for the presets, the
-files of config/ and the examples of the documentation: what they say, and how the validated values differ from the
-demo's. A key that was added later is in none of them.
+tests/data/configurations.json has the demo's configuration and what `validated` made of it. Of the presets,
+the files of config/ and the examples of the documentation it has what they say, and how the validated values
+differ from the demo's. A key that was added later is in none of them.
 
     python tests/kept_configurations.py     keeps them anew
 """

@@ -20,6 +20,7 @@ TOP, CONTRACT, TYPE, BENCHMARKS = "the top", "contract", "what a benchmark is", 
 ORDER = (
     TOP,
     CONTRACT,
+    "settings",
     "services",
     "jobs",
     "data",

@@ -204,7 +204,8 @@ def test_the_locked_environments_hold_every_package_of_the_tables() -> None:
     named = {package for table in tables for own in table.values() for package in own}
     assert {package.replace(".", "_") for package in named} <= locked
     folder = ROOT / "workflow/scripts/needlework/models/backends"
-    kinds = {path.stem for path in folder.glob("*.py")} - {"__init__", "base"}
+    kinds = {path.stem.removesuffix("_settings") for path in folder.glob("*.py")}
+    kinds -= {"__init__", "base", "controls"}
     readers = {"lexical", "oracle", "empty", "replay"}
     assert set(BACKENDS) == kinds - readers
     assert set(TRANSLATORS) == set(translator_kinds()) - {"none"}

@@ -305,11 +305,11 @@ SECTIONS = (
 SHARED = {
     "`published` says that all of this is the paper's model, and how it is asked": {
         *("models.*.published", "models.*.backend", "models.*.name", "models.*.revision"),
-        *("models.*.lora", "models.*.config", "models.*.dtype", "models.*.rope_scaling"),
+        *("models.*.lora", "models.*.config", "models.*.dtype"),
         *("models.*.rope_scaling.rope_type", "models.*.rope_scaling.factor", "models.*.args"),
         *("models.*.engine.tensor_parallel_size", "models.*.engine.pipeline_parallel_size"),
         *("models.*.trust_remote_code", "models.*.chat_template", "models.*.template"),
-        *("models.*.reasoning", "models.*.reasoning.max_tokens", "models.*.reasoning.effort"),
+        *("models.*.reasoning.max_tokens", "models.*.reasoning.effort"),
         *("models.*.reasoning.end", "models.*.thoughts.begin", "models.*.thoughts.end"),
         *("models.*.answers", "models.*.context"),
         *("tokenizers.*.kind", "tokenizers.*.name", "tokenizers.*.encoding"),

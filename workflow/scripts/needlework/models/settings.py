@@ -16,7 +16,7 @@ from needlework.models.backends.openvino_settings import Openvino
 from needlework.models.backends.replay_settings import Replay
 from needlework.models.backends.transformers_settings import Transformers
 from needlework.models.backends.vllm_settings import Vllm
-from needlework.settings.base import by, tagged
+from needlework.settings.base import OfOthers, by, tagged
 from needlework.settings.models import Model
 
 AnyModel = Annotated[
@@ -35,17 +35,18 @@ MODELS: tuple[type[Model], ...] = (
 )
 
 
-def _keys_of_backends() -> dict[str, tuple[Any, tuple[str, ...]]]:
-    """By the keys that only some models take: the default, and the backends that take them."""
-    found: dict[str, tuple[Any, tuple[str, ...]]] = {}
+def _keys_of_backends() -> dict[str, OfOthers]:
+    """The keys that only some models take."""
+    found: dict[str, OfOthers] = {}
     for model in MODELS:
         names = get_args(model.model_fields["backend"].annotation)
         for name, field in model.model_fields.items():
             if name in Model.model_fields:
                 continue
             default = None if field.is_required() else field.get_default(call_default_factory=True)
-            usual, before = found.get(name, (to_jsonable_python(default), ()))
-            found[name] = usual, (*before, *names)
+            own = OfOthers(to_jsonable_python(default), (), model.with_effect(name))
+            before = found.get(name, own)
+            found[name] = before._replace(kinds=(*before.kinds, *names))
     return found
 
 
@@ -65,6 +66,6 @@ _BEGIN = (
 def with_all_keys(entry: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """The entry of a model with the keys of all backends: those that it was given first."""
     order = dict.fromkeys([*given, *_BEGIN, *OF_BACKENDS, *Model.model_fields])
-    usual = {name: copy.deepcopy(default) for name, (default, _) in OF_BACKENDS.items()}
+    usual = {name: copy.deepcopy(other.default) for name, other in OF_BACKENDS.items()}
     usual |= {name: given[name] for name in given if name in usual}
     return {name: entry[name] if name in entry else usual[name] for name in order}

@@ -12,6 +12,7 @@ from pydantic_core import ErrorDetails
 
 from needlework.errors import UserError
 from needlework.planning.config_files import LONGEST, quoted
+from needlework.planning.configuration import corpora_for
 from needlework.planning.json_schema import Node, node_at, tag, tags
 from needlework.settings.base import CHOICE, CONDITION, ELSEWHERE, MARK, ONE_LINE, PATH, TWICE
 
@@ -92,7 +93,11 @@ def _complaint(path: list[str | int], error: ErrorDetails, config: Any) -> Keyed
         case str(kind) if kind == CONDITION:
             said = f"{where}{told['where']} {told['said']}"
         case _:
-            said = _value(where, given, error, node_at(path, config))
+            node = node_at(path, config)
+            if "corpus" in node:
+                null = [None] if None in node["enum"] else []
+                node = {**node, "enum": [*corpora_for(config)(node["corpus"]), *null]}
+            said = _value(where, given, error, node)
     return KeyedError(said, path)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import create_model
 
@@ -39,12 +39,14 @@ def benchmark_settings(name: str) -> type[Settings]:
 
 
 BENCHMARKS: dict[str, type[Settings]] = {name: benchmark_settings(name) for name in names()}
-Benchmarks = create_model(
-    "Benchmarks",
-    __base__=Settings,
-    __doc__="The benchmarks' own settings.",
-    **{name: (own, key("", own)) for name, own in BENCHMARKS.items()},  # type: ignore[call-overload]
-)
+
+if TYPE_CHECKING:
+
+    class Benchmarks(Settings):
+        """The benchmarks' own settings."""
+else:
+    _BLOCKS = {name: (own, key("", own)) for name, own in BENCHMARKS.items()}
+    Benchmarks = create_model("Benchmarks", __base__=Settings, **_BLOCKS)
 
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -147,19 +149,20 @@ def plain(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def read(config: Any) -> Configuration:
-    """The settings in plain values. Raises pydantic's ValidationError.
-
-    The user's own corpora can be chosen, too, as far as these are sound.
-    """
+def corpora_for(config: Any) -> Callable[[str], list[str]]:
+    """Which corpora serve as what, such as `needles`: the user's own, too, as far as these are sound."""
     own = config.get("corpora") if isinstance(config, Mapping) else None
     sound = {
         name: entry
         for name, entry in (own.items() if isinstance(own, Mapping) else ())
         if isinstance(entry, Mapping) and entry.get("kind") in (*OWN_SERVES,)
     }
-    serves = {"serving": lambda key: serving(key, sound)}
-    return Configuration.model_validate(config, context=serves)
+    return lambda serves: serving(serves, sound)
+
+
+def read(config: Any) -> Configuration:
+    """The settings in plain values. Raises pydantic's ValidationError."""
+    return Configuration.model_validate(config, context={"serving": corpora_for(config)})
 
 
 def with_defaults(config: Any) -> dict[str, Any]:
@@ -182,7 +185,8 @@ def block_class(section: str, entry: Mapping[str, Any]) -> type[Settings]:
     """
     found: Any = Configuration
     for name in section.split("."):
-        field = found.model_fields.get(name) if isinstance(found, type) else None
+        fields: dict[str, Any] = getattr(found, "model_fields", {})
+        field = fields.get(name)
         found = field.annotation if field else Settings
     for kind in _classes(found):
         told = [

@@ -39,7 +39,8 @@ class _Generator(GenerateJsonSchema):
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
         made = super().default_schema(schema)
         if "default_factory" in schema:
-            value = schema["default_factory"]()  # type: ignore[call-arg]
+            make: Any = schema["default_factory"]
+            value = make()
             shown = filled(value, None, with_defaults=False)
             made |= {} if isinstance(value, Settings) else {"default": shown}
         return made
@@ -67,7 +68,7 @@ def _plain(node: Any, parts: Node) -> Any:
         if name not in ("title", "discriminator")
     }
     if isinstance(found.get("corpus"), str):
-        found["enum"] = serving(found["corpus"])
+        found["enum"] = serving(str(found["corpus"]))
     if {"const", "enum"} & found.keys():
         found.pop("type", None)
     if found.get("additionalProperties") is True:

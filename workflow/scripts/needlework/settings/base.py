@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -34,14 +34,22 @@ MARK = "\0"
 T = TypeVar("T")
 
 
+class OfOthers(NamedTuple):
+    """A key that only other kinds of a block take: its default, these kinds, and on what it has an effect."""
+
+    default: Any
+    kinds: tuple[str, ...]
+    affects: str = ""
+
+
 class Settings(BaseModel):
     """A block of keys. It takes no others, and none of its values can be replaced."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
     # On what its keys have an effect that do not say it themselves.
     affects: ClassVar[Affects | None] = None
-    # Keys of other kinds of this block, with their defaults and kinds: they may stand here with a default.
-    elsewhere: ClassVar[Mapping[str, tuple[Any, tuple[str, ...]]]] = {}
+    # Keys of other kinds of this block, which may stand here with their defaults.
+    elsewhere: ClassVar[Mapping[str, OfOthers]] = {}
 
     @model_validator(mode="before")
     @classmethod
@@ -49,9 +57,9 @@ class Settings(BaseModel):
         if not cls.elsewhere or not isinstance(given, Mapping):
             return given
         for name, value in given.items():
-            default, kinds = cls.elsewhere.get(name, (value, ()))
-            if value not in (default, {}):
-                raise PydanticCustomError(ELSEWHERE, "{key}", {"key": name, "kinds": kinds})
+            other = cls.elsewhere.get(name)
+            if other and value not in (other.default, {}):
+                raise PydanticCustomError(ELSEWHERE, "{key}", {"key": name, "kinds": other.kinds})
         return {name: value for name, value in given.items() if name not in cls.elsewhere}
 
     @classmethod
@@ -69,6 +77,8 @@ class Settings(BaseModel):
     @classmethod
     def with_effect(cls, key: str) -> str:
         """On what a key has an effect; "" if nothing says it."""
+        if key in cls.elsewhere:
+            return cls.elsewhere[key].affects
         field = cls.model_fields.get(key)
         extra = field.json_schema_extra if field else None
         own = extra.get("affects") if isinstance(extra, dict) else None

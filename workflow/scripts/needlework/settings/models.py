@@ -18,6 +18,7 @@ from needlework.settings.base import (
     STRING,
     Affects,
     Distinct,
+    OfOthers,
     PathText,
     Settings,
     Several,
@@ -255,9 +256,7 @@ class Model(Settings):
 class Reasoning(Settings):
     """How much a model may reason."""
 
-    elsewhere: ClassVar[Mapping[str, tuple[Any, tuple[str, ...]]]] = {
-        "effort": (None, ("inspect",))
-    }
+    elsewhere: ClassVar[Mapping[str, OfOthers]] = {"effort": OfOthers(None, ("inspect",))}
 
     max_tokens: int = key(
         "The limit of reasoning tokens, in addition to the benchmark's limit for the answer.",

@@ -10,6 +10,7 @@ from pydantic import Field
 from needlework.settings.base import (
     BYTES_OF_A_PATH,
     IS_PATH,
+    OfOthers,
     key,
 )
 from needlework.settings.models import Reasoning, Remote
@@ -18,7 +19,7 @@ from needlework.settings.models import Reasoning, Remote
 class ReasoningOfProvider(Reasoning):
     """How much a model may reason."""
 
-    elsewhere: ClassVar[Mapping[str, tuple[Any, tuple[str, ...]]]] = {}
+    elsewhere: ClassVar[Mapping[str, OfOthers]] = {}
 
     effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = key(
         "With `inspect`, how much the model reasons, for providers that take an effort.",
