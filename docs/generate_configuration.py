@@ -1,12 +1,13 @@
-"""Write docs/configuration.md from the configuration's schema.
+"""Write docs/configuration.md and workflow/schemas/config.schema.json from the classes of the settings.
 
-python docs/generate_configuration.py           writes it
-python docs/generate_configuration.py --check   fails if it is not what the schema says
+python docs/generate_configuration.py           writes them
+python docs/generate_configuration.py --check   fails if they are not what the classes say
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs/configuration.md"
+SCHEMA = ROOT / "workflow/schemas/config.schema.json"
 sys.path.insert(0, str(ROOT / "workflow/scripts"))
 
 from needlework.planning.json_schema import schema, tag  # noqa: E402
@@ -23,7 +25,7 @@ from needlework.planning.json_schema import schema, tag  # noqa: E402
 Node = Mapping[str, Any]
 
 PREAMBLE = """\
-<!-- Written by docs/generate_configuration.py from the configuration's schema; change that, not this. -->
+<!-- Written by docs/generate_configuration.py from the classes of the settings; change these, not this. -->
 
 # Configuration
 
@@ -140,7 +142,7 @@ def _of_all_backends(entry: Node) -> Node:
     for keys in choices:
         own = keys["backend"]
         backends += (names := own.get("enum") or [own["const"]])
-        for key in (key for key in keys if "elsewhere" not in keys[key]):
+        for key in keys:
             nodes[key] = dict(keys[key])
             takers[key] = takers.get(key, []) + names
     for key, names in takers.items():
@@ -230,15 +232,22 @@ def _code(value: object) -> str:
     return f"`{text.strip().removesuffix('...').strip()}`"
 
 
+def files() -> dict[Path, str]:
+    """The files to write, with their texts. In the schema a field has a line."""
+    return {PAGE: page(schema()), SCHEMA: json.dumps(schema(), indent=1, ensure_ascii=False) + "\n"}
+
+
 def main() -> None:
-    """Write the page, or check it."""
+    """Write the files, or check them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing; fail if out of date")
-    written = page(schema())
-    if not parser.parse_args().check:
-        PAGE.write_text(written, encoding="utf-8")
-    elif not PAGE.is_file() or PAGE.read_text(encoding="utf-8") != written:
-        sys.exit("docs/configuration.md is out of date: run python docs/generate_configuration.py")
+    check = parser.parse_args().check
+    for file, text in files().items():
+        if not check:
+            file.write_text(text, encoding="utf-8")
+        elif not file.is_file() or file.read_text(encoding="utf-8") != text:
+            name = f"{file.parent.name}/{file.name}"
+            sys.exit(f"{name} is out of date: run python docs/generate_configuration.py")
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ _PROCESSES = get_context("forkserver")
 _PROCESSES.set_forkserver_preload(
     [
         *("snakemake.cli", "snakemake.script", "snakemake.report.html_reporter", "smart_open"),
-        *("pandas", "jsonschema", "pyarrow.compute", "pyarrow.parquet"),
+        *("pandas", "pydantic", "pyarrow.compute", "pyarrow.parquet"),
         *("matplotlib.figure", "matplotlib.backends.backend_svg"),
     ]
 )

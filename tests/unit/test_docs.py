@@ -68,7 +68,7 @@ def test_written_pages_are_what_their_scripts_write(generator) -> None:
     targets = script("generate_targets").page([load_benchmark(name) for name in names()])
     rules, drawn = script("generate_rules"), (ROOT / "docs/rules.svg").read_text("utf-8")
     for name, same in {
-        "configuration": TEXTS["docs/configuration.md"] == generator.page(schema()),
+        "configuration": all(p.read_text("utf-8") == t for p, t in generator.files().items()),
         "targets": TEXTS["docs/targets.md"] == targets,
         "verdicts": script("generate_verdicts").section() in TEXTS["docs/fidelity.md"],
         "rules": (TEXTS["docs/rules.md"], drawn) == (rules.page(), rules.picture(rules.graph())),
@@ -77,16 +77,21 @@ def test_written_pages_are_what_their_scripts_write(generator) -> None:
 
 
 def test_a_stale_configuration_page_is_noticed(generator, tmp_path, monkeypatch, capsys) -> None:
-    page = tmp_path / "configuration.md"
+    page, schema = tmp_path / "configuration.md", tmp_path / "config.schema.json"
+    schema.write_text(generator.SCHEMA.read_text("utf-8"), "utf-8")
     monkeypatch.setattr(generator, "PAGE", page)
+    monkeypatch.setattr(generator, "SCHEMA", schema)
     monkeypatch.setattr("sys.argv", ["generate_configuration.py", "--check"])
     with pytest.raises(SystemExit, match="out of date"):
         generator.main()
     page.write_text(CONFIGURATION.read_text("utf-8"), "utf-8")
     generator.main()
-    page.write_text(page.read_text("utf-8").replace("`run`", "`runs`", 1), "utf-8")
-    with pytest.raises(SystemExit, match="out of date"):
-        generator.main()
+    for file, before, after in ((page, "`run`", "`runs`"), (schema, '"minimum": 1', '"minimum": 2')):
+        text = file.read_text("utf-8")
+        file.write_text(text.replace(before, after, 1), "utf-8")
+        with pytest.raises(SystemExit, match=f"{file.name} is out of date"):
+            generator.main()
+        file.write_text(text, "utf-8")
 
 
 def keys_of(node: Mapping, path: str) -> Iterator[tuple[str, str]]:

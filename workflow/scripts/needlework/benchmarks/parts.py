@@ -4,6 +4,7 @@ A benchmark is a package beside this module, or a single module. Its parts are m
 
 | module | what the workflow reads in it |
 |---|---|
+| settings | the class of its keys in the configuration: of open_book, `OpenBook` |
 | plan | the fields of `benchmark.py`: constants in capitals, functions by their names |
 | factors | FACTORS, if `plan` lacks them |
 | results | RESULTS, PROMPTS, CALLED and DESIGNED |
@@ -12,8 +13,9 @@ A benchmark is a package beside this module, or a single module. Its parts are m
 | scores | `score(instances, generations, translations, *, model, settings, **files) -> scores` |
 | checks | `check(config)`: raises UserError if the configuration cannot be built |
 
-A single module has all of them, `check` if there is something to check. Planning imports plan, factors and
-results, which therefore import pandas and Arrow inside functions; jobs import the part that they run.
+A single module has all of them, `check` if there is something to check, but the settings, which are in
+`<name>_settings.py` beside it. Planning imports settings, plan, factors and results. Only the settings import
+pydantic, which jobs lack, and all import pandas and Arrow inside functions; jobs import the part that they run.
 """
 
 from __future__ import annotations
@@ -24,20 +26,23 @@ from types import ModuleType
 
 HERE = Path(__file__).parent
 # What a package has to have to be a benchmark, and the modules beside the packages that are none.
-PLAN = "plan"
+PLAN, SETTINGS = "plan", "settings"
 NONE = ("__init__", "benchmark", "contract", "parts")
 
 
 def names() -> list[str]:
     """All benchmarks: the packages beside this module that have a plan, and single modules."""
-    single = {path.stem for path in HERE.glob("*.py")} - set(NONE)
+    single = {path.stem for path in HERE.glob("*.py") if not path.match(f"*_{SETTINGS}.py")} - {
+        *NONE
+    }
     return sorted(single.union(path.parent.name for path in HERE.glob(f"*/{PLAN}.py")))
 
 
 def part_file(benchmark: str, part: str) -> str:
     """The file of a benchmark's part, below workflow/scripts."""
-    single = "" if (HERE / benchmark).is_dir() else ".py"
-    return f"needlework/benchmarks/{benchmark}{single or f'/{part}.py'}"
+    if (HERE / benchmark).is_dir():
+        return f"needlework/benchmarks/{benchmark}/{part}.py"
+    return f"needlework/benchmarks/{benchmark}{'_settings' if part == SETTINGS else ''}.py"
 
 
 def has_part(benchmark: str, part: str) -> bool:

@@ -1,5 +1,5 @@
 """What Snakemake itself imports: the configuration, where files lie, checks before a run.
 
-The standard library, PyYAML and jsonschema only. It knows what every room needs, and no room imports it:
+The standard library, PyYAML and pydantic only. It knows what every room needs, and no room imports it:
 what a job must know of the configuration comes as the rule's parameters.
 """

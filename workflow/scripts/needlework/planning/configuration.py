@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import create_model
 
-from needlework.benchmarks.parts import load_part, names
+from needlework.benchmarks.parts import SETTINGS, load_part, names
 from needlework.data.corpora.registry import OWN_SERVES, serving
 from needlework.models.settings import AnyModel, with_all_keys
 from needlework.settings.audits import Audit
@@ -33,7 +33,7 @@ from needlework.settings.translation import NoneTranslator, Translation, Transla
 
 def benchmark_settings(name: str) -> type[Settings]:
     """The class of a benchmark's settings, in its part `settings`: of lost_in_the_middle, LostInTheMiddle."""
-    found = getattr(load_part(name, "settings"), "".join(map(str.capitalize, name.split("_"))))
+    found = getattr(load_part(name, SETTINGS), "".join(map(str.capitalize, name.split("_"))))
     assert issubclass(found, Settings)
     return found
 

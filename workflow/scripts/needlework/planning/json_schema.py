@@ -13,7 +13,6 @@ from needlework.data.corpora.registry import serving
 from needlework.planning.configuration import ROOT, Configuration, filled
 from needlework.settings.base import Settings
 
-FILE = ROOT / "workflow/schemas/config.schema.json"
 Node = Mapping[str, Any]
 
 
