@@ -15,7 +15,7 @@ import pyarrow as pa
 from factories import ROOT, answering, losing
 from needlework.benchmarks.mlongrr import corpus as mlongrr
 from needlework.benchmarks.mlongrr import plan
-from needlework.planning.configuration import read_benchmark
+from needlework.planning.configuration import defaults_of
 from needlework.planning.layout import Layout
 
 LANGS = ("en", "vi", "id", "sw", "so")
@@ -155,7 +155,7 @@ LANGUAGES = {
 
 def block(**own: Any) -> dict[str, Any]:
     """A benchmark's block of the configuration, with the defaults."""
-    return read_benchmark("mlongrr", {"seed": 0, **own})
+    return {**defaults_of("mlongrr"), "seed": 0, **own}
 
 
 def settings(lang: str, lengths: Sequence[int], **own: Any) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from needlework.benchmarks.oneruler import corpus as oneruler
 from needlework.benchmarks.oneruler import plan
 from needlework.data.corpora.books import BOOKS
 from needlework.planning.config import validated
-from needlework.planning.configuration import read_benchmark
+from needlework.planning.configuration import defaults_of
 
 LANGS = "en de fr sv nl ru es it pl zh ja uk vi pt fa sr ko no fi cs hu da ta hi sw st".split()
 LENGTHS = (8000, 32000, 64000, 128000)
@@ -201,7 +201,7 @@ def config(**own: Any) -> dict[str, Any]:
 
 def slice_settings(pair: str, lengths: list[int], **own: Any) -> dict[str, Any]:
     """The settings of a slice of three examples a cell, unless `own` says otherwise."""
-    block = read_benchmark("oneruler", {"examples": 3, "seed": 0, **own})
+    block = {**defaults_of("oneruler"), "examples": 3, "seed": 0, **own}
     return plan.settings(block, pair, lengths)
 
 

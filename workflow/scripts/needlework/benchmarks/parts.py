@@ -4,7 +4,7 @@ A benchmark is a package beside this module, or a single module. Its parts are m
 
 | module | what the workflow reads in it |
 |---|---|
-| settings | the class of its keys in the configuration: of open_book, `OpenBook` |
+| settings | the class of its keys: of lost_in_the_middle, `LostInTheMiddle` |
 | plan | the fields of `benchmark.py`: constants in capitals, functions by their names |
 | factors | FACTORS, if `plan` lacks them |
 | results | RESULTS, PROMPTS, CALLED and DESIGNED |
@@ -14,8 +14,9 @@ A benchmark is a package beside this module, or a single module. Its parts are m
 | checks | `check(config)`: raises UserError if the configuration cannot be built |
 
 A single module has all of them, `check` if there is something to check, but the settings, which are in
-`<name>_settings.py` beside it. Planning imports settings, plan, factors and results. Only the settings import
-pydantic, which jobs lack, and all import pandas and Arrow inside functions; jobs import the part that they run.
+`<name>_settings.py` beside it. Planning imports settings, plan, factors and results, which therefore import
+pandas and Arrow inside functions; jobs import the part that they run. Jobs lack pydantic, which settings
+need.
 """
 
 from __future__ import annotations

@@ -170,12 +170,9 @@ def with_defaults(config: Any) -> dict[str, Any]:
     return dict(plain(filled(read(config), config)))
 
 
-def read_benchmark(name: str, own: Mapping[str, Any]) -> dict[str, Any]:
-    """A benchmark's block with its defaults, beside keys that it does not know, such as `seed`."""
-    block = BENCHMARKS[name]
-    known = {key: value for key, value in own.items() if key in block.model_fields}
-    settings = block.model_validate(plain(known))
-    return {**own, **dict(plain(filled(settings, own)))}
+def defaults_of(benchmark: str) -> dict[str, Any]:
+    """The defaults of a benchmark's block, in plain values."""
+    return dict(plain(filled(BENCHMARKS[benchmark](), {})))
 
 
 def block_class(section: str, entry: Mapping[str, Any]) -> type[Settings]:

@@ -10,7 +10,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from needlework.data.corpora.registry import serving
-from needlework.planning.configuration import ROOT, Configuration, filled
+from needlework.planning.configuration import Configuration, filled
 from needlework.settings.base import Settings
 
 Node = Mapping[str, Any]
