@@ -70,10 +70,10 @@ class M4le(Settings):
     instructions: dict[str, Instructions] = key(
         "The wording of tasks with `records`, by the language of the records: a folder with a "
         "file `<name>.txt` for each text, or a block of these texts. A name is a task and a text,"
-        " such as `cnnnews.item`: the texts are `instruction`, `opening`, `item`, `end` and "
-        "`answer`, where the task's wording has such words, with its placeholders; `example` may "
-        "be left out, and `late`, an example behind the items. A task has the language of its "
-        "texts, and without texts the paper's wording and language.",
+        " such as `cnnnews.item`. The texts are those of `instruction`, `opening`, `item`, `end` "
+        "and `answer` that the task's wording has, with its placeholders. `example` may be left "
+        "out, and so may `late`, an example behind the items. A task has the language of its "
+        "texts, or without texts the paper's wording and language.",
         {},
     )
     skip_missing: bool = key(
