@@ -14,10 +14,17 @@ from needlework.errors import UserError
 from needlework.planning.config_files import LONGEST, quoted
 from needlework.planning.configuration import corpora_for
 from needlework.planning.json_schema import Node, node_at, tag, tags
-from needlework.settings.base import CHOICE, CONDITION, ELSEWHERE, MARK, ONE_LINE, PATH, TWICE
+from needlework.settings.base import (
+    CHOICE,
+    CONDITION,
+    ELSEWHERE,
+    MARK,
+    ONE_LINE,
+    PATH,
+    QUOTED,
+    TWICE,
+)
 
-# Of a value that is true or false and should be text, such as Norwegian's code.
-QUOTED = "YAML reads no, off, yes and on as false and true: put such a text in quotes"
 _SEE = "see docs/configuration.md"
 # What other programs call a model's keys, and programs whose servers a backend asks.
 _OTHER_NAMES = {
@@ -92,6 +99,7 @@ def _complaint(path: list[str | int], error: ErrorDetails, config: Any) -> Keyed
             )
         case str(kind) if kind == CONDITION:
             said = f"{where}{told['where']} {told['said']}"
+            path = [*path, *filter(None, [told["where"][1:]])]
         case _:
             node = node_at(path, config)
             if "corpus" in node:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import difflib
 from collections.abc import Iterator, Mapping
-from datetime import date
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -14,11 +13,8 @@ from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.contract import Config
 from needlework.data.packaged import is_installed, is_packaged
 from needlework.errors import UserError
-from needlework.models.engine_arguments import ELSEWHERE
 from needlework.models.selection import COLUMNS, check_room, only_of, shared
 from needlework.planning.complaints import check_named
-from needlework.planning.secret_checks import check_key_variable
-from needlework.services.endpoints import check_url
 
 # What a factor's type allows in `only`.
 _KINDS = {"string": (str,), "int32": (int,), "double": (int, float), "bool": (bool,)}
@@ -83,15 +79,6 @@ def check_models(config: Config) -> None:
         _check_remote_code(where, model)
         _check_lengths_of(config, name)
         _check_only(config, name)
-        _check_prompt(where, model)
-        if model["backend"] == "openvino":
-            _check_npu(where, model)
-        if model["backend"] == "vllm":
-            _check_engine(where, model)
-        if model["backend"] == "openai":
-            _check_endpoint(where, model)
-        if model["backend"] == "inspect" and "base_url" in model["args"]:
-            check_url(str(model["args"]["base_url"]), f"{where}.args.base_url")
 
 
 def _check_lengths_of(config: Config, name: str) -> None:
@@ -140,31 +127,6 @@ def _check_lengths_in(config: Config, name: str, benchmark: str) -> None:
             f"{where}: the length {longest} is above engine.max_model_len, {limit}: raise it, "
             "or leave the length out of this model's `lengths`."
         )
-
-
-def _check_prompt(where: str, model: Mapping[str, Any]) -> None:
-    """Raise UserError if a model's chat template, its date or its temperature cannot be used."""
-    if model["system"] and not model["chat"]:
-        raise UserError(
-            f"{where}.system needs a chat template: leave it out, or leave out `chat: false`."
-        )
-    _check_date(where, model["template"])
-    remote = model["backend"] in ("openai", "inspect")
-    if model["sampling"]["temperature"] is None and not remote:
-        raise UserError(
-            f"{where}.sampling.temperature is null, which leaves it to the provider of a model: give the "
-            f"backend {model['backend']} a number (0 is greedy decoding)."
-        )
-
-
-def _check_date(where: str, template: Mapping[str, Any]) -> None:
-    """Raise UserError if the date of chat templates is none."""
-    try:
-        date.fromisoformat(str(template.get("date", "2026-01-01")))
-    except ValueError:
-        raise UserError(
-            f"{where}.template.date is {template['date']!r}, which is no date: write it as 2026-01-31."
-        ) from None
 
 
 def _check_remote_code(where: str, entry: Mapping[str, Any]) -> None:
@@ -221,75 +183,10 @@ def _fitting(config: Config, name: str) -> str:
     return f"set `lengths: {f'{{{shown}}}' if others else first}` for this model"
 
 
-def _check_engine(where: str, model: Mapping[str, Any]) -> None:
-    """Raise UserError where vLLM is told the same thing twice."""
-    for argument, instead in ELSEWHERE.items():
-        if argument in model["engine"]:
-            raise UserError(f"{where}.engine.{argument} cannot be set: use {instead}.")
-
-
-def _check_npu(where: str, model: Mapping[str, Any]) -> None:
-    """Raise UserError where an NPU is asked for what OpenVINO has on other devices only."""
-    device = model["device"].upper()
-    if "NPU" in device and device != "NPU":
-        raise UserError(
-            f"{where}.device is {model['device']!r}, but an NPU cannot be combined with other devices: "
-            "set `cpu`, `gpu` or `npu`."
-        )
-    scheduler = sorted(name for name in model["engine"] if not name.isupper())
-    own = [name for name in scheduler if not name.endswith("_parallel_size")]
-    if device == "NPU" and own:
-        raise UserError(
-            f"{where}.engine.{own[0]} is a setting of OpenVINO's scheduler, which an NPU lacks: leave it "
-            "out. Settings of the device are in upper case, such as MAX_PROMPT_LEN."
-        )
-
-
-def _check_endpoint(where: str, model: Mapping[str, Any]) -> None:
-    """Raise UserError where the address or the key's variable is none, or `request` says what keys say."""
-    check_url(model["base_url"], f"{where}.base_url")
-    check_key_variable(where, model["key_env"])
-    check_request(where, model["request"])
-
-
 def running(config: Config) -> Iterator[tuple[str, dict[str, Any]]]:
     """The models of a run, by name."""
     for name in config["run"]["models"]:
         yield name, config["models"][name]
-
-
-# Without the prompt, the model's name or a whole reply there is no answer to score: not even null is allowed.
-_NEVER = {
-    "messages": "the prompt is the benchmark's; for a system prompt use the key `system`",
-    "prompt": "the prompt is the benchmark's",
-    "input": "the prompt is the benchmark's",
-    "model": "use the key `name`",
-    "n": "use the key `samples`",
-    "best_of": "use the key `samples`",
-    "echo": "the answer would begin with the prompt",
-    "suffix": "the prompt is the benchmark's",
-}
-# Null leaves these out; another value has a key of its own.
-_OWN_KEY = {
-    "temperature": "use `sampling: {temperature: ...}`",
-    "top_p": "use `sampling: {top_p: ...}`",
-    "top_k": "use `sampling: {top_k: ...}`",
-    "seed": "use `sampling: {seed: ...}`",
-    "stop": "use the key `stop`",
-}
-
-
-def check_request(where: str, request: Mapping[str, Any]) -> None:
-    """Raise UserError where a field of `request` would replace what another key says."""
-    for field, value in request.items():
-        name = field.strip().lower()
-        if remedy := _NEVER.get(name):
-            raise UserError(f"{where}.request.{field} cannot be set: {remedy}.")
-        if value is not None and (remedy := _OWN_KEY.get(name)):
-            raise UserError(
-                f"{where}.request.{field} would replace what the workflow sends: {remedy}; null leaves the "
-                "field out."
-            )
 
 
 # The names that the papers' tables give to models.

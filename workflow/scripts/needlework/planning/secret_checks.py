@@ -10,7 +10,6 @@ from urllib.parse import parse_qsl, urlsplit
 
 from needlework.benchmarks.contract import Config
 from needlework.errors import UserError
-from needlework.planning.config_files import quoted
 from needlework.printable import SECRET
 from needlework.services.endpoints import (
     PROVIDER_KEYS,
@@ -69,14 +68,6 @@ _SECRET_NAMES = re.compile(
     r"(.*_)?(api_?key|access_?key|private_?key|secret(_?key)?|passw(or)?d|passphrase|credentials?|bearer"
     r"|authori[sz]ation|cookie|(auth|access|api|hf|bearer|refresh|session|security|id)_?token)(_.*)?"
     r"|key|token|auth"
-)
-# Variables that every environment has, or that programs use for something else than a key.
-_NO_KEYS = re.compile(
-    r"PATH|HOME|USER|USERNAME|LOGNAME|SHELL|PWD|OLDPWD|LANG|LANGUAGE|LC_.*|TERM|TZ|TMPDIR|TMP|TEMP|HOST"
-    r"|HOSTNAME|DISPLAY|EDITOR|VISUAL|PAGER|MAIL|SHLVL|PS1|IFS|UID|EUID|_|.*_?PROXY|XDG_.*|SSH_.*|SLURM_.*"
-    r"|CONDA_.*|VIRTUAL_ENV|PYTHON.*|LD_.*|DYLD_.*|CUDA_.*|OMP_.*|MKL_.*|HF_HOME|HF_ENDPOINT|HF_HUB_.*"
-    r"|TIKTOKEN_.*|.*_PATH|.*_DIR|.*_HOME",
-    re.IGNORECASE,
 )
 # Parts of the configuration whose fields are an engine's, an endpoint's or a template's.
 _FOREIGN = ("request", "args", "engine", "config", "rope_scaling", "template")
@@ -138,23 +129,6 @@ _REMEDY = (
     "An endpoint's key belongs into an environment variable that `key_env` names, and the hub's into "
     "HF_TOKEN"
 )
-
-
-def check_key_variable(where: str, variable: str | None) -> None:
-    """Raise UserError where `key_env` is not the name of a variable that can hold a key."""
-    if not variable:
-        return
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,99}", variable) or SECRET.search(variable):
-        # It may be the key itself, so it is not shown.
-        raise UserError(
-            f"{where}.key_env is not the name of an environment variable: put the key into a variable, "
-            "and the variable's name here."
-        )
-    if _NO_KEYS.fullmatch(variable):
-        raise UserError(
-            f"{where}.key_env is {quoted(variable)}, a variable that holds no key, and its value would be "
-            "sent to the endpoint: put the key into a variable of its own, and that variable's name here."
-        )
 
 
 def _words(name: str) -> str:

@@ -162,7 +162,10 @@ PathText = Annotated[str, Field(max_length=BYTES_OF_A_PATH, pattern=ONE_LINE), I
 SomePath = Annotated[
     str, Field(min_length=1, max_length=BYTES_OF_A_PATH, pattern=ONE_LINE), IS_PATH
 ]
-Language = Annotated[str, Field(max_length=200, pattern="^[a-z0-9]{1,35}$")]
+CODE = "[a-z0-9]{1,35}"
+Language = Annotated[str, Field(max_length=200, pattern=f"^{CODE}$")]
+# Of a value that is true or false and should be text, such as Norwegian's code.
+QUOTED = "YAML reads no, off, yes and on as false and true: put such a text in quotes"
 
 
 # Choices that are known only where planning asks

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from datetime import date
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 
 from needlework.settings.base import (
     ARRAY,
@@ -26,6 +27,7 @@ from needlework.settings.base import (
     SomeText,
     Text,
     key,
+    wrong,
 )
 
 Length = Annotated[int, Field(ge=1, le=100_000_000)]
@@ -252,6 +254,16 @@ class Model(Settings):
         affects="results",
     )
 
+    @model_validator(mode="after")
+    def _a_temperature_is_chosen(self) -> Self:
+        if self.sampling.temperature is None and not isinstance(self.sampling, RemoteSampling):
+            raise wrong(
+                ".sampling.temperature",
+                "is null, which leaves it to the provider of a model: give the backend "
+                f"{self.backend} a number (0 is greedy decoding).",
+            )
+        return self
+
 
 class Reasoning(Settings):
     """How much a model may reason."""
@@ -286,6 +298,14 @@ class Prompted(Model):
         None,
     )
 
+    @model_validator(mode="after")
+    def _a_system_prompt_has_a_template(self) -> Self:
+        if self.system and not self.chat:
+            raise wrong(
+                ".system", "needs a chat template: leave it out, or leave out `chat: false`."
+            )
+        return self
+
 
 class Local(Prompted):
     """What the entries of all models have that run on this machine."""
@@ -314,6 +334,17 @@ class Local(Prompted):
         "slower. Changing it invalidates cached answers.",
         False,
     )
+
+    @model_validator(mode="after")
+    def _a_date_is_one(self) -> Self:
+        given = self.template.get("date", "2026-01-01")
+        try:
+            date.fromisoformat(str(given))
+        except ValueError:
+            raise wrong(
+                ".template.date", f"is {given!r}, which is no date: write it as 2026-01-31."
+            ) from None
+        return self
 
 
 class OfHub(Local):

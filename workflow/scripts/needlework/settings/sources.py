@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+import re
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from needlework.settings.base import (
+    CODE,
+    QUOTED,
     Affects,
     PathText,
     Settings,
@@ -15,6 +18,7 @@ from needlework.settings.base import (
     SomeText,
     Text,
     key,
+    wrong,
 )
 
 
@@ -52,6 +56,15 @@ class Mmarco(Settings):
         ge=1,
         le=100_000_000,
     )
+
+    @model_validator(mode="after")
+    def _the_pool_has_the_passages(self) -> Self:
+        if self.passages > self.pool:
+            raise wrong(
+                ".passages",
+                f"is {self.passages}, more than the pool of {self.pool}: raise sources.mmarco.pool.",
+            )
+        return self
 
 
 class Oneruler(Settings):
@@ -125,6 +138,18 @@ class OwnData(Settings):
         (),
     )
 
+    @model_validator(mode="after")
+    def _data_have_one_place(self) -> Self:
+        if (self.name is None) == (not self.files):
+            raise wrong("", "needs either `name`, a data set of the hub, or local `files`.")
+        if not self.files and not re.fullmatch("[0-9a-f]{40}", self.revision or ""):
+            raise wrong(
+                ".revision",
+                f"is {self.revision!r}, which is not a commit: copy its 40 digits from the data set's page "
+                "(Files and versions), so that every run reads the same rows.",
+            )
+        return self
+
 
 class OwnCorpus(Settings):
     """A data set of the user's own."""
@@ -155,3 +180,24 @@ class OwnCorpus(Settings):
     languages: Annotated[dict[str, OwnData], Field(min_length=1)] = key(
         "The data of each language, by its code."
     )
+
+    @model_validator(mode="after")
+    def _columns_are_those_of_the_kind(self) -> Self:
+        needed = ("question", "context", "answers") if self.kind == "questions" else ("text",)
+        for name in needed:
+            if getattr(self.columns, name) is None:
+                raise wrong(
+                    ".columns", f"lacks {name!r}, which `kind: {self.kind}` needs: name the column."
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _languages_have_codes(self) -> Self:
+        for code in self.languages:
+            if not re.fullmatch(CODE, code):
+                read = f" ({QUOTED})" if code in ("True", "False") else ""
+                raise wrong(
+                    f".languages.{code}",
+                    f"is not a language's code: use small letters and digits{read}.",
+                )
+        return self

@@ -12,6 +12,7 @@ from needlework.settings.base import (
     key,
     tagged,
 )
+from needlework.settings.endpoints import KeyVariable, Url
 
 
 class Translation(Settings):
@@ -44,12 +45,12 @@ class GoogleTranslator(Settings):
     """Google's Cloud Translation (MLNeedle's translator)."""
 
     kind: Literal["google"] = key("Google's Cloud Translation (MLNeedle's translator).")
-    key_env: Text = key(
+    key_env: KeyVariable = key(
         "The environment variable that holds the API key.",
         "GOOGLE_TRANSLATE_API_KEY",
         affects="nothing",
     )
-    base_url: Text = key("The endpoint.", "https://translation.googleapis.com", affects="place")
+    base_url: Url = key("The endpoint.", "https://translation.googleapis.com", affects="place")
 
 
 class LlmTranslator(Settings):
@@ -57,8 +58,8 @@ class LlmTranslator(Settings):
 
     kind: Literal["llm"] = key("A model behind an OpenAI-compatible endpoint.")
     name: Text = key("The model's name at the endpoint.")
-    base_url: Text = key("The endpoint's address, up to /v1 and including it.", affects="place")
-    key_env: Text | None = key(
+    base_url: Url = key("The endpoint's address, up to /v1 and including it.", affects="place")
+    key_env: KeyVariable | None = key(
         "The environment variable that holds the API key; null if the endpoint needs none.",
         "OPENAI_API_KEY",
         affects="nothing",

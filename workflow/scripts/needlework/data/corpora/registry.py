@@ -84,18 +84,12 @@ def sources() -> dict[str, Source]:
     return load_registry(ROOT / "resources/sources.yaml")
 
 
-# What a user's own corpus may serve as, by its kind, and which of its columns must be mapped.
+# What a user's own corpus may serve as, by its kind.
 OWN_SERVES = {
     "questions": ("needles", "questions"),
     "passages": ("haystack",),
     "texts": ("haystacks", "books"),
     "records": ("records",),
-}
-OWN_NEEDS = {
-    "questions": ("question", "context", "answers"),
-    "passages": ("text",),
-    "texts": ("text",),
-    "records": ("text",),
 }
 # The endings of a user's local files.
 OWN_FORMATS = (".parquet", ".jsonl", ".csv")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from needlework.settings.base import (
     BYTES_OF_A_PATH,
@@ -13,6 +13,7 @@ from needlework.settings.base import (
     OfOthers,
     key,
 )
+from needlework.settings.endpoints import url
 from needlework.settings.models import Reasoning, Remote
 
 
@@ -48,3 +49,9 @@ class Inspect(Remote):
         "provider's environment variables.",
         {},
     )
+
+    @model_validator(mode="after")
+    def _an_address_is_whole(self) -> Self:
+        if "base_url" in self.args:
+            url(str(self.args["base_url"]), ".args.base_url")
+        return self

@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, Self
+
+from pydantic import model_validator
 
 from needlework.settings.base import (
     PathText,
-    Text,
     key,
+    wrong,
 )
+from needlework.settings.endpoints import KeyVariable, Url
 from needlework.settings.models import Remote
+
+# Without the prompt, the model's name or a whole reply there is no answer to score: not even null is allowed.
+_NEVER = {
+    "messages": "the prompt is the benchmark's; for a system prompt use the key `system`",
+    "prompt": "the prompt is the benchmark's",
+    "input": "the prompt is the benchmark's",
+    "model": "use the key `name`",
+    "n": "use the key `samples`",
+    "best_of": "use the key `samples`",
+    "echo": "the answer would begin with the prompt",
+    "suffix": "the prompt is the benchmark's",
+}
+# Null leaves these out; another value has a key of its own.
+_OWN_KEY = {
+    "temperature": "use `sampling: {temperature: ...}`",
+    "top_p": "use `sampling: {top_p: ...}`",
+    "top_k": "use `sampling: {top_k: ...}`",
+    "seed": "use `sampling: {seed: ...}`",
+    "stop": "use the key `stop`",
+}
 
 
 class Openai(Remote):
@@ -17,13 +40,13 @@ class Openai(Remote):
 
     backend: Literal["openai"]
     name: PathText = key("The model's name at the endpoint.")
-    base_url: Text = key(
+    base_url: Url = key(
         "The endpoint's address, up to /v1 and including it. Changing it does not invalidate "
         "cached answers. Provenance and artifact show only addresses of known public services.",
         "https://api.openai.com/v1",
         affects="place",
     )
-    key_env: Text | None = key(
+    key_env: KeyVariable | None = key(
         "The environment variable that holds the API key; null if the endpoint needs none. Never "
         "write the key itself into a configuration. Variables that hold no key, such as PATH, are"
         " refused.",
@@ -55,3 +78,16 @@ class Openai(Remote):
         "null}` and `sampling: {top_k: null}`.",
         {},
     )
+
+    @model_validator(mode="after")
+    def _requests_leave_keys_their_own(self) -> Self:
+        for field, value in self.request.items():
+            name = field.strip().lower()
+            if remedy := _NEVER.get(name):
+                raise wrong(f".request.{field}", f"cannot be set: {remedy}.")
+            if value is not None and (remedy := _OWN_KEY.get(name)):
+                raise wrong(
+                    f".request.{field}",
+                    f"would replace what the workflow sends: {remedy}; null leaves the field out.",
+                )
+        return self

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
+from pydantic import model_validator
+
+from needlework.models.engine_arguments import ELSEWHERE
 from needlework.settings.base import (
     PathText,
     key,
+    wrong,
 )
 from needlework.settings.models import OfHub
 
@@ -17,3 +21,10 @@ class Vllm(OfHub):
     backend: Literal["vllm"]
     name: PathText = key("A model of the hub, or a local folder.")
     lora: PathText | None = key("A LoRA adapter, by its name on the hub or its local folder.", None)
+
+    @model_validator(mode="after")
+    def _nothing_is_told_twice(self) -> Self:
+        for argument, instead in ELSEWHERE.items():
+            if argument in (self.engine.model_extra or {}):
+                raise wrong(f".engine.{argument}", f"cannot be set: use {instead}.")
+        return self
