@@ -55,9 +55,7 @@ class KeyedError(UserError):
 def first_complaint(error: ValidationError, config: Any) -> KeyedError:
     """What is wrong with the first value, by its place, that the settings do not take."""
     found = [(_path(each), each) for each in error.errors(include_url=False) if not _of_items(each)]
-    path, first = min(
-        found, key=lambda each: ([str(part) for part in _block(*each)], _rank(each[1]))
-    )
+    path, first = min(found, key=_turn)
     return _complaint(path, first, config)
 
 
@@ -71,12 +69,12 @@ def _path(error: ErrorDetails) -> list[str | int]:
     return [p for p in error["loc"] if isinstance(p, int) or not p.startswith(MARK)]
 
 
-def _block(path: list[str | int], error: ErrorDetails) -> list[str | int]:
-    return path[:-1] if error["type"] in ("missing", "extra_forbidden") else path
-
-
-def _rank(error: ErrorDetails) -> bool:
-    return error["type"] != "extra_forbidden"
+def _turn(found: tuple[list[str | int], ErrorDetails]) -> tuple[bool, list[str], bool]:
+    """Which of several errors is told: values before conditions, by place; unknown keys first."""
+    path, error = found
+    kind = error["type"]
+    block = path[:-1] if kind in ("missing", "extra_forbidden") else path
+    return kind == CONDITION, [str(part) for part in block], kind != "extra_forbidden"
 
 
 def _complaint(path: list[str | int], error: ErrorDetails, config: Any) -> KeyedError:
