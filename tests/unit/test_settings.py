@@ -1,0 +1,134 @@
+"""The classes of the configuration: what they take, what they add, and who imports them."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from pydantic import ValidationError
+
+from factories import demo_run
+from kept_configurations import FILE, made
+from needlework.errors import UserError
+from needlework.models.backends.controls_settings import Controls
+from needlework.models.settings import MODELS, OF_BACKENDS
+from needlework.planning.config import validated
+from needlework.planning.configuration import block_class, plain
+from needlework.planning.json_schema import schema
+from needlework.planning.layers import layered
+
+ROOT = Path(__file__).resolve().parents[2]
+LIBRARY = ROOT / "workflow/scripts/needlework"
+
+
+def complaint(*given: Mapping[str, Any]) -> str:
+    with pytest.raises(UserError) as raised:
+        validated(layered(demo_run(), given))
+    return str(raised.value)
+
+
+def test_settings_cannot_be_replaced() -> None:
+    model = Controls(backend="oracle", tokenizer="words", context=10)
+    with pytest.raises(ValidationError, match="frozen"):
+        model.context = 11  # type: ignore[misc]  # as a typing mistake of ours
+    assert model.lengths is None and model.engine.tensor_parallel_size == 1
+
+
+def test_a_models_keys_keep_their_order() -> None:
+    """Snakemake compares parameters as texts."""
+    kept = json.loads(FILE.read_text(encoding="utf-8"))
+    now, before = made(kept["demo"], None)["models"], kept["validated"]["models"]
+    for name, entry in before.items():
+        assert [key for key in now[name] if key in entry] == list(entry)
+        assert list(now[name]["sampling"]) == list(entry["sampling"])
+
+
+def test_a_key_of_another_backend_has_its_effect_everywhere() -> None:
+    owners = {key: [m for m in MODELS if key in m.model_fields] for key in OF_BACKENDS}
+    for key, classes in owners.items():
+        effects = {own.with_effect(key) for own in MODELS}
+        assert effects == {classes[0].with_effect(key)}, key
+    assert Controls.with_effect("device") == "speed" and Controls.with_effect("stop") == "answers"
+
+
+def test_every_block_says_on_what_its_keys_have_an_effect() -> None:
+    own = block_class("models", {"backend": "openai"})
+    assert own.with_effect("concurrency") == "speed" and own.with_effect("request") == "answers"
+    assert block_class("sources.mmarco", {}).with_effect("pool") == "prompts"
+    assert block_class("translators", {"kind": "llm"}).with_effect("base_url") == "place"
+    # As an entry that nobody defined.
+    assert block_class("models", {"backend": "strange"}).with_effect("name") == ""
+
+
+def test_a_condition_holds_for_models_that_do_not_run_too() -> None:
+    spare = {"backend": "vllm", "name": "a/b", "tokenizer": "words", "context": 10}
+    said = complaint({"models": {"spare": {**spare, "chat": False, "system": "Hi."}}})
+    assert said.startswith("models.spare.system needs a chat template: leave it out")
+    said = complaint({"translators": {"mine": {"kind": "google", "key_env": "PATH"}}})
+    assert said.startswith("translators.mine.key_env is 'PATH', a variable that holds no key")
+
+
+def test_a_wrong_value_is_told_before_a_condition() -> None:
+    served = {"backend": "openai", "name": "m", "tokenizer": "words", "context": 10}
+    given = {"models": {"a": {**served, "request": {"n": 2}}, "z": {**served, "context": "ten"}}}
+    assert complaint(given).startswith("models.z.context is 'ten'")
+    del given["models"]["z"]
+    assert complaint(given) == "models.a.request.n cannot be set: use the key `samples`."
+
+
+def test_a_wrong_item_is_no_missing_item() -> None:
+    tasks = [{"n": 1, "depths": ["deep"], "questions": ["number"]}]
+    said = complaint({"benchmarks": {"mlongrr": {"tasks": tasks}}})
+    assert said.startswith("benchmarks.mlongrr.tasks.0.depths.0 is 'deep', but 'deep' is not of")
+
+
+def test_corpora_of_the_users_are_among_the_known() -> None:
+    columns = {"question": "q", "context": "c", "answers": "a"}
+    data = {"en": {"name": "a/b", "revision": "0" * 40}}
+    own = {"mine": {"kind": "questions", "columns": columns, "languages": data}}
+    for wrong in ("mlqaa", ["mine"], {"a": 1}):
+        said = complaint({"corpora": own, "benchmarks": {"mlneedle": {"needles": wrong}}})
+        assert "Known: mine, mlqa, sample_questions, xquad" in said, said
+
+
+@pytest.mark.parametrize(
+    "file", ["config.yaml", *sorted(f"presets/{p.name}" for p in ROOT.glob("presets/*.yaml"))]
+)
+def test_editors_accept_what_the_workflow_accepts(file: str) -> None:
+    demo = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+    given = plain(layered(demo, [yaml.safe_load((ROOT / file).read_text(encoding="utf-8"))]))
+    validator = jsonschema.Draft202012Validator(schema())
+    validator.check_schema(schema())
+    own = set(given.get("corpora", ()))
+    # The user's own corpora are known to nobody else.
+    errors = [e for e in validator.iter_errors(given) if str(e.instance).split("_p")[0] not in own]
+    assert errors == []
+
+
+def test_editors_refuse_a_misspelt_key() -> None:
+    given = demo_run()
+    given["models"]["lexical"]["contxt"] = 5
+    assert [*jsonschema.Draft202012Validator(schema()).iter_errors(given)]
+
+
+def test_no_job_imports_settings() -> None:
+    """Their environments may lack pydantic."""
+    users = set()
+    for file in LIBRARY.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            named = node.module or "" if isinstance(node, ast.ImportFrom) else ""
+            if (
+                named.split(".")[0].startswith("pydantic")
+                or ".settings" in named
+                or "_settings" in named
+            ):
+                users.add(file.relative_to(LIBRARY).as_posix())
+    allowed = ("settings/", "planning/")
+    assert [u for u in users if not u.startswith(allowed) and not u.endswith("settings.py")] == []
+    assert users
