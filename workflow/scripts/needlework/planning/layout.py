@@ -443,7 +443,7 @@ def _remedy(benchmark: Benchmark, result: Result, config: Config) -> str:
     for condition in benchmark.unmet(result, config):
         keys |= benchmark.run.filled_by.get(condition, {})
     if not keys:
-        return f"benchmarks.{benchmark.name} asks for none of its prompts (docs/configuration.md)"
+        return f"benchmarks.{benchmark.name} builds no prompts for it (docs/configuration.md)"
     return f"set {' and '.join(f'`{key}: {value}`' for key, value in keys.items())}"
 
 
