@@ -52,7 +52,7 @@ MEANINGS = {
     "no_answer": "The answer holds no text.",
     "length": "The limit on new tokens cut the answer before it said anything.",
     # Of the metric "careful".
-    "undecided": "The second scorer does not decide; after a colon, why. The value is that of the paper's metric.",
+    "undecided": "The second scorer does not decide; after a colon, why. The paper's metric gives the value.",
     "denied": "The answer denies a reference.",
     "replaced": "The answer names a reference, but concludes with something else.",
     "refused": "The answer names a reference, but says that it does not know.",
