@@ -144,7 +144,7 @@ def test_numbers_without_models_are_counted_in_their_table() -> None:
     unknown = rows["reason"].str.contains("50 articles end").sum()
     without = f"Without a verdict: {len(sums)} counts of tokens in mLongRR's log"
     assert without in section and f"are within {off:g} of them" in section
-    assert f"and {unknown} counts of tokens a word" in section
+    assert f"and {unknown} counts of tokens per word" in section
     assert len(sums) + unknown == len(rows) - len(judged)
 
 

@@ -79,7 +79,7 @@ def test_an_unknown_factor_is_refused_with_the_nearest() -> None:
 def test_a_variant_says_nothing_to_a_reader() -> None:
     config = demo_run(run={"models": ["lexical"]})
     config["models"]["lexical"]["variant"] = "v"
-    with pytest.raises(UserError, match=r"lexical.variant says nothing to the backend lexical"):
+    with pytest.raises(UserError, match=r"lexical.variant is no key of the backend lexical"):
         validated(config)
 
 

@@ -325,7 +325,7 @@ def test_data_of_both_sides_stand_once_and_in_no_caption() -> None:
     said = {name: files.caption("oneruler", results[name]) for name in ("figure4b", "accuracy")}
     examples = files.settings("oneruler")["examples"]
     data = f"This run: the embedded sample, {examples} examples per cell. The paper: oneruler, 50 "
-    counted = "Means over models are of lexical; controls (oracle) are left out."
+    counted = "Means over models are over lexical, without the controls (oracle)."
     assert files.data("oneruler").startswith(data)
     assert not any("This run:" in caption for caption in said.values())
     assert counted in said["figure4b"] and "Means over" not in said["accuracy"]

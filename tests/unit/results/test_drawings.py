@@ -238,7 +238,7 @@ def test_models_that_are_left_out_are_named():
         golden_runs.changed("lost_in_the_middle", "figure18", rows) for rows in (several, every)
     )
     text = words(only(draw_of("lost_in_the_middle", "figure18", some)))
-    assert "Left out, having answered less than 50% of the prompts: mpt-instruct (" in text
+    assert "Left out, with answers to less than 50% of the prompts: mpt-instruct (" in text
     assert "20 documents" in text.partition("mpt-instruct (")[2]
     with pytest.raises(NothingToDraw, match=r"every answer was skipped or failed\. Questions that"):
         draw_of("lost_in_the_middle", "figure18", none)

@@ -57,7 +57,7 @@ def test_a_cell_has_number_interval_paper_and_lines() -> None:
     heads = ["".join(head.itertext()) for head in parsed(text).findall(".//thead//th")]
     assert heads == ["Context", "1K", "2K", "Model", "strictn 1,200", "strictn 1,200"]
     notes = "".join(parsed(text).itertext())
-    said = ("Shares. Underlined: high.", "In brackets: 95%", "6 requests failed", "2 questions")
+    said = ("Shares. Underlined: high.", "Brackets: 95%", "6 requests failed", "2 questions")
     assert all(part in notes for part in said)
 
 

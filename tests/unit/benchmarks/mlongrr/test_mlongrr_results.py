@@ -152,9 +152,9 @@ def test_chance_is_drawn_with_several_needles_alone() -> None:
 def test_small_print_has_the_chances_of_what_is_drawn() -> None:
     note = MLONGRR.by_name["figure4"].shown.small_print.note
     said, rows = "A guess among the needles is right in", golden("figure4")
-    three = "33% of those with three needles."
+    three = "33% of prompts with three needles."
     assert note(rows[rows["n_needles"] != 2], SETTINGS) == f"{said} {three}"
-    assert note(rows, SETTINGS) == f"{said} 50% of those with two needles and {three}"
+    assert note(rows, SETTINGS) == f"{said} 50% of prompts with two needles and {three}"
     assert note(rows[rows["n_needles"] == 1], SETTINGS) == ""
 
 
@@ -163,7 +163,7 @@ def test_unfilled_prompts_are_marked() -> None:
     filled = golden_runs.changed("mlongrr", "accuracy", full)
     for table, marked in ((golden("accuracy"), True), (filled, False)):
         text = lay_out(table, MLONGRR.by_name["accuracy"].shown, "accuracy", "")
-        assert ("the text ran out before it" in text) == marked
+        assert ("because the text ran out" in text) == marked
 
 
 # One of each description: Figures 7 to 11 share one.

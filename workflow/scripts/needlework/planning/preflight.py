@@ -244,10 +244,10 @@ def without_records(folder: str | Path = ".") -> str:
     if not entries(results) or entries(records):
         return ""
     return (
-        f"{results.absolute()} comes without the records in .snakemake, so a change of settings is not "
+        f"{results.absolute()} comes without the records in .snakemake. So a change of settings is not "
         "noticed, and if the files' times were not kept, everything is made again (from the journal, if it "
-        "is there): if this version made it with this configuration, run once with --touch and the same "
-        "targets."
+        "is there). If this version made the results with this configuration, run once with --touch and the "
+        "same targets."
     )
 
 

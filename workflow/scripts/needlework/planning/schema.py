@@ -356,7 +356,7 @@ def _sentence(error: Any, config: Any) -> str:
             return f"{where} is {shown}, but can only be {error.validator_value!r} ({why}): leave it out."
         case "elsewhere":
             backend = config["models"][error.absolute_path[1]]["backend"]
-            return f"{where} says nothing to the backend {backend}, only to {error.message}: leave it out."
+            return f"{where} is no key of the backend {backend}, only of {error.message}: leave it out."
         case "type" if error.instance is None and error.validator_value == "string":
             return f"{where} is missing: {_described(error.schema)} is needed here, {_SEE}."
         case "type" if error.validator_value == "array" and type(error.instance) in (str, int):

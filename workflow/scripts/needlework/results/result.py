@@ -148,8 +148,8 @@ ABSENT = "--"
 # At cells that lack answers, in every table that counts them.
 INCOMPLETE = Mark(
     MARKED,
-    "more than 1% of the answers were skipped or failed; the line below gives the mean if all of them were "
-    "wrong, and if all were right",
+    "more than 1% of the answers were skipped or failed; the line below has the mean if all of these are "
+    "wrong, and if all are right",
     sign="‡",
 )
 LOST = Line("skipped, failed", ("n_skipped", "n_error"), Number(0), "n_skipped + n_error > 0")
@@ -159,8 +159,8 @@ MISSING = {
     "n_error": "{} requests failed.",
     "n_cut": "{} answers were cut at the token limit.",
     "n_empty": "{} answers are empty.",
-    "n_prompt_cut": "Of the failed requests, the server cut the prompts of {}.",
-    "n_refused": "Of the failed requests, the server refused {}.",
+    "n_prompt_cut": "The server cut the prompts of {} failed requests.",
+    "n_refused": "The server refused {} of the failed requests.",
 }
 
 
@@ -439,14 +439,13 @@ Numbers: TypeAlias = Callable[["pd.DataFrame", "Context"], "pd.DataFrame"]
 
 # Sentences that captions share.
 MCNEMAR = (
-    "The CSV has McNemar's exact test of each point: of the questions answered on both sides "
-    "(``n_both``), how many only the first has right (``n_first_only``), how many only the second "
-    "(``n_second_only``), and ``p_mcnemar``."
+    "The CSV has McNemar's exact test per point, over questions answered on both sides, with the numbers of "
+    "questions that only one side has right."
 )
 DELTA = (
-    "Rows ``delta`` are the second model less the first on the prompts that both answered, with the "
-    "interval of that paired difference. McNemar's exact p takes prompts for independent draws, so it is "
-    "too small where few questions are asked often: trust the interval over questions."
+    "Rows “Δ” are the second model minus the first on prompts that both answered, with the interval of this "
+    "paired difference. McNemar's exact p takes prompts for independent draws. If many prompts ask few "
+    "questions, p is too small; use the interval over questions."
 )
 
 

@@ -24,12 +24,12 @@ Key = tuple[Hashable, ...]
 Words = tuple[str, ...]
 
 PAPER = (
-    "In italics: the paper's numbers, and whether our interval covers them (=), lies below (<) or "
-    "above them (>), or that this cannot be told (?; the CSV says why)."
+    "Italics: the paper's number. Our interval covers it (=), lies below (<) or above it (>), or cannot be "
+    "compared (?; the CSV has the reason)."
 )
 EXACT = (
-    "In italics: the paper's numbers, and whether ours equal them to the last digit (=) or not "
-    "(≠), or that this cannot be told (?; the CSV says why)."
+    "Italics: the paper's number. Ours equals it to the last digit (=), differs (≠), or cannot be compared "
+    "(?; the CSV has the reason)."
 )
 SIGNS = {"covers": "=", "below": "<", "above": ">", "equals": "=", "differs": "≠"}
 
@@ -227,7 +227,7 @@ def _notes(grid: Grid, table: pd.DataFrame) -> Iterator[str]:
             sign = "Underlined" if mark.underline else _sign(mark.sign)
             yield f"{sign}: {html.escape(mark.note)}."
     if "low" in table and ours["low"].notna().any():
-        yield html.escape(f"In brackets: 95% intervals over {grid.below.over}.")
+        yield html.escape(f"Brackets: 95% intervals over {grid.below.over}.")
     if "published" in table and table["published"].notna().any():
         yield html.escape(PAPER if "low" in table else EXACT)
     answers = ours.query(grid.below.answers) if grid.below.answers else ours

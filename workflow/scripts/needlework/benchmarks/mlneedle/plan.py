@@ -88,10 +88,10 @@ def data(own: Own) -> tuple[str, str]:
     texts = (
         own["needles"]
         if own["needles"].startswith("sample")
-        else f"{own['needles']} among {own['haystack']}"
+        else f"needles of {own['needles']} in passages of {own['haystack']}"
     )
     mine = in_words(texts, own["questions"], "questions per language")
-    return mine, "mlqa among mmarco, 100 questions per language"
+    return mine, "needles of mlqa in passages of mmarco, 100 questions per language"
 
 
 def slices(config: Own) -> list[str]:
@@ -240,9 +240,8 @@ def run_settings(config: Config) -> Run:
     own, run = config["benchmarks"][NAME], config["run"]
     comparisons, metric = own["comparisons"], own["metric"]
     called = f"{metric} (the paper's exact accuracy)" if metric == "containment" else metric
-    also = (
-        "; existence by Yes or No" if "existence" in own["tasks"] and metric not in BESIDE else ""
-    )
+    existence = "existence" in own["tasks"] and metric not in BESIDE
+    also = ", and Yes or No for existence" if existence else ""
     return {
         "scored_by": called + also,
         "needle_languages": own["needle_languages"],
