@@ -11,7 +11,8 @@ import numpy as np
 
 from needlework.factor import in_1000, in_1024
 from needlework.results.cards.card import AXES
-from needlework.results.cards.numbers import LEAST_ANSWERS, METHOD, called, sentence
+from needlework.results.cards.numbers import METHOD, called, sentence
+from needlework.results.columns import LEAST_ANSWERS
 from needlework.results.drawing.grid import LINE, figure_of
 from needlework.results.drawing.style import (
     COLOURS,

@@ -16,6 +16,7 @@ from needlework.factor import Factor
 from needlework.models.accounts import UNANSWERED
 from needlework.results import cells, stats
 from needlework.results.cards.card import Card, Part
+from needlework.results.columns import LEAST_ANSWERS
 from needlework.results.result import Context
 
 if TYPE_CHECKING:
@@ -283,8 +284,6 @@ LABELS = ("card", "benchmark", "part", "axis", "level")
 POINTS = (*LABELS, "called", "unit", "model", "value", "ci_low", "ci_high", "n", "n_questions")
 # A comparison: the level less what `comparison` says; the intervals of a card hold together.
 COMPARED = (*LABELS, "comparison", "difference", "ci_low", "ci_high", "n_questions", "drop")
-# A panel has at least so many answers per point, and what a card or the first screen says rests on as many.
-LEAST_ANSWERS = 10
 # Another model has a line on a card if it answered at least this share of the prompts.
 LEAST_SHARED = 0.95
 # Columns that say which prompt a row is of, when levels ask the same questions.

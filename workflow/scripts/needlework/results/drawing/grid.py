@@ -290,14 +290,13 @@ def values_axis(picture: Picture, panels: Panels, *, down: bool) -> None:
             # Numbers of six digits touch each other at the usual distances.
             ax.locator_params(axis="x" if down else "y", nbins=5)
     name = values_name(picture)
-    if down:
-        name_across(panels, lambda row: name)
-    elif len({id(row) for _, row, _ in panels}) > 1:
-        figure = panels[0][0].get_figure(root=True)
-        assert figure is not None, "axes stand in a figure"
-        figure.supylabel(name, fontsize=7.5)
-    else:
-        panels[0][0].set_ylabel(name)
+    if not down:
+        name_down(panels, name)
+        return
+    name_across(panels, lambda row: name)
+    if len(panels) == 1:
+        # Beside long names a panel is narrower than its axis' name, which a figure's edge would cut.
+        panels[0][0].set_xlabel(name, loc="right")
 
 
 def values_name(picture: Picture) -> str:
@@ -311,9 +310,18 @@ def in_percent(share: float) -> str:
     return f"{round(100 * share, 6) + 0.0:g}".replace("-", "\u2212")
 
 
-def name_across(panels: Panels, name_of: Callable[[Row], str]) -> None:
-    """The name of the axis across, once below the last row of panels that share it."""
-    for row in {id(row): row for _, row, _ in panels if row.last}.values():
+def name_down(panels: Panels, name: str) -> None:
+    """The name of the axis down, once for all rows of panels."""
+    if len({id(row) for _, row, _ in panels}) == 1:
+        panels[0][0].set_ylabel(name)
+    elif figure := panels[0][0].get_figure(root=True):
+        figure.supylabel(name, fontsize=7.5)
+
+
+def name_across(panels: Panels, name_of: Callable[[Row], str], *, above: bool = False) -> None:
+    """The name of the axis across, once below the last row of panels that share it, or above the first."""
+    named = [row for _, row, _ in panels if (row.first if above else row.last)]
+    for row in {id(row): row for row in named}.values():
         axes = [ax for ax, own, _ in panels if own is row]
         middle = axes[(len(axes) - 1) // 2]
         middle.set_xlabel(name_of(row))

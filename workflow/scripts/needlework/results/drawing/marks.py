@@ -15,6 +15,7 @@ from needlework.results.drawing.grid import (
     level_line,
     longest_word,
     name_across,
+    name_down,
     pages,
     values_axis,
     values_name,
@@ -262,6 +263,8 @@ def bars(picture: Picture) -> list[Figure]:
     beside = not isinstance(spec, Points) and picture.ours.duplicated(columns).any()
     dodged = beside or isinstance(spec, Dots)
     n = len(picture.looks) if dodged else 1
+    # Points of equal value overlap, but do not hide each other.
+    spread = 0.8 if dodged else 0.5 if isinstance(spec, Points) else 0.0
     names = [picture.called(x, place) for place in places] if down else ticks
     names = [wrapped(name, 1.6 if down else 0.75) for name in names]
     tall = 0.03 + LINE * (1 + max(name.count("\n") for name in names))
@@ -277,12 +280,13 @@ def bars(picture: Picture) -> list[Figure]:
         for ax, row, data in panels:
             if data[spec.values.column].isna().all():
                 empty(ax, "no answer")
-            if isinstance(spec, Points):
+            if not spec.intervals:
                 ends = data.groupby(x)[spec.values.column].agg(["min", "max"]).reindex(places)
                 ax.hlines(range(len(places)), ends["min"], ends["max"], color="#cccccc", zorder=1)
             for line in picture.lines(data[data[x].isin(places)], row.keys):
                 where = line.rows[x].map(places.index)
-                where = where + ((row.keys.index(line.key) + 0.5) / n - 0.5) * 0.8 * dodged
+                aside = (row.keys.index(line.key) + 0.5) / len(picture.looks) - 0.5
+                where = where + aside * spread
                 _marks(ax, picture, line, where, down, 0.74 / n)
             level_line(ax, picture, data, down=down)
             if down:
@@ -370,10 +374,13 @@ def heat_map(picture: Picture) -> list[Figure]:
                 )
             # Bold letters are a tenth wider than those that the title's size is chosen for.
             points = max(SMALLEST, 0.9 * float(ax.title.get_fontsize()))
-            ax.set_title(ax.get_title(), pad=14, fontweight="bold", fontsize=points)
+            # Above the ticks and the name of the axis across.
+            pad = 24 if picture.label(x) else 14
+            ax.set_title(ax.get_title(), y=1, pad=pad, fontweight="bold", fontsize=points)
             ax.set(xlim=(-0.5, len(columns) - 0.5), ylim=(max(y.values()) + 0.5, -0.5))
             ax.set_xticks(range(len(columns)), [picture.tick(x, value) for value in columns])
             ax.xaxis.tick_top()
+            ax.xaxis.set_label_position("top")
             ax.tick_params(length=0, pad=1.5)
             ax.grid(visible=False)
             ax.spines[:].set_visible(False)
@@ -384,8 +391,11 @@ def heat_map(picture: Picture) -> list[Figure]:
                     label.set_visible(any((part[spec.down] == name).any() for part in row.data))
                     bold = "bold" if name == spec.margin else "normal"
                     label.set(color=ORANGE if name in tinted else INK, fontweight=bold)
-                ax.set_ylabel(picture.label(spec.down))
-        name_across(panels, lambda row: picture.label(x))
+        name_down(panels, picture.label(spec.down))
+        # Above: below, it would be taken for the colour bar's name.
+        name_across(panels, lambda row: picture.label(x), above=True)
+        if picture.data["few"].all():
+            return
         aspect, shrink = (60, 0.5) if len(panels) > 2 else (35, 0.9)
         axes = [ax for ax, *_ in panels]
         bar = figure.colorbar(
@@ -405,7 +415,8 @@ def _cell(
     from matplotlib.patches import Rectangle
 
     number, paper = cell[value], cell["paper_value"]
-    colour = shade.to_rgba(number) if number == number else (1, 1, 1, 1)
+    plain = cell["few"] or number != number
+    colour = (1, 1, 1, 1) if plain else shade.to_rgba(number)
     # `add_patch` also computes new limits, which are set here: a quarter of a heat map's time.
     ax.add_artist(
         Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=colour, edgecolor=GROUND, linewidth=0.8)
@@ -415,7 +426,7 @@ def _cell(
     look: dict[str, Any] = {
         "ha": "center",
         "va": "center",
-        "color": ON_DARK if dark else ON_LIGHT if number == number else INK,
+        "color": "#777777" if cell["few"] else INK if plain else ON_DARK if dark else ON_LIGHT,
     }
     words = f"{100 * number:.0f}" if number == number else "\u2013"
     words += "*" if cell["incomplete"] and number == number else ""

@@ -15,12 +15,12 @@ from needlework.results.cards.drawn import lengths_in_words
 from needlework.results.cards.numbers import (
     ASKED,
     BY,
-    LEAST_ANSWERS,
     called,
     missed,
     reportable,
     size,
 )
+from needlework.results.columns import LEAST_ANSWERS
 from needlework.results.page import overview
 from needlework.results.page.terminal import headline, lower_tasks
 
