@@ -370,7 +370,7 @@ class Drawing:
     # What the small print calls a mark, the paper's numbers, and marks of prompts that are too short ("":
     # they have no mark) and of cells that lack answers; what became of marks with too few answers.
     mark = "point"
-    few_look = "Not drawn: {mark}s of fewer than {least}, and panels of mostly such."
+    few_look = "Not drawn: {mark}s of fewer than {least} {prompts}, and panels of mostly such."
     paper_look = "Dashed"
     short_look = "Hollow"
     incomplete_look = "Ringed"
@@ -428,7 +428,7 @@ class Heatmap(Drawing):
     tinted: tuple[str, str] | None = None
 
     mark = "cell"
-    few_look = "Without a colour: {mark}s of fewer than {least}."
+    few_look = "Grey: {name} of fewer than {least} {prompts}."
     paper_look = "Small"
     short_look = "Dotted"
     incomplete_look = "With an asterisk"

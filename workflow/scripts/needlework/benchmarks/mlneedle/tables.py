@@ -208,9 +208,7 @@ def table2(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 PAIRS = pairs((COLUMNS,), apart=APART, answers="role != 'delta' and column == 'average'")
 
 
-@table(
-    "Base and instruction-tuned models", PAIRS, when=("instruction_tuning",), notes=(DELTA,)
-)
+@table("Base and instruction-tuned models", PAIRS, when=("instruction_tuning",), notes=(DELTA,))
 def table3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """The paper's instruction-tuned row holds the greedy numbers of its Table 4."""
     return _in_pairs(rows, run, "table3", run.run.get("instruction_tuning", ()))

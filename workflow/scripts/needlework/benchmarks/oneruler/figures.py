@@ -445,7 +445,9 @@ def figure18(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 @figure(
     "Errors in long contexts, open models",
-    replace(ERRORS_BY_LANGUAGE, nothing="no model but those behind endpoints answered S-NIAH wrongly"),
+    replace(
+        ERRORS_BY_LANGUAGE, nothing="no model but those behind endpoints answered S-NIAH wrongly"
+    ),
     when=("single", "open"),
     by_metric=False,
 )

@@ -8,7 +8,15 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from needlework.results.drawing.picture import OTHERS, PAPER, SAME, Picture, evenly, small_print
+from needlework.results.drawing.picture import (
+    OTHERS,
+    PAPER,
+    SAME,
+    Picture,
+    evenly,
+    small_print,
+    values_name,
+)
 from needlework.results.drawing.style import COLUMN, SMALLEST, TALLEST
 
 if TYPE_CHECKING:
@@ -297,12 +305,6 @@ def values_axis(picture: Picture, panels: Panels, *, down: bool) -> None:
     if len(panels) == 1:
         # Beside long names a panel is narrower than its axis' name, which a figure's edge would cut.
         panels[0][0].set_xlabel(name, loc="right")
-
-
-def values_name(picture: Picture) -> str:
-    """What the axis of values is called, and its unit."""
-    name, unit = picture.say(picture.spec.values.name), picture.say(picture.spec.values.unit)
-    return f"{name} ({unit})" if unit else name
 
 
 def in_percent(share: float) -> str:

@@ -18,13 +18,13 @@ from needlework.results.drawing.grid import (
     name_down,
     pages,
     values_axis,
-    values_name,
     wrapped,
 )
-from needlework.results.drawing.picture import Line, Picture
+from needlework.results.drawing.picture import Line, Picture, values_name
 from needlework.results.drawing.style import (
     COLOURS,
     COLUMN,
+    GRID,
     GROUND,
     INK,
     ON_DARK,
@@ -415,18 +415,19 @@ def _cell(
     from matplotlib.patches import Rectangle
 
     number, paper = cell[value], cell["paper_value"]
+    edge = GRID if cell["few"] else GROUND
     plain = cell["few"] or number != number
     colour = (1, 1, 1, 1) if plain else shade.to_rgba(number)
     # `add_patch` also computes new limits, which are set here: a quarter of a heat map's time.
     ax.add_artist(
-        Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=colour, edgecolor=GROUND, linewidth=0.8)
+        Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=colour, edgecolor=edge, linewidth=0.8)
     )
     # Of the colour's luminance, as the eye weighs red, green and blue.
     dark = 0.3 * colour[0] + 0.59 * colour[1] + 0.11 * colour[2] < 0.58
     look: dict[str, Any] = {
         "ha": "center",
         "va": "center",
-        "color": "#777777" if cell["few"] else INK if plain else ON_DARK if dark else ON_LIGHT,
+        "color": "#555555" if cell["few"] else INK if plain else ON_DARK if dark else ON_LIGHT,
     }
     words = f"{100 * number:.0f}" if number == number else "\u2013"
     words += "*" if cell["incomplete"] and number == number else ""

@@ -345,12 +345,19 @@ def counted(picture: Picture) -> str:
         words += f" ({asked} question{'' if asked == '1' else 's'})"
     words += "."
     if picture.few:
-        words += f" {spec.few_look.format(mark=spec.mark, least=spec.values.least)}"
+        name = values_name(picture).lower()
+        words += f" {spec.few_look.format(**vars(spec.values) | {'mark': spec.mark, 'name': name})}"
     if missing := sum(int(data[name].sum()) for name in ("n_skipped", "n_error") if name in data):
         words += f" {missing:,} answers skipped or failed."
     if dropped := int(data["n_dropped"].sum()) if "n_dropped" in data else 0:
         words += f" {dropped:,} answers that the limit cut before any text are left out."
     return words
+
+
+def values_name(picture: Picture) -> str:
+    """What the axis of values is called, and its unit."""
+    name, unit = picture.say(picture.spec.values.name), picture.say(picture.spec.values.unit)
+    return f"{name} ({unit})" if unit else name
 
 
 def intervals(picture: Picture) -> list[str]:

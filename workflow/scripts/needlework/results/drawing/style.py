@@ -123,4 +123,4 @@ def ordered_colours(n: int) -> list[str]:
 
     # The lightest has 3 to 1 on white.
     ramp = colormaps["viridis_r"]
-    return [to_hex(ramp(0.4 + 0.42 * i / max(1, n - 1))) for i in range(n)]
+    return [to_hex(ramp(0.41 + 0.41 * i / max(1, n - 1))) for i in range(n)]
