@@ -36,6 +36,7 @@ from needlework.results.drawing.style import (
     REST,
     TALLEST,
     Printing,
+    model_colours,
     ordered_colours,
     style,
 )
@@ -601,7 +602,7 @@ def test_axes_of_a_heat_map_are_named_once():
     figure = laid_out(only(draw(drawing, kinds, factors, {})))
     text = words(figure).split("\n")
     assert text.count("Model") == 1 and text.count("Context length") == 1
-    *panels, bar = figure.axes
+    *panels, _ = figure.axes
     (name,) = [ax.xaxis.label for ax in panels if ax.get_xlabel()]
     top = max(label.get_window_extent().y1 for label in panels[0].get_xticklabels())
     titles = {round(ax.title.get_window_extent().y0) for ax in panels if ax.get_title()}
@@ -674,6 +675,9 @@ def test_each_colour_stands_out_on_its_page():
     assert min(contrast(colour, GROUND) for colour in (*COLOURS, *ordered)) >= 3
     dark = [DARK.get(colour.lower(), colour) for colour in COLOURS]
     assert min(contrast(colour, DARK_GROUND) for colour in dark) >= 3
+    assert [*model_colours(["a", "b"]).values()] == [
+        f"light-dark({colour}, {own})" for colour, own in zip(COLOURS[:2], dark[:2], strict=True)
+    ]
 
 
 def test_colours_differ_in_grey_print_and_to_every_eye():

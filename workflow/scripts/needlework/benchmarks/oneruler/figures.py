@@ -217,11 +217,7 @@ def figure1b(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     return made[[*labels, *made.columns[len(labels) :]]]
 
 
-@figure(
-    "Accuracy by language and length",
-    HEAT,
-    when=("needles",),
-)
+@figure("Accuracy by language and length", HEAT, when=("needles",))
 def figure3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """All needle tasks, in percent, languages best first. The paper's numbers are from the image of
     the figure in its repository.
@@ -401,11 +397,6 @@ def text_lengths(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     data = pd.DataFrame(made, columns=columns)
     places = {lang: i for i, lang in enumerate(by_articles(data["context_lang"], run))}
     return data.sort_values("context_lang", key=lambda c: c.map(places), kind="stable")
-
-
-# ONERULER's figures of the appendix: errors, reasoning, common words and tokenizers.
-
-# How figures order and name the values of factors and other labels.
 
 
 @figure(

@@ -99,11 +99,7 @@ def panel_rows(picture: Picture, x: str, values: Sequence[Any], panel: Any) -> p
     return data[data[x].notna()] if len(picture.across) > 1 else data
 
 
-def pages(
-    picture: Picture,
-    size: Size,
-    fill: Callable[[Figure, Panels], None],
-) -> list[Figure]:
+def pages(picture: Picture, size: Size, fill: Callable[[Figure, Panels], None]) -> list[Figure]:
     """A figure a page; `fill` draws into its panels, which have their titles."""
     spec, figures = picture.spec, []
     aside = LEGEND if len(picture.parts()) > 1 else 0.0
@@ -143,11 +139,7 @@ def _packed(rows: Sequence[Row], most: int) -> Iterator[list[Row]]:
 
 
 def laid_out(
-    picture: Picture,
-    size: Size,
-    rows: Sequence[Row],
-    ncols: int,
-    width: float,
+    picture: Picture, size: Size, rows: Sequence[Row], ncols: int, width: float
 ) -> tuple[Figure, Panels]:
     """The figure of these rows, and its panels, titled."""
     spec, aside = picture.spec, len(picture.parts()) > 1
@@ -270,15 +262,9 @@ def level_line(ax: Axes, picture: Picture, data: pd.DataFrame, *, down: bool = F
     if picture.spec.level is None:
         return
     column, name = picture.spec.level
+    line = ax.axvline if down else ax.axhline
     for value in data[column].dropna().unique():
-        look: dict[str, Any] = {
-            "color": "#555555",
-            "linestyle": ":",
-            "linewidth": 1.0,
-            "label": name,
-            "zorder": 1.6,
-        }
-        (ax.axvline if down else ax.axhline)(value, **look)
+        line(value, color="#555555", linestyle=":", linewidth=1.0, label=name, zorder=1.6)
 
 
 def values_axis(picture: Picture, panels: Panels, *, down: bool) -> None:

@@ -130,27 +130,16 @@ def _points(ax: Axes, spec: Lines, line: Line, x: pd.Series, rows: pd.DataFrame)
     ours = rows[(rows["source"] == "ours") & rows[spec.values.column].notna()]
     look: dict[str, Any] = {"color": colour, "label": line.label}
     if len(ours) and line.rest:
-        ax.plot(
-            x[ours.index],
-            ours[spec.values.column],
-            **look,
-            marker=marker,
-            linewidth=0.7,
-            zorder=1.3,
-        )
+        ax.plot(x[ours.index], ours[spec.values.column], **look,
+                marker=marker, linewidth=0.7, zorder=1.3)  # fmt: skip
     elif len(ours):
         reach = error_bars(ours, spec.values.column)
         ax.errorbar(x[ours.index], ours[spec.values.column], yerr=reach, **look,
                     marker=marker, elinewidth=0.7)  # fmt: skip
     short = ours[ours["n_exhausted"] > 0] if "n_exhausted" in ours else ours.iloc[:0]
     if len(short):
-        ax.plot(
-            x[short.index],
-            short[spec.values.column],
-            **hollow_marker(line.look),
-            linestyle="none",
-            zorder=4,
-        )
+        ax.plot(x[short.index], short[spec.values.column], **hollow_marker(line.look),
+                linestyle="none", zorder=4)  # fmt: skip
     mark_incomplete(ax, ours, x[ours.index], spec.values.column)
     theirs = rows["paper_value"]
     if theirs.notna().any() and not spec.levels:
@@ -335,10 +324,8 @@ def _marks(ax: Axes, picture: Picture, line: Line, where: Any, down: bool, thick
         xy = (line.rows["paper_value"], where) if down else (where, line.rows["paper_value"])
         own = named and (spec.line == "model" or isinstance(spec, Points))
         shape = hollow_marker(("#333333", marker if own else "D"))
-        label, over = (
-            (line.paper_label if own else "the paper's"),
-            2 if isinstance(spec, Points) else 5,
-        )
+        label = line.paper_label if own else "the paper's"
+        over = 2 if isinstance(spec, Points) else 5
         ax.plot(*xy, **shape, linestyle="none", markersize=5.5, label=label, zorder=over)
 
 
@@ -363,15 +350,8 @@ def heat_map(picture: Picture) -> list[Figure]:
     def fill(figure: Figure, panels: Panels) -> None:
         for ax, row, data in panels:
             for cell in data.to_dict("records"):
-                _cell(
-                    ax,
-                    cell,
-                    columns.index(cell[x]),
-                    y[cell[spec.down]],
-                    shade,
-                    spec.values.column,
-                    with_paper,
-                )
+                at = columns.index(cell[x]), y[cell[spec.down]]
+                _cell(ax, cell, at, shade, spec.values.column, with_paper)
             # Bold letters are a tenth wider than those that the title's size is chosen for.
             points = max(SMALLEST, 0.9 * float(ax.title.get_fontsize()))
             # Above the ticks and the name of the axis across.
@@ -409,12 +389,17 @@ def heat_map(picture: Picture) -> list[Figure]:
 
 
 def _cell(
-    ax: Axes, cell: dict[str, Any], x: float, y: float, shade: Any, value: str, with_paper: bool
+    ax: Axes,
+    cell: dict[str, Any],
+    at: tuple[float, float],
+    shade: Any,
+    value: str,
+    with_paper: bool,
 ) -> None:
     """A cell with its number in percent, the paper's beneath; with a dot where its prompts are short."""
     from matplotlib.patches import Rectangle
 
-    number, paper = cell[value], cell["paper_value"]
+    (x, y), number, paper = at, cell[value], cell["paper_value"]
     edge = GRID if cell["few"] else GROUND
     plain = cell["few"] or number != number
     colour = (1, 1, 1, 1) if plain else shade.to_rgba(number)

@@ -17,8 +17,8 @@ SMALLEST, MOST_COLOURED = 6.0, 6
 # The id, in an SVG, of the words that stand where there is nothing to draw.
 NOTHING = "nothing-to-draw"
 
-# Each has 3.1 to 1 or more on white. Any two are 23 apart in CIELAB, also with deuteranopia and protanopia, and 4
-# in lightness, the neighbours of the first six 14, for print in grey.
+# Each has 3.1 to 1 or more on white. Any two are 23 apart in CIELAB, also with deuteranopia and
+# protanopia, and 4 in lightness, the neighbours of the first six 14, for print in grey.
 COLOURS = ("#1453BE", "#D06B38", "#0B4535", "#A34C9C", "#7E340A", "#3397E6", "#7C7C7C")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 PUBLISHED_COLOUR = "#8a8a8a"
@@ -28,8 +28,8 @@ REST = ("#b5b5b5", ".")
 # Of text on a cell with a colour of its own: unlike `INK` and `GROUND` they stay as they are in dark mode.
 ON_LIGHT, ON_DARK = "#232323", "#fefefe"
 INK, GROUND = "#222222", "#ffffff"
-# What a dark page makes of colours that it would hide, by what they are on a light one: text and axes take the
-# colour of the text around the figure (currentColor).
+# What a dark page makes of colours that it would hide, by what they are on a light one: text and axes
+# take the colour of the text around the figure (currentColor).
 DARK_GROUND, DARK_INK = "#15181b", "#e4e7ea"
 DARK = {
     **dict.fromkeys(("#000000", INK, "#333333"), "currentColor"),
@@ -108,12 +108,16 @@ def looks(names: Sequence[str]) -> dict[str, tuple[str, str]]:
 
 
 def model_colours(models: Sequence[str], coloured: Sequence[str] = ()) -> dict[str, str]:
-    """Each model's own colour on cards and pages, as in figures: six have one, the rest dark grey.
+    """Each model's own colour on pages, as CSS, as in figures: six have one, the rest grey.
 
     coloured: models in colour, instead of the first six.
     """
     own = looks((list(coloured) or list(models))[:MOST_COLOURED])
-    return {model: own[model][0] if model in own else COLOURS[-1] for model in models}
+    found = {model: own[model][0] if model in own else COLOURS[-1] for model in models}
+    return {
+        model: f"light-dark({colour}, {DARK.get(colour.lower(), colour)})"
+        for model, colour in found.items()
+    }
 
 
 def ordered_colours(n: int) -> list[str]:
