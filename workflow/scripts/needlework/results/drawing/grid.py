@@ -8,15 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from needlework.results.drawing.picture import (
-    OTHERS,
-    PAPER,
-    SAME,
-    Picture,
-    evenly,
-    small_print,
-    values_name,
-)
+from needlework.results.drawing.picture import OTHERS, PAPER, SAME, Picture, evenly, small_print
 from needlework.results.drawing.style import COLUMN, SMALLEST, TALLEST
 
 if TYPE_CHECKING:
@@ -283,7 +275,7 @@ def values_axis(picture: Picture, panels: Panels, *, down: bool) -> None:
             axis.set_major_formatter(lambda value, _: f"{value:,.0f}")
             # Numbers of six digits touch each other at the usual distances.
             ax.locator_params(axis="x" if down else "y", nbins=5)
-    name = values_name(picture)
+    name = picture.values_name
     if not down:
         name_down(panels, name)
         return

@@ -20,7 +20,7 @@ from needlework.results.drawing.grid import (
     values_axis,
     wrapped,
 )
-from needlework.results.drawing.picture import Line, Picture, values_name
+from needlework.results.drawing.picture import Line, Picture
 from needlework.results.drawing.style import (
     COLOURS,
     COLUMN,
@@ -382,19 +382,14 @@ def heat_map(picture: Picture) -> list[Figure]:
             shade, ax=axes, location="bottom", fraction=0.02, pad=0.01, aspect=aspect, shrink=shrink
         )
         bar.set_ticks([0, 0.25, 0.5, 0.75, 1], labels=["0", "25", "50", "75", "100"])
-        bar.set_label(values_name(picture), fontsize=7)
+        bar.set_label(picture.values_name, fontsize=7)
         bar.outline.set_linewidth(0.4)
 
     return pages(picture, size, fill)
 
 
 def _cell(
-    ax: Axes,
-    cell: dict[str, Any],
-    at: tuple[float, float],
-    shade: Any,
-    value: str,
-    with_paper: bool,
+    ax: Axes, cell: dict[str, Any], at: tuple[float, float], shade: Any, value: str, paired: bool
 ) -> None:
     """A cell with its number in percent, the paper's beneath; with a dot where its prompts are short."""
     from matplotlib.patches import Rectangle
@@ -416,7 +411,7 @@ def _cell(
     }
     words = f"{100 * number:.0f}" if number == number else "\u2013"
     words += "*" if cell["incomplete"] and number == number else ""
-    ax.text(x, y - (0.16 if with_paper else 0.0), words, fontsize=6.5, **look)
+    ax.text(x, y - (0.16 if paired else 0.0), words, fontsize=6.5, **look)
     if paper == paper:
         ax.text(
             x, y + 0.27, f"{100 * paper:.0f}", fontsize=SMALLEST, alpha=0.8, style="italic", **look

@@ -114,10 +114,10 @@ class Picture:
             ]
         picture = cls(spec, frame, data, factors, run, printing, few)
         if picture.few and not (ours[spec.values.n] > 0).any():
-            raise NothingToDraw(
-                f"most {spec.mark}s are of fewer than {spec.values.least} {spec.values.prompts}; "
-                "the CSV has the numbers"
+            few_of = (
+                f"most {spec.mark}s are of fewer than {spec.values.least} {spec.values.prompts}"
             )
+            raise NothingToDraw(f"{few_of}; the CSV has the numbers")
         if ours.empty or (spec.rows.needs and ours.query(spec.rows.needs, engine="python").empty):
             raise NothingToDraw(spec.nothing)
         if ours[spec.values.column].isna().all():
@@ -196,6 +196,12 @@ class Picture:
     def say(self, words: str) -> str:
         """Words with the run's settings in them."""
         return words.format_map({"unit_of_length": "tokens", **self.run})
+
+    @property
+    def values_name(self) -> str:
+        """What the axis of values is called, and its unit."""
+        name, unit = self.say(self.spec.values.name), self.say(self.spec.values.unit)
+        return f"{name} ({unit})" if unit else name
 
     @cached_property
     def looks(self) -> dict[tuple[str, Any], Look]:
@@ -288,13 +294,13 @@ class Picture:
 
 
 def few_answers(spec: Drawing, data: pd.DataFrame) -> pd.Series:
-    """Which rows of ours are of fewer than `Values.least` answers; in all but heat maps, a panel's rows are
-    if most of them are.
-    """
+    """Which rows of ours have fewer than `Values.least` answers, or share a panel with mostly such rows."""
     asked = data[(data["source"] == "ours") & (data[spec.values.n] > 0)]
     few = asked[spec.values.n] < spec.values.least
     if not isinstance(spec, Heatmap):
-        panels = [asked[name] for name in ("source", *spec.facets.row, spec.facets.panel) if name]
+        columns = [spec.x] if isinstance(spec.x, str) else spec.x
+        panels = [asked[name].notna() for name in columns]
+        panels += [asked[name] for name in (*spec.facets.row, spec.facets.panel) if name]
         few |= few.groupby(panels, dropna=False).transform("mean") > 0.5
     return few.reindex(data.index, fill_value=False)
 
@@ -345,19 +351,13 @@ def counted(picture: Picture) -> str:
         words += f" ({asked} question{'' if asked == '1' else 's'})"
     words += "."
     if picture.few:
-        name = values_name(picture).lower()
+        name = picture.values_name.lower()
         words += f" {spec.few_look.format(**vars(spec.values) | {'mark': spec.mark, 'name': name})}"
     if missing := sum(int(data[name].sum()) for name in ("n_skipped", "n_error") if name in data):
         words += f" {missing:,} answers skipped or failed."
     if dropped := int(data["n_dropped"].sum()) if "n_dropped" in data else 0:
         words += f" {dropped:,} answers that the limit cut before any text are left out."
     return words
-
-
-def values_name(picture: Picture) -> str:
-    """What the axis of values is called, and its unit."""
-    name, unit = picture.say(picture.spec.values.name), picture.say(picture.spec.values.unit)
-    return f"{name} ({unit})" if unit else name
 
 
 def intervals(picture: Picture) -> list[str]:
