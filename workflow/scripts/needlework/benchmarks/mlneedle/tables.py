@@ -207,13 +207,13 @@ def table2(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 PAIRS = pairs((COLUMNS,), apart=APART, answers="role != 'delta' and column == 'average'")
 
 
-@table("Base and instruction-tuned models", PAIRS, notes=(DELTA,))
+@table("Base and instruction-tuned models", PAIRS, when=("instruction_tuning",), notes=(DELTA,))
 def table3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """The paper's instruction-tuned row holds the greedy numbers of its Table 4."""
     return _in_pairs(rows, run, "table3", run.run.get("instruction_tuning", ()))
 
 
-@table("Greedy decoding and sampling", PAIRS, notes=(DELTA,))
+@table("Greedy decoding and sampling", PAIRS, when=("decoding",), notes=(DELTA,))
 def table4(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """First: greedy decoding. Second: sampling."""
     return _in_pairs(rows, run, "table4", run.run.get("greedy_or_sampling", ()))

@@ -16,8 +16,8 @@ import numpy as np
 from needlework.data.language_names import language_name
 from needlework.factor import Factor
 from needlework.results import comparisons, significance, stats
+from needlework.results.columns import LEAST_ANSWERS
 from needlework.results.numbers.curves import Curve, Floats
-from needlework.results.numbers.tables import LEAST_ANSWERS
 
 if TYPE_CHECKING:
     import pandas as pd

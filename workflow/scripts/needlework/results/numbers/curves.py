@@ -13,7 +13,7 @@ import numpy.typing as npt
 from needlework.factor import Factor
 from needlework.results import cells, stats
 from needlework.results.cards.card import Card, Part
-from needlework.results.numbers.tables import LEAST_ANSWERS
+from needlework.results.columns import LEAST_ANSWERS
 from needlework.results.result import Context
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from needlework.results.columns import LEAST_ANSWERS
 from needlework.results.numbers.claims import ALL
-from needlework.results.numbers.tables import LEAST_ANSWERS
 from needlework.results.page.overview import Cell
 from needlework.results.page.terminal import lower_tasks
 from needlework.results.page.words import (
