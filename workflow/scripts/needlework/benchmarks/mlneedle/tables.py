@@ -323,7 +323,9 @@ def translation_ceiling(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     for lang in NEEDLE.sorted(counts.index):
         n, survived = int(counts.loc[lang, "n"]), int(counts.loc[lang, "n_survived"])
         value = survived / n if n else math.nan
-        made.append((lang, value, n, stats.standard_error(value, n), *stats.wilson(value, n)))
+        made.append(
+            (lang, value, n, stats.standard_error(value, n), *stats.clopper_pearson(value, n))
+        )
     return pd.DataFrame(
         made,
         columns=[
