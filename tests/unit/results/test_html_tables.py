@@ -61,6 +61,16 @@ def test_a_cell_has_number_interval_paper_and_lines() -> None:
     assert all(part in notes for part in said)
 
 
+def test_notes_explain_the_signs_that_occur() -> None:
+    above, other = "&gt;: our interval lies above it.", "?: the two cannot be compared"
+    text = html_table(frame(), (GRID,), "Accuracy")
+    assert above in text and other not in text
+    data = frame().assign(comparison=["above", "cannot tell: x", "cannot tell: x", "covers"])
+    text = html_table(data, (GRID,), "Accuracy")
+    assert all(part in text for part in (above, other, "=: our interval covers it"))
+    assert "&lt;:" not in text and "≠" not in text
+
+
 def test_each_row_has_a_cell_for_each_column() -> None:
     """Sorting takes a column's cells by their place."""
     two = Grid(rows=(Factor("model"), Factor("lang")), columns=(Factor("length"),))
