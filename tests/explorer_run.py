@@ -70,7 +70,8 @@ def write_files(
         pa.Table.from_pylist(list(_instances(asked)), schema=instances_schema(FACTORS)), instances
     )
     answers = {}
-    for model in asked[0].answers:
+    for model in dict.fromkeys(model for each in asked for model in each.answers):
+        mine = [(i, each) for i, each in enumerate(asked) if model in each.answers]
         own = folder / model
         rows = [
             {
@@ -85,7 +86,7 @@ def write_files(
                 "remarks": each.remarks,
                 "reasoning": each.reasoning,
             }
-            for i, each in enumerate(asked)
+            for i, each in mine
         ]
         write_table(pa.Table.from_pylist(rows, schema=GENERATIONS), own / "generations.parquet")
         scores = [
@@ -101,7 +102,7 @@ def write_files(
                 "task": each.task,
                 **each.factors,
             }
-            for i, each in enumerate(asked)
+            for i, each in mine
         ]
         write_table(
             pa.Table.from_pylist(scores, schema=scores_schema(FACTORS)), own / "scores.parquet"
@@ -113,7 +114,7 @@ def write_files(
                 "lang": "hi",
                 "text": each.translation or each.answers[model] or "",
             }
-            for i, each in enumerate(asked)
+            for i, each in mine
         ]
         write_table(
             pa.Table.from_pylist(translated, schema=TRANSLATIONS), own / "translations.parquet"
@@ -151,6 +152,8 @@ def explore(
     *,
     one_file: int = 1 << 22,
     designed: tuple[str, tuple[str, ...]] = ("", ()),
+    without: str = "",
+    held: Iterable[str] = (),
     controls: Iterable[str] = (),
 ) -> Path:
     """Write a run's explorer; its page."""
@@ -159,7 +162,8 @@ def explore(
         folder / "explorer",
         {
             "made_up": Explored(
-                "Made up", ["task", *FACTORS], prompts, answers, designed, tuple(controls)
+                *("Made up", ["task", *FACTORS], prompts, answers),
+                *(designed, without, tuple(held), tuple(controls)),
             )
         },
         program=PROGRAM,

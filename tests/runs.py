@@ -29,7 +29,7 @@ SMALL_MLNEEDLE = {
 # Lines of a dry run that are no job that a change is about.
 FOLLOWING = (
     *("total", "all", "provenance", "explorer", "overview", "make_reproduction"),
-    *("card_numbers", "report_card"),
+    *("page_numbers", "report_card"),
 )
 
 # What Snakemake and the workflow keep of a run; the rest of .snakemake is locks, caches and scripts.

@@ -12,8 +12,9 @@ export interface BenchmarkInfo {
   models: string[];
   /** Built-in readers among them, which the first view leaves out. */
   controls: string[];
-  /** The factor that prompts were made to vary, and the tasks that ask for it (none: all). */
-  designed: { factor: string; tasks: string[] };
+  /** The factor that prompts were made to vary, its label of prompts to which it does not apply, the tasks that
+   * ask for it (none: all), and the columns that report cards hold constant along it. */
+  designed: { factor: string; without: string; tasks: string[]; held: string[] };
   tokenizers: string[];
   instances: number;
   answers: number;
@@ -252,7 +253,8 @@ export class Benchmark {
     return [name, this.about.outcomes[name] ?? name];
   }
 
-  /** The filters of the first view: models without built-in readers, the tasks that the designed factor is asked in. */
+  /** The filters of the first view: models without built-in readers, the tasks that the designed factor is asked
+   * in, the factor's own values, and of each held column the values that are asked at the same values of the factor. */
   opening(): Record<string, string[]> {
     const filters: Record<string, string[]> = {};
     const control = this.dimensions.find((d) => d.name === BUILT_IN);
@@ -266,7 +268,56 @@ export class Benchmark {
     if (tasks.length && tasks.length < asked.size) filters.task = tasks;
     const models = this.variedModels();
     if (!control && models.length && models.length < this.info.models.length) filters.model = models;
-    return filters;
+    return { ...filters, ...this.held(filters) };
+  }
+
+  /** Filters of held columns, of the answers that pass `filters`: else ten documents at some places and twenty at
+   * others would look like a loss by place. What the most models were asked stays, then what the most answers are of. */
+  private held(filters: Record<string, string[]>): Record<string, string[]> {
+    const named = (name: string) => this.dimensions.find((d) => d.name === name);
+    const factor = named(this.info.designed.factor);
+    const found: Record<string, string[]> = {};
+    if (!factor) return found;
+    const chosen = Object.entries(filters).map(([name, labels]) => [named(name)!, labels] as const);
+    let rows = Array.from(this.values(0).keys()).filter(
+      (row) =>
+        !Number.isNaN(this.values(0)[row]) && chosen.every(([d, own]) => own.includes(d.labels[d.code(row)])),
+    );
+    const without = factor.labels.indexOf(this.info.designed.without);
+    const within = rows.filter((row) => factor.code(row) !== without);
+    if (within.length && within.length < rows.length) {
+      rows = within;
+      found[factor.name] = factor.order.filter((code) => code !== without).map((code) => factor.labels[code]);
+    }
+    for (const name of this.info.designed.held) {
+      const column = named(name);
+      if (!column || column === factor) continue;
+      const asked = column.labels.map(() => new Set<number>());
+      const askedOf = this.info.models.map(() => column.labels.map(() => new Set<number>()));
+      for (const row of rows) {
+        asked[column.code(row)].add(factor.code(row));
+        askedOf[this.model[row]][column.code(row)].add(factor.code(row));
+      }
+      const key = (levels: Set<number>) => [...levels].sort().join();
+      // Models that were asked different values are rows of their own.
+      if (askedOf.every((own) => new Set(own.map(key).filter(Boolean)).size < 2)) continue;
+      const keys = asked.map(key);
+      const groups = new Map<string, { models: Set<number>; n: number }>();
+      for (const row of rows) {
+        const code = column.code(row);
+        // A value at one level alone changes with the factor: nothing could be seen along it.
+        if (asked[code].size < 2) continue;
+        const group = groups.get(keys[code]) ?? { models: new Set(), n: 0 };
+        groups.set(keys[code], group);
+        group.models.add(this.model[row]);
+        group.n++;
+      }
+      const [best] = [...groups].sort(([, a], [, b]) => b.models.size - a.models.size || b.n - a.n);
+      if (!best) continue;
+      rows = rows.filter((row) => keys[column.code(row)] === best[0]);
+      found[name] = column.order.filter((code) => keys[code] === best[0]).map((code) => column.labels[code]);
+    }
+    return found;
   }
 
   values(metric: number): Float32Array {

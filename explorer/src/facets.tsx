@@ -23,7 +23,7 @@ export function Facets(props: {
     change({ filters });
   };
   return (
-    <form class="facets" aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
+    <form class="facets" onSubmit={(event) => event.preventDefault()}>
       <label class="search">
         <span>Text in the answer</span>
         <input

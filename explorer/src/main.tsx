@@ -178,77 +178,79 @@ function App({ about }: { about: About }): JSX.Element {
       )}
       {ready && shown && total && (
         <>
-          <aside>
+          <aside aria-label="Filters">
             <Facets data={ready} state={state} view={shown} change={change} />
           </aside>
           <main>
-            <div class="summary">
-              <p role="status">
-                <b>{count(shown.rows.length)}</b> of {count(ready.n)} answers
-                {total.scored > 0 && (
-                  <>
-                    {" "}
-                    · mean <b>{percent(total.sum / total.scored)}</b> · {count(total.questions)}{" "}
-                    {total.questions === 1 ? "question" : "questions"}
-                  </>
-                )}
-                {total.scored < shown.rows.length && (
-                  <> · {count(shown.rows.length - total.scored)} not scored by this metric</>
-                )}
-              </p>
-              {filters.map(([name, labels]) => (
-                <button
-                  class="filter"
-                  title="remove this filter"
-                  onClick={() => {
-                    const left = { ...state.filters };
-                    delete left[name];
-                    change({ filters: left });
-                  }}
-                >
-                  {words(name)}: {labels.slice(0, 3).map((label) => ready.written(name, label)).join(", ")}
-                  {labels.length > 3 && ` +${labels.length - 3}`} <span aria-hidden="true">×</span>
-                </button>
-              ))}
+            <div class="overview">
+              <div class="summary">
+                <p role="status">
+                  <b>{count(shown.rows.length)}</b> of {count(ready.n)} answers
+                  {total.scored > 0 && (
+                    <>
+                      {" "}
+                      · mean <b>{percent(total.sum / total.scored)}</b> · {count(total.questions)}{" "}
+                      {total.questions === 1 ? "question" : "questions"}
+                    </>
+                  )}
+                  {total.scored < shown.rows.length && (
+                    <> · {count(shown.rows.length - total.scored)} not scored by this metric</>
+                  )}
+                </p>
+                {filters.map(([name, labels]) => (
+                  <button
+                    class="filter"
+                    title="remove this filter"
+                    onClick={() => {
+                      const left = { ...state.filters };
+                      delete left[name];
+                      change({ filters: left });
+                    }}
+                  >
+                    {words(name)}: {labels.slice(0, 3).map((label) => ready.written(name, label)).join(", ")}
+                    {labels.length > 3 && ` +${labels.length - 3}`} <span aria-hidden="true">×</span>
+                  </button>
+                ))}
+              </div>
+              {shown.heatmap && (
+                <Heatmap
+                  heatmap={shown.heatmap}
+                  facets={shown.facets.map(({ dimension }) => dimension)}
+                  state={state}
+                  change={change}
+                />
+              )}
+              {shown.rows.length ? (
+                <List
+                  data={ready}
+                  state={state}
+                  view={shown}
+                  metric={metric}
+                  current={selected}
+                  change={change}
+                  select={select}
+                />
+              ) : (
+                <p class="nothing-found">
+                  No answer passes these filters.{" "}
+                  <button class="quiet" onClick={() => change({ filters: {}, query: "", differ: false })}>
+                    Clear them
+                  </button>
+                </p>
+              )}
             </div>
-            {shown.heatmap && (
-              <Heatmap
-                heatmap={shown.heatmap}
-                facets={shown.facets.map(({ dimension }) => dimension)}
-                state={state}
-                change={change}
-              />
-            )}
-            {shown.rows.length ? (
-              <List
+            {openRow >= 0 && (
+              <Detail
                 data={ready}
-                state={state}
-                view={shown}
+                row={openRow}
                 metric={metric}
-                current={selected}
-                change={change}
-                select={select}
+                state={state}
+                place={[place, shown.rows.length]}
+                close={() => change({ open: "" })}
+                step={(by) => select(selected + by, true)}
               />
-            ) : (
-              <p class="nothing-found">
-                No answer passes these filters.{" "}
-                <button class="quiet" onClick={() => change({ filters: {}, query: "", differ: false })}>
-                  Clear them
-                </button>
-              </p>
             )}
           </main>
-          {openRow >= 0 && (
-            <Detail
-              data={ready}
-              row={openRow}
-              metric={metric}
-              state={state}
-              place={[place, shown.rows.length]}
-              close={() => change({ open: "" })}
-              step={(by) => select(selected + by, true)}
-            />
-          )}
         </>
       )}
       <dialog ref={help} aria-labelledby="keys-title">

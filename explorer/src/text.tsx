@@ -86,7 +86,7 @@ export function words(name: string): string {
 /** A value in [0, 1] as a sign and, where it is neither, a number. */
 export function Score({ value }: { value: number }): JSX.Element {
   if (Number.isNaN(value)) return <span class="score none">not scored</span>;
-  if (value === 1) return <span class="score right" aria-label="right">✓</span>;
-  if (value === 0) return <span class="score wrong" aria-label="wrong">✗</span>;
+  if (value === 1) return <span class="score right" role="img" aria-label="right">✓</span>;
+  if (value === 0) return <span class="score wrong" role="img" aria-label="wrong">✗</span>;
   return <span class="score partly">{value.toFixed(2)}</span>;
 }

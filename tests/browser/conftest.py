@@ -65,7 +65,7 @@ AXE = ROOT / "explorer/node_modules/axe-core/axe.min.js"
 
 @pytest.fixture
 def accessible(chromium) -> Callable[..., None]:
-    """Checks that axe-core finds nothing wrong with a page."""
+    """Checks that axe-core finds nothing wrong with a page at two widths; landmarks have names."""
     if not AXE.is_file():
         pytest.skip("needs axe-core: run `make setup-explorer`")
 
@@ -76,10 +76,13 @@ def accessible(chromium) -> Callable[..., None]:
         page.wait_for_selector(wait)
         page.evaluate(unfold)
         page.evaluate(AXE.read_text("utf-8"))
-        found = page.evaluate("axe.run()")
-        assert len(found["passes"]) > 10
-        wrong = [(v["id"], [n["html"][:200] for n in v["nodes"]]) for v in found["violations"]]
-        assert wrong == []
+        for width in (1440, 400):
+            page.set_viewport_size({"width": width, "height": 900})
+            found = page.evaluate("axe.run()")
+            assert len(found["passes"]) > 10
+            wrong = [(v["id"], [n["html"][:200] for n in v["nodes"]]) for v in found["violations"]]
+            assert wrong == [], width
+        assert page.locator("aside:not([aria-label]), nav:not([aria-label])").count() == 0
         context.close()
 
     return check

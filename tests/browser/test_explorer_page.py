@@ -84,6 +84,8 @@ def test_first_view_is_models_by_the_designed_factor(watched, opened) -> None:
     cells = page.query_selector_all(".heatmap td button")
     assert [cell.inner_text().split() for cell in cells] == [["0", "12"], ["100", "9"]]
     assert [cell.get_attribute("class") for cell in cells] == ["h0", "few"]
+    # The list is as wide as the window, beside the filters.
+    assert page.locator(".list").bounding_box()["width"] > 1100
     first = {line.strip() for line in page.inner_text(".list .row >> nth=0").splitlines()}
     asked = {"Who wrote the first program?", "Ada Lovelace", "Babbage 0", "reference not found"}
     assert asked <= first
@@ -100,6 +102,54 @@ def test_first_view_is_models_by_the_designed_factor(watched, opened) -> None:
     for name in ("question", "reference", "answer", "verdict", "factors"):
         box = page.locator(".list .row").first.locator(f".{name}").bounding_box()
         assert box["width"] > 50 and box["x"] + box["width"] <= 400
+
+
+ENDS, FIVE = (0.0, 1.0), (0.0, 0.25, 0.5, 0.75, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("asked", "first", "columns"),
+    [
+        # Long prompts have more places: what is lost in them is not lost by place.
+        ({1000: ("a", ENDS), 2000: ("a", FIVE)}, "f.size=2000", 5),
+        # What more models were asked comes first.
+        ({1000: ("ab", ENDS), 2000: ("a", FIVE)}, "f.size=1000", 2),
+        # No model was asked two sizes.
+        ({1000: ("a", ENDS), 2000: ("b", FIVE)}, "", 5),
+        # Sizes with the same places stay.
+        (
+            {1000: ("a", FIVE), 2000: ("a", FIVE), 4000: ("a", ENDS)},
+            "f.size=1000&f.size=2000",
+            5,
+        ),
+        ({1000: ("a", FIVE), 2000: ("a", FIVE)}, "", 5),
+        # A size that goes with the place cannot be held.
+        ({1000: ("a", ENDS[:1]), 2000: ("a", ENDS[1:])}, "", 2),
+        # Prompts without a place are of none; they are shown where there are no others.
+        ({1000: ("a", (*ENDS, -1.0)), 2000: ("a", ENDS)}, "f.place=0&f.place=1", 2),
+        ({1000: ("a", (-1.0,)), 2000: ("a", (-1.0,))}, "", 2),
+    ],
+)
+def test_first_view_holds_constant_what_cards_hold(
+    watched, tmp_path, asked, first, columns
+) -> None:
+    run = [
+        Asked(
+            [literal("question", "Who?")],
+            dict.fromkeys(models, "Ada Lovelace" if size == 1000 else "Babbage"),
+            factors={"tongue": tongue, "place": place, "size": size},
+            example=f"example-{i}",
+        )
+        for size, (models, places) in asked.items()
+        for place in places
+        for tongue in ("en", "hi")
+        for i in range(5)
+    ]
+    held = ("place", "tongue", "size", "not_there")
+    page = explore(tmp_path, run, designed=("place", ()), without="-1", held=held)
+    watched.open(page.as_uri())
+    until(watched.page, f"location.hash.slice(1) === '{first}'")
+    assert watched.page.locator(".heatmap thead th").count() == columns
 
 
 def test_outcomes_and_remarks_can_be_found_and_read(watched, opened) -> None:

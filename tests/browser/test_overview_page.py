@@ -7,10 +7,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from explorer_run import ROOT
+from explorer_run import FACTORS, ROOT, Asked, explore
 from needlework.factor import Factor
+from needlework.results.numbers.claims import claims, models_compared
+from needlework.results.numbers.means import headline, means
+from needlework.results.numbers.tables import empty, frame
 from needlework.results.page.overview_page import write_page
 from needlework.results.result import Grid
+from needlework.results.rows import scores_of
 from needlework.results.written_tables import html_table
 
 pytestmark = [pytest.mark.xdist_group("chromium")]
@@ -34,14 +38,22 @@ def page(small) -> Path:
     scores = [str(folder / f"run/{model}/scores.parquet") for model in ("good", "poor")]
     made_up = {
         **{"title": "Made up", "closed_book": ("task", "closed_book"), "designed": ()},
-        **{"task_names": {}, "asked": ("tongue", "place", "size"), "data": "", "scores": scores},
+        **{"task_names": {}, "asked": ("tongue", "place", "size"), "scores": scores},
+        "data": "This run: made up. The paper: " + "other texts, " * 12,
         "tables": {"t": {**entry, "file": str(table), "shown": str(shown)}},
         "figures": {"f": {**entry, "file": str(figure)}},
     }
     target, template = folder / "index.html", ROOT / "resources/overview/index.html.j2"
     both = [folder / "r.csv", figure]
     models = ["good", "poor"]
-    write_page({"made_up": made_up}, models, template=template, target=target, reproduction=both)
+    own, closed_book = scores_of(scores), ("task", "closed_book")
+    pairs = models_compared(
+        {"made_up": headline(own, (), closed_book)}, {"made_up": FACTORS}, models
+    )
+    tables = {**empty(), "means": frame("means", list(means("made_up", own, closed_book)))}
+    tables["comparisons"] = claims(frame("comparisons", list(pairs)))
+    said = {"reproduction": both, "tables": tables}
+    write_page({"made_up": made_up}, models, template=template, target=target, **said)
     return target
 
 
@@ -127,3 +139,49 @@ def test_no_cell_is_cut_in_print(chromium, page, name) -> None:
     assert max(tab.eval_on_selector_all("td, th, img", right)) <= 718
     assert tab.eval_on_selector_all("details", "all => all.every(one => one.open)")
     tab.close()
+
+
+def test_headings_and_figures_are_on_one_page_in_print(chromium, page) -> None:
+    """Columns are divided as pages are."""
+    tab = chromium.new_page()
+    tab.emulate_media(media="print")
+    tab.goto(page.as_uri())
+    columns = "width: 700px; max-width: none; columns: 700px; column-fill: auto"
+    for height in range(600, 1200, 30):
+        tab.evaluate(f"document.body.style.cssText = 'height: {height}px; {columns}'")
+        places = tab.evaluate(
+            """['h2', 'h2 + p', 'figure'].map(name => document.querySelector(`#made_up ${name}`)
+            .getClientRects()).map(all => [all.length, all[0].left])"""
+        )
+        assert [number for number, _ in places] == [1, 1, 1], height
+        assert len({left for _, left in places}) == 1, height
+    tab.close()
+
+
+def test_the_summary_stands_alone_and_shows_names_whole(watched, page, tmp_path) -> None:
+    """As wide as the report's text in a window of 1400 pixels."""
+    models = ["Mistral-7B-Instruct-v0.2", "Qwen2.5-7B-Instruct", "aya-expanse-8b"]
+    run = [Asked([], dict.fromkeys(models, "Ada"), example=f"e{i}") for i in range(12)]
+    explore(tmp_path, run)
+    made_up = {
+        **{"closed_book": ("task", "closed_book"), "designed": (), "task_names": {}, "data": ""},
+        **{"asked": FACTORS, "tables": {}, "figures": {}},
+        "scores": [str(tmp_path / f"run/{model}/scores.parquet") for model in models],
+    }
+    benchmarks = {f"b{i}": made_up | {"title": f"Made up {i}"} for i in range(6)}
+    target, template = tmp_path / "results/index.html", ROOT / "resources/overview/index.html.j2"
+    summary = target.with_name("summary.html")
+    write_page(benchmarks, models, template=template, target=target, summary=summary)
+    tab = watched.page
+    tab.set_viewport_size({"width": 1134, "height": 800})
+    watched.open(summary.as_uri(), "table.finding")
+    assert tab.title() == f"needlework: {', '.join(models)}"
+    assert "system-ui" in tab.evaluate("getComputedStyle(document.body).fontFamily")
+    heights = tab.eval_on_selector_all(
+        "table.finding tbody th",
+        "all => all.map(a => a.querySelector('i').nextSibling).map("
+        "name => { const r = document.createRange(); r.selectNode(name); return r.getClientRects().length })",
+    )
+    assert heights == [1] * len(models)
+    tab.click("a:has-text('All results on one page')")
+    tab.wait_for_url(target.as_uri())

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
+import urllib.parse
 
 import pandas as pd
 import pyarrow.parquet as pq
@@ -61,3 +64,46 @@ def test_provenance_says_how_it_answered(asked: Workflow) -> None:
     assert settings["EXECUTION_MODE_HINT"] == "ACCURACY"
     only = made["configuration"]["models"]["smollm2"]["only"]
     assert only["lost_in_the_middle"]["lang"] == ["en"]
+
+
+def views(page: str) -> list[tuple[dict[str, list[str]], float]]:
+    """The means on a page in percent, and the view of the explorer that each links to."""
+    cells = r'<a href="explorer/index\.html#([^"]+)"[^>]*>(?:<b>)?([\d.]+)(?:</b> \[[^]]+\])?</a>'
+    return [
+        (urllib.parse.parse_qs(html.unescape(view)), float(mean))
+        for view, mean in re.findall(cells, page)
+    ]
+
+
+def test_every_mean_on_the_pages_is_pandas_mean(asked: Workflow) -> None:
+    """Over the scores that the mean links to."""
+    pages = ["index.html", "mlneedle.html", "lost_in_the_middle.html"]
+    found = [one for page in pages for one in views(asked.result(page).read_text("utf-8"))]
+    assert len(found) >= 5
+    for view, mean in found:
+        (benchmark,) = view["b"]
+        files = asked.result("scores").glob(f"*/{benchmark}.parquet")
+        rows = pd.concat([pq.read_table(file).to_pandas() for file in files])
+        rows = rows[rows["metric"] == view["m"][0]] if "m" in view else rows
+        for name, values in view.items():
+            if name.startswith("f."):
+                rows = rows[rows[name.removeprefix("f.")].astype(str).isin(values)]
+        rows = rows[~rows["finish_reason"].isin(["skipped", "error"])]
+        first = rows.drop_duplicates(["model", "instance_id", "sample"])
+        assert 100 * first["value"].mean() == pytest.approx(mean, abs=0.51), view
+
+
+def test_the_title_is_of_the_scores(asked: Workflow) -> None:
+    page = asked.result("index.html").read_text("utf-8")
+    title = re.search(r'<h1 id="finding-title">(.*)</h1>', page)[1]
+    own = scores(asked, "lost_in_the_middle").query("task == 'multi_document_qa'")
+    means = {
+        (metric, place): 100 * rows["value"].mean()
+        for metric in ("best_subspan_em", "careful")
+        for place, rows in own.query("metric == @metric").groupby(own["gold_index"] == 4)
+    }
+    middle, ends = means["best_subspan_em", True], means["best_subspan_em", False]
+    assert f"smollm2 loses {ends - middle:.0f} points [" in title
+    assert f"{middle:.0f}% there, {ends:.0f}% at the ends (47 questions, " in title
+    by_second = f"{means['careful', True]:.0f}% and {means['careful', False]:.0f}%"
+    assert f"by the second scorer {by_second}" in title

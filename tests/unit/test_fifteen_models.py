@@ -18,13 +18,17 @@ import factories.oneruler
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.results import published, written_tables
 from needlework.results.cards.drawn import draw as draw_card
-from needlework.results.cards.numbers import curves, facts, tables
 from needlework.results.drawing import draw
 from needlework.results.drawing.style import COLUMN, TALLEST, style
+from needlework.results.numbers.answers import answers
+from needlework.results.numbers.claims import claims, compared
+from needlework.results.numbers.curves import curves
+from needlework.results.numbers.means import KEYS
+from needlework.results.numbers.tables import frame as page_table
 from needlework.results.result import Context, Heatmap, Lines
 from needlework.results.rows import frame
 from needlework.results.written_tables import lay_out
-from print_rules import check_print
+from print_rules import check_print, of_many
 
 ROOT = Path(__file__).parents[2]
 BENCHMARKS = ("mlneedle", "lost_in_the_middle", "oneruler", "mlongrr", "m4le")
@@ -56,7 +60,8 @@ def scores(benchmark):
 def numbers(benchmark, name):
     rows, run = scores(benchmark)
     paper = published.load(ROOT / f"resources/published/{benchmark}.csv")
-    return load_benchmark(benchmark).by_name[name](rows, Context(paper, run)), run
+    made = load_benchmark(benchmark).by_name[name](rows, Context(paper, run))
+    return of_many(made), run
 
 
 def drawn(benchmark, name):
@@ -181,8 +186,10 @@ def card_numbers(benchmark, n):
     rows = rows.assign(instance_id=np.arange(len(rows)))
     paper = published.load(ROOT / f"resources/published/{benchmark}.csv")
     card = load_benchmark(benchmark).shown.card
-    asked = benchmark, card, rows, Context(paper, run), names
-    return list(curves(*asked)), list(facts(*asked))
+    careful = pd.Series(dtype=float, index=pd.MultiIndex.from_arrays([[], [], []], names=KEYS))
+    context = Context(paper, run)
+    found = list(curves(benchmark, card, rows, careful, context, names))
+    return found, list(answers(benchmark, card, rows, found, context, names))
 
 
 @pytest.mark.parametrize(
@@ -192,10 +199,12 @@ def test_report_cards_of_any_run_stay_on_their_page(shown, n):
     """One benchmark and all five, of one model and fifteen."""
     found = [card_numbers(name, n) for name in shown]
     model = NAMES[n - 1]
-    points, compared = tables([own for each, _ in found for own in each if own.model == model])
-    answers = pd.DataFrame([own for _, each in found for own in each if own["model"] == model])
+    own = [curve for each, _ in found for curve in each if curve.model == model]
+    points = page_table("points", [point for curve in own for point in curve.points()])
+    pairs = claims(page_table("comparisons", [row for curve in own for row in compared(curve)]))
+    rows = [row for _, each in found for row in each if row["model"] == model]
     titles = {name: load_benchmark(name).title for name in shown}
-    page = draw_card(model, points, compared, answers, titles)
+    page = draw_card(model, points, pairs, page_table("answers", rows), titles)
     across, tall = page.get_size_inches()
     assert across == pytest.approx(COLUMN) and tall <= TALLEST
     _check_texts(page)

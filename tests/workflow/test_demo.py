@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -189,6 +190,21 @@ def test_the_number_of_cores_changes_nothing(demo, tmp_path) -> None:
     for file in made:
         same = demo.directory / file.relative_to(other.directory)
         assert file.read_bytes() == same.read_bytes(), file
+
+
+def test_the_docs_show_what_the_demo_prints(demo) -> None:
+    """All but the commit, the last word of a line."""
+    if not demo.result("cards/smollm2.svg").is_file():
+        pytest.skip("needs a finished demo with SmolLM2: run `make demo`")
+    text = (ROOT / "docs/quickstart.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"^```\n(Mean.*?)^```", text, re.M | re.S)
+    printed = demo.result("summary.txt").read_text(encoding="utf-8").strip()
+    commit = re.compile(r"(?<=  )\S+$", re.M)
+    assert commit.sub("", shown.strip()) == commit.sub("", printed)
+    text = (ROOT / "docs/reading-a-run.md").read_text(encoding="utf-8")
+    (cell,) = re.findall(r"\*\*A cell\*\*, such as `(.+?)`", text)
+    page = re.sub("<[^>]+>", "", demo.result("index.html").read_text(encoding="utf-8"))
+    assert f"\n{cell}\n" in page
 
 
 @pytest.fixture(scope="module")

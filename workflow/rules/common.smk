@@ -233,8 +233,9 @@ def report_text(template):
     """The report's first text: the run's results, if they exist, and how to read them."""
     text, found = Path(template).read_text(encoding="utf-8"), Path(SUMMARY)
     if found.is_file():
-        lines = found.read_text(encoding="utf-8").replace("{%", "{ %").splitlines()
-        shown = "\n".join(f"   {line}" for line in lines)
+        page = found.read_text(encoding="utf-8").replace("{%", "{ %")
+        body = page.split("<body>\n")[-1].split("</body>")[0]
+        shown = "\n".join(f"   {line}" for line in body.splitlines())
         text = f".. raw:: html\n\n   {{% raw %}}\n{shown}\n   {{% endraw %}}\n\n{text}"
     return caption_of("workflow", text)
 

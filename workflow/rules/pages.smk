@@ -1,11 +1,11 @@
 # What a reader of the results opens: report cards, the explorer and results/index.html; and where they are from.
 
-from needlework.planning.affects import card_digest, effective_config
+from needlework.planning.affects import effective_config, page_digest
 from needlework.results.drawing.style import model_colours
 
-# The models with a report card, and what it is made from, by benchmark.
+# The models with a report card; and what the numbers of cards and page are made from, by benchmark.
 CARD_MODELS = files.card_models()
-CARD_BENCHMARKS = files.card_benchmarks()
+NUMBERED = files.page_numbers()
 # The files and texts of each benchmark for results/index.html, and what was run, in words.
 SHOWN = {name: files.overview(name) for name in BENCHMARKS}
 RAN = files.ran(
@@ -14,39 +14,41 @@ RAN = files.ran(
 OVERVIEW = resource("overview/index.html.j2")
 
 
-# `snakemake report_cards`: where the answers of each model fail, in one picture.
-rule card_numbers:
+# The means, curves and comparisons that report cards, results/index.html and the terminal show.
+rule page_numbers:
     input:
-        scores=paths([own["scores"] for own in CARD_BENCHMARKS.values()]),
-        published=paths([own["published"] for own in CARD_BENCHMARKS.values()]),
+        scores=paths([own["scores"] for own in NUMBERED.values()]),
+        published=paths([own["published"] for own in NUMBERED.values()]),
     output:
-        points="results/tables/cards/points.csv",
-        comparisons="results/tables/cards/comparisons.csv",
-        answers="results/tables/cards/answers.csv",
+        means="results/tables/page/means.csv",
+        points="results/tables/page/points.csv",
+        comparisons="results/tables/page/comparisons.csv",
+        answers="results/tables/page/answers.csv",
     log:
-        "logs/card_numbers.log",
+        "logs/page_numbers.log",
     benchmark:
-        "benchmarks/card_numbers.tsv"
+        "benchmarks/page_numbers.tsv"
     conda:
         "../../envs/figures.yaml"
     resources:
         mem_mb=lambda w, attempt: 4000 * attempt,
         runtime=60,
     params:
-        benchmarks=CARD_BENCHMARKS,
-        models=CARD_MODELS,
-        code=card_digest(CARD_BENCHMARKS),
+        benchmarks=NUMBERED,
+        models=files.shown_models(),
+        code=page_digest(NUMBERED),
     message:
-        "Numbers of the report cards"
+        "Numbers of the page of results"
     script:
-        "../scripts/make_cards.py"
+        "../scripts/make_page_numbers.py"
 
 
+# `snakemake report_cards`: where the answers of each model fail, in one picture.
 rule report_card:
     input:
-        points="results/tables/cards/points.csv",
-        comparisons="results/tables/cards/comparisons.csv",
-        answers="results/tables/cards/answers.csv",
+        points="results/tables/page/points.csv",
+        comparisons="results/tables/page/comparisons.csv",
+        answers="results/tables/page/answers.csv",
     output:
         svg=report(
             "results/cards/{model}.svg",
@@ -67,7 +69,7 @@ rule report_card:
         mem_mb=lambda w, attempt: 2000 * attempt,
         runtime=30,
     params:
-        titles={name: files.benchmark(name).title for name in CARD_BENCHMARKS},
+        titles={name: files.benchmark(name).title for name in NUMBERED},
         colours=model_colours(CARD_MODELS, config["figures"]["coloured"]),
         code=code_digest("draw_card.py"),
     message:
@@ -125,7 +127,7 @@ rule overview:
         # results/{tables,figures}/{benchmark}/{result}.{csv,html,svg ...}
         results=files.overview_results(),
         cards=expand("results/cards/page/{model}.svg", model=CARD_MODELS),
-        card_tables=rules.card_numbers.output if CARD_MODELS else [],
+        numbers=rules.page_numbers.output,
         # Their sentences.
         texts=expand("results/cards/{model}.txt", model=CARD_MODELS),
         reproduction=["results/reproduction.csv", "results/reproduction.svg"],
@@ -151,6 +153,7 @@ rule overview:
     params:
         benchmarks=SHOWN,
         models=MODELS,
+        shown=files.shown_models(),
         run={**RAN, "coloured": config["figures"]["coloured"]},
         code=code_digest("write_overview.py"),
     message:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from needlework.jobs.job import running
 from needlework.results.cards.drawn import draw, legend, said
-from needlework.results.cards.numbers import read, reportable
 from needlework.results.drawing.save import save_figure
+from needlework.results.numbers.tables import read
 
 with running(snakemake) as logger:
     model, titles = snakemake.wildcards.model, snakemake.params.titles
@@ -17,7 +17,6 @@ with running(snakemake) as logger:
             (read(snakemake.input.answers), "model"),
         )
     )
-    compared = reportable(points, compared)
     words = said(model, points, compared, answers, titles)
     logger.info("%s", words)
     text = f"{words}\n{legend(model, points, answers)}\n"

@@ -3,16 +3,18 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pyarrow.compute as pc
 
 from needlework.jobs.job import running
 from needlework.models.accounts import Account, account_of, added, read_account
-from needlework.records import read_names, read_notes, read_table
+from needlework.records import read_notes, read_table
+from needlework.results.numbers.tables import read
 from needlework.results.page import judge
-from needlework.results.page.overview_page import Cards, Front, write_page
+from needlework.results.page.overview_page import Front, write_page
 from needlework.results.page.own_data import Slice, left_out, read_report
 from needlework.results.page.terminal import (
-    SIZES,
+    OF_MEANS,
     Cell,
     cell_of,
     fill,
@@ -57,21 +59,22 @@ def left_out_prompts() -> list[str]:
     return left_out(slices)
 
 
-def last_lines() -> list[str]:
+def last_lines(means: pd.DataFrame) -> list[str]:
     """The run's last lines: what each model scores in each benchmark."""
-    found: dict[str, dict[str, Cell | None]] = {model: {} for model in snakemake.params.models}
-    columns = ["instance_id", "sample", "value", "finish_reason", "example_id", "task", "metric"]
-    for own in snakemake.params.benchmarks.values():
-        sizes = [name for name in SIZES if name in read_names(own["scores"][0])]
-        of_benchmark = list(dict.fromkeys([*columns, *sizes, own["closed_book"][0]]))
-        for model, path in zip(snakemake.params.models, own["scores"], strict=True):
-            scores = read_table(path, of_benchmark).to_pandas()
-            found[model][own["title"]] = cell_of(scores, own["designed"], own["closed_book"])
+    found: dict[str, dict[str, Cell | None]] = {
+        model: {
+            own["title"]: cell_of(
+                means[(means["model"] == model) & (means["benchmark"] == benchmark)]
+            )
+            for benchmark, own in snakemake.params.benchmarks.items()
+        }
+        for model in snakemake.params.shown
+    }
     readers, version = snakemake.params.run["readers"], workflow()
     lower = lines_of_lower_tasks(found, readers)
     commit = (version["commit"] or version["version"])[:7] + "+" * bool(version["modified"])
     if lines := lines_to_paste(found, readers, commit):
-        return ["", "Means in %, 95% intervals over n questions:", *lines, *lower]
+        return ["", f"Mean {OF_MEANS}", *lines, *lower]
     means = {
         model: {title: f"{one.mean}, n = {one.n:,}" if one else "-" for title, one in own.items()}
         for model, own in found.items()
@@ -82,7 +85,8 @@ def last_lines() -> list[str]:
 with running(snakemake):
     judging = judge.summary(snakemake.input.judged) if snakemake.input.judged else None
     unused = [fill(judging["unused"])] if judging and judging["unused"] else []
-    lines = [*map(fill, left_out_prompts()), *last_lines(), *unused]
+    tables = {Path(path).stem: read(path) for path in snakemake.input.numbers}
+    lines = [*map(fill, left_out_prompts()), *last_lines(tables["means"]), *unused]
     Path(snakemake.output.lines).write_text("\n".join(lines), encoding="utf-8")
     front = Front(
         run=snakemake.params.run,
@@ -90,7 +94,6 @@ with running(snakemake):
         own_data=own_data(),
         judge=judging,
     )
-    card_tables = {Path(path).stem: path for path in snakemake.input.card_tables}
     write_page(
         snakemake.params.benchmarks,
         snakemake.params.models,
@@ -99,5 +102,6 @@ with running(snakemake):
         summary=snakemake.output.summary,
         reproduction=snakemake.input.reproduction,
         front=front,
-        cards=Cards(snakemake.input.cards, card_tables),
+        cards=snakemake.input.cards,
+        tables=tables,
     )

@@ -49,8 +49,8 @@ def test_right_answers_are_counted_by_prompt(scores: pd.DataFrame) -> None:
     rows = natural_questions(scores)["natural_questions"]
     assert [row["right"] for row in rows] == ["1", "9", "6", "4", "6", "3", "2", "5"]
     assert {row["n"] for row in rows} == {"10"}
-    # Wilson's interval of 0.6 at size 9: the variance between ten questions has nine degrees of freedom.
-    assert (rows[2]["low"], rows[2]["high"]) == ("0.300", "0.840")
+    # Clopper and Pearson's of six of ten.
+    assert (rows[2]["low"], rows[2]["high"]) == ("0.262", "0.878")
     assert [row["similarity"] for row in rows] == ["", "", *("0.500", "0.100", "-0.400") * 2]
     mine = (scores["task"] == "oracle") & (scores["example_id"] == "q9")
     scores.loc[mine, "finish_reason"] = "skipped"
@@ -175,8 +175,8 @@ def test_pictures_are_of_the_committed_numbers(monkeypatch, tmp_path) -> None:
     drawn = pictures()
     assert not drawn.stale(), "run python docs/generate_pictures.py"
     shown = re.findall(r"images/([\w.-]+\.png)", PAGE + (ROOT / "README.md").read_text("utf-8"))
-    # A page as a browser shows it.
-    assert set(shown) == {*drawn.PICTURES, "demo_page.png"}
+    # Two are pages as a browser shows them.
+    assert set(shown) == {*drawn.PICTURES, "demo_page.png", "needle.png"}
     assert {path.name for path in drawn.IMAGES.iterdir()} == set(shown)
     # One of other numbers is seen.
     table = drawn.PICTURES["natural_questions.png"].table

@@ -1,4 +1,4 @@
-"""Report cards: curves of prompts that differ in nothing else, and a sentence that claims what is shown."""
+"""Report cards and their numbers: curves of prompts that differ in nothing else, and what they show."""
 
 from __future__ import annotations
 
@@ -14,23 +14,14 @@ from matplotlib.text import Text
 from needlework.factor import Factor
 from needlework.results import published
 from needlework.results.cards.card import Card, Part
-from needlework.results.cards.drawn import FORMS, HEADS, draw, lengths_in_words, percent
-from needlework.results.cards.numbers import (
-    COMPARED,
-    FACTS,
-    LEAST_QUESTIONS,
-    crossed,
-    curves,
-    difference,
-    facts,
-    missed,
-    read,
-    reportable,
-    sentence,
-    sides,
-    tables,
-)
+from needlework.results.cards.drawn import FORMS, HEADS, draw, percent
 from needlework.results.drawing.style import COLUMN, TALLEST, style
+from needlework.results.numbers.answers import answers as answers_of
+from needlework.results.numbers.claims import claims, compared
+from needlework.results.numbers.curves import crossed, curves
+from needlework.results.numbers.means import KEYS
+from needlework.results.numbers.tables import COMPARED, frame, panels, read
+from needlework.results.page.words import lengths_in_words, loss, missed, sentence
 from needlework.results.result import Context
 
 RUN = Context(published.none(), {})
@@ -62,11 +53,28 @@ def scores(model: str, right, langs=("en",), lengths=(1000,), depths=(0.0,), n: 
     )
 
 
+NO_SECOND_SCORER = pd.Series(
+    dtype=float, index=pd.MultiIndex.from_arrays([[], [], []], names=KEYS), name="value"
+)
+
+
+def curves_of(
+    rows: pd.DataFrame, *models: str, card: Card = CARD, run: Context = RUN, careful=None
+):
+    careful = NO_SECOND_SCORER if careful is None else careful
+    return list(curves("b", card, rows, careful, run, models))
+
+
+def tables(found):
+    """Points and comparisons of curves."""
+    points = frame("points", [point for curve in found for point in curve.points()])
+    return points, claims(frame("comparisons", [row for own in found for row in compared(own)]))
+
+
 def made(rows: pd.DataFrame, *models: str):
-    found = list(curves("b", CARD, rows, RUN, models))
-    points, compared = tables(found)
-    answers = pd.DataFrame(facts("b", CARD, rows, RUN, models), columns=list(FACTS))
-    return points, compared, answers
+    found = curves_of(rows, *models)
+    answers = list(answers_of("b", CARD, rows, found, RUN, models))
+    return *tables(found), frame("answers", answers)
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 11)), max_size=80))
@@ -87,11 +95,11 @@ def test_a_curve_over_lengths_is_none_over_languages() -> None:
     """Hindi, which fails, is asked at the short length alone."""
     right = scores("a", lambda lang, *_: lang == "en", ("en", "hi"), (1000,))
     longer = scores("a", lambda *_: True, ("en",), (2000,))
-    points, compared, _ = made(pd.concat([right, longer], ignore_index=True), "a")
+    points, found, _ = made(pd.concat([right, longer], ignore_index=True), "a")
     by_length = points[points["axis"] == "length"]
     assert by_length["value"].tolist() == [1.0, 1.0]
     assert by_length["n"].tolist() == [20, 20]
-    assert compared.loc[compared["axis"] == "length", "difference"].tolist() == [0.0]
+    assert found.loc[found["axis"] == "length", "difference"].tolist() == [0.0]
 
 
 def test_models_stand_on_the_same_answered_prompts() -> None:
@@ -111,42 +119,86 @@ def test_models_stand_on_the_same_answered_prompts() -> None:
     assert on_card.groupby("model")["value"].mean().to_dict() == {"a": 1.0, "b": 1.0}
 
 
-def test_questions_are_pairs_and_intervals_count_them() -> None:
-    """Each question falls from one length to the other: far surer than of other questions."""
+def of_length(right, n: int = 20):
+    """The comparison of two lengths; `right` gives values by length and question."""
+    rows = scores("a", lambda lang, length, depth, i: right(length, i), lengths=(1, 2), n=n)
+    (row,) = tables(curves_of(rows, "a"))[1].to_dict("records")
+    return row
+
+
+def test_questions_are_pairs_and_few_show_no_loss() -> None:
+    """Each question falls a little from one length to the other."""
     easy = np.random.default_rng(1).random(40)
-    values = np.concatenate([easy, easy - 0.1])
-    (both,) = sides("length", [1, 2], np.repeat([0, 1], 40))
-    paired = difference(values, np.tile(np.arange(40), 2), both, 0.05)
-    apart = difference(values, np.arange(80), both, 0.05)
-    assert paired.value == apart.value == pytest.approx(-0.1)
-    assert paired.shows_drop and not apart.shows_drop
-    # One question asked forty times is one question, and five show no drop.
-    assert not difference(values, np.zeros(80, dtype=int), both, 0.05).shows_drop
-    for n in (LEAST_QUESTIONS - 1, LEAST_QUESTIONS, 12):
-        (both,) = sides("length", [1, 2], np.repeat([0, 1], n))
-        found = difference(np.repeat([1.0, 0.0], n), np.tile(np.arange(n), 2), both, 0.05)
-        assert found.shows_drop == (n >= LEAST_QUESTIONS)
-    # The middle is compared with both ends.
-    level = np.arange(5)
-    (both,) = sides("depth", [0.0, 0.3, 0.55, 0.9, 1.0], level)
-    assert (both.level, level[both.first].tolist()) == (0.55, [0, 4])
-    assert level[both.second].tolist() == [2]
+    row = of_length(lambda length, i: easy[i] - 0.1 * (length == 2), n=40)
+    assert row["difference"] == pytest.approx(-0.1) and row["shown"] and row["ci_high"] < 0
+    assert (row["n"], row["n_questions"]) == (80, 40)
+    for n in (4, 5, 12):
+        rows = scores(
+            "a", lambda lang, length, *_: length == 1, lengths=(1, 2), depths=range(5), n=n
+        )
+        part = Part(PART.rows, PART.held, length=LENGTH)
+        found = tables(curves_of(rows, "a", card=Card((part,), CARD.asked_in)))[1]
+        assert found["shown"].tolist() == [n >= 5]
+    # Nine answers per point show nothing, whatever they are.
+    assert not of_length(lambda length, i: length == 1, n=9)["shown"]
 
 
-def test_chance_alone_seldom_makes_a_drop() -> None:
-    """Over fifty cards of fifteen comparisons, as Bonferroni promises."""
+def test_the_middle_is_compared_with_both_ends() -> None:
+    depths = (0.0, 0.3, 0.55, 0.9, 1.0)
+    rows = scores("a", lambda lang, length, depth, i: depth != 0.55, depths=depths)
+    (row,) = tables(curves_of(rows, "a"))[1].to_dict("records")
+    assert (row["level"], row["first"], row["second"]) == (0.55, 1.0, 0.0)
+    assert (row["first_side"], row["second_side"]) == ("at the ends", "in the middle")
+    assert row["n"] == 60 and row["shown"]
+
+
+@pytest.mark.parametrize("english", [True, False])
+def test_languages_are_compared_with_english(english: bool) -> None:
+    """A loss that several languages share is not halved; without English, every two are compared."""
+    langs = ("en" if english else "de", "hi", "sw")
+    rows = scores("a", lambda lang, length, depth, i: lang in ("en", "de") or i < 6, langs)
+    found = tables(curves_of(rows, "a"))[1]
+    assert len(found) == (2 if english else 3)
+    losses = found[found["shown"]]
+    assert losses["difference"].tolist() == pytest.approx([-0.7, -0.7])
+    first = "English" if english else "German"
+    assert set(losses["comparison"]) == {
+        f"in {one} against {first}" for one in ("Hindi", "Swahili")
+    }
+
+
+def test_sides_of_other_questions_are_tested() -> None:
+    """Each length has its own questions, as the tasks of ONERULER have."""
+    rows = scores("a", lambda lang, length, depth, i: length == 1 or i < 2, lengths=(1, 2))
+    rows["example_id"] += rows["length"].astype(str)
+    (row,) = tables(curves_of(rows, "a"))[1].to_dict("records")
+    assert row["n_questions"] == 40 and row["shown"] and row["p"] < 1e-4
+
+
+def test_chance_alone_seldom_makes_a_loss() -> None:
+    """Over fifty cards of fourteen comparisons."""
     rng = np.random.default_rng(7)
-    langs = tuple("abcdefghijklm")
+    langs = ("en", *"abcdefghijkl")
     rows = scores("a", lambda *_: False, langs, (1, 2), (0.0, 0.5, 1.0), n=8)
     claimed = 0
     for _ in range(50):
-        points = list(
-            curves("b", CARD, rows.assign(value=rng.integers(2, size=len(rows)) * 1.0), RUN, ["a"])
-        )
-        _, compared = tables(points)
-        assert len(compared) == 15
-        claimed += bool(compared["drop"].any())
+        answers = rows.assign(value=rng.integers(2, size=len(rows)) * 1.0)
+        _, found = tables(curves_of(answers, "a"))
+        assert len(found) == 14
+        claimed += bool(found["shown"].any())
     assert claimed <= 6
+
+
+def test_both_scorers_are_named_where_they_differ() -> None:
+    rows = scores("a", lambda lang, length, depth, i: length == 1 and i < 18, lengths=(1, 2))
+    second = rows.assign(value=((rows["length"] == 1) | (rows.index % 2 == 0)).astype(float))
+    said = []
+    for careful in (rows, second):
+        found = curves_of(rows, "a", careful=careful.set_index(KEYS)["value"])
+        said.append(loss(tables(found)[1].iloc[0], TITLES))
+    mean = r"a loses 90 points \[\d+, \d+\] by length: 90% at 1 tokens, 0% at 2 tokens \(20 questions, Bench"
+    assert re.fullmatch(mean + r"\)", said[0])
+    assert re.fullmatch(mean + r"; by the second scorer 100% and 50%\)", said[1])
 
 
 @st.composite
@@ -154,21 +206,21 @@ def comparisons(draw) -> pd.DataFrame:
     rows = []
     for i in range(draw(st.integers(1, 11))):
         low, high = sorted(draw(st.tuples(*[st.integers(-100, 100)] * 2)))
-        n = draw(st.integers(2, 30))
-        axis = draw(st.sampled_from(["length", "depth", "needles", "language"]))
-        part = draw(st.sampled_from(["", "x", "y"]))
-        low, high, drop = low / 100, high / 100, high < 0 and n >= LEAST_QUESTIONS
-        labels = ("m", "b", part, axis, i, f"comparison {i} here")
-        rows.append((*labels, (low + high) / 2, low, high, n, drop))
-    return pd.DataFrame(rows, columns=list(COMPARED))
+        row = dict.fromkeys(COMPARED, 0.5) | {"card": "m", "benchmark": "b", "level": i}
+        row |= {"axis": draw(st.sampled_from(["length", "depth", "needles", "language"]))}
+        row |= {"part": draw(st.sampled_from(["", "x", "y"])), "comparison": f"comparison {i} here"}
+        row |= {"difference": (low + high) / 200, "ci_low": low / 100, "ci_high": high / 100}
+        row |= {"n_questions": draw(st.integers(2, 30)), "shown": high < 0 and draw(st.booleans())}
+        rows.append(row)
+    return frame("comparisons", rows)
 
 
 @given(comparisons())
-def test_a_sentence_claims_the_shown_drops_largest_first(compared) -> None:
+def test_a_sentence_claims_the_shown_losses_largest_first(compared) -> None:
     """What could be missed is a table."""
     said = sentence("m", compared, TITLES)
     named = [int(number) for number in re.findall(r"comparison (\d+) here", said)]
-    shown = compared[compared["drop"].astype(bool)].sort_values("difference", kind="stable")
+    shown = compared[compared["shown"].astype(bool)].sort_values("difference", kind="stable")
     assert compared["difference"].iloc[named].tolist() == shown["difference"].tolist()
     assert sorted(named) == sorted(shown["level"])
     assert ("loses" in said) == bool(named)
@@ -177,7 +229,7 @@ def test_a_sentence_claims_the_shown_drops_largest_first(compared) -> None:
     quiet = {
         (str(part), str(axis)): -own["ci_low"].min()
         for (part, axis), own in compared.groupby(["part", "axis"])
-        if not own["drop"].any() and own["ci_low"].min() < 0
+        if not own["shown"].any() and own["ci_low"].min() < 0
     }
     found = {
         (called.removeprefix("Bench").strip(), axis): points
@@ -188,22 +240,22 @@ def test_a_sentence_claims_the_shown_drops_largest_first(compared) -> None:
     assert all(float(found[one]) == pytest.approx(100 * quiet[one], abs=0.5) for one in quiet)
 
 
-def test_a_real_drop_is_told_with_its_interval() -> None:
+def test_a_real_loss_is_told_with_its_interval() -> None:
     rows = scores("mine", lambda lang, n, d, i: n == 1000 or i < 4, lengths=(1000, 2000), n=40)
-    _, compared, _ = made(rows, "mine")
-    said = sentence("mine", compared, TITLES)
+    _, found, _ = made(rows, "mine")
+    said = sentence("mine", found, TITLES)
     assert re.match(
         r"mine loses 90 points \[\d+, \d+\] from 1000 to 2000 tokens \(Bench, 40 questions\)", said
     )
 
 
 def test_prompts_of_one_kind_show_nothing() -> None:
-    points, compared, answers = made(scores("mine", lambda *_: True), "mine")
-    said = sentence("mine", compared, TITLES)
-    assert "cannot show where it breaks" in said
-    figure = draw("mine", points, compared, answers, TITLES)
+    points, found, answers = made(scores("mine", lambda *_: True), "mine")
+    said = sentence("mine", found, TITLES)
+    assert "To show where mine breaks, ask the same questions at two lengths" in said
+    figure = draw("mine", points, found, answers, TITLES)
     assert figure.get_size_inches()[0] == pytest.approx(COLUMN)
-    bare = draw("mine", points, compared, answers, TITLES, form="page")
+    bare = draw("mine", points, found, answers, TITLES, form="page")
     assert bare.get_supxlabel() == "" != figure.get_supxlabel()
     assert bare.get_size_inches()[1] < figure.get_size_inches()[1]
 
@@ -213,13 +265,16 @@ def test_what_a_reader_must_know_of_answers_is_counted() -> None:
     rows["outcome"] = ["empty", *["answered"] * 9]
     rows["answered_in"] = ["en", "hi", None, *["en"] * 7]
     rows.loc[[4, 5], "finish_reason"] = ["length", "skipped"]
+    rows.loc[[0, 4, 6], "value"] = 0.0
     card = Card(
         (PART,), CARD.asked_in, said_none=lambda rows, run: rows["value"].where(rows.index < 4)
     )
-    (found,) = facts("b", card, rows, RUN, ["a", "nobody"])
+    (found,) = answers_of("b", card, rows, [], RUN, ["a", "nobody"])
     counts = {name: found[name] for name in ("n", "cut", "empty", "failed", "skipped")}
     assert counts == {"n": 10, "cut": 1, "empty": 1, "failed": 0, "skipped": 1}
-    assert (found["said_none"], found["with_needle"]) == (4, 4)
+    assert (found["said_none"], found["with_needle"]) == (3, 4)
+    # The cut and the empty answer are lost; another one is wrong.
+    assert (found["lost"], found["judged"]) == (2, 9)
     assert (found["other_language"], found["decided"]) == (1, 8)
 
 
@@ -257,31 +312,42 @@ def test_a_card_from_its_files_is_the_same(tmp_path, langs, depths) -> None:
     assert words[0] == words[1] and "2000" in words[0]
 
 
-def test_curves_of_few_answers_are_in_no_sentence() -> None:
-    for n, shown in ((9, False), (10, True)):
-        rows = scores("mine", lambda *place: place[1] == 1000, lengths=(1000, 2000), n=n)
-        points, compared, _ = made(rows, "mine")
-        assert bool(len(reportable(points, compared))) is shown
-    # A run without comparisons keeps their columns.
-    points, compared = tables([])
-    assert list(reportable(points, compared)) == list(compared) != []
-
-
 def test_lengths_have_the_unit_of_the_models_tokenizer() -> None:
     names = ["by_words", "by_tokens"]
     rows = pd.concat(scores(model, lambda *_: True, lengths=(1000, 2000)) for model in names)
     run = Context(published.none(), {"in_words": ["by_words"]})
-    points, compared = tables(list(curves("b", CARD, rows.reset_index(drop=True), run, names)))
+    points, found = tables(curves_of(rows.reset_index(drop=True), *names, run=run))
     units = points.drop_duplicates("card").set_index("card")["unit"]
     assert units.to_dict() == {"by_words": "words", "by_tokens": "tokens"}
-    assert "from 1000 to 2000 words" in compared["comparison"].tolist()
+    assert "from 1000 to 2000 words" in found["comparison"].tolist()
+    assert panels(points) == 2
     fact = {"benchmark": "b", "model": "by_words", "claimed": 131072.0}
-    for effective, own, said in (
-        (2000.0, points, ("128K words", "at least 2K words, the longest asked")),
-        (0.0, points, ("128K words", "below 1K words, the shortest asked")),
-        (0.0, points[:0], ("128K tokens", "below the shortest asked")),
+    for reached, said in (
+        ((2000.0, 2000.0, 2000.0), "2K words or more"),
+        ((0.0, 1000.0, 2000.0), "1K words [below 1K to 2K or more]"),
+        ((0.0, 0.0, 0.0), "below 1K words"),
+        ((None, None, None), "unknown"),
     ):
-        assert lengths_in_words({**fact, "effective": effective}, own) == said
+        ends = dict(zip(("effective_low", "effective", "effective_high"), reached, strict=True))
+        assert lengths_in_words({**fact, **ends}, points) == ("128K words", said)
+    assert lengths_in_words({**fact, **ends, "claimed": None}, points) is None
+
+
+@pytest.mark.parametrize(
+    "lost, reached", [(2, (2, 2, 2)), (8, (1, 2, 2)), (12, (1, 1, 2)), (18, (1, 1, 1))]
+)
+def test_effective_lengths_are_of_the_same_questions(lost: int, reached: tuple) -> None:
+    """The baseline has further questions, all wrong, which no length has."""
+    right = scores("a", lambda lang, n, depth, i: n < 2 or i >= lost, lengths=(1, 2), n=40)
+    alone = scores("a", lambda lang, n, depth, i: i < 40, lengths=(0,), n=80)
+    rows = pd.concat([right, alone], ignore_index=True)
+    part = Part(lambda rows, run: rows[rows["length"] > 0], held=("lang",), length=LENGTH)
+    baseline = (lambda rows, run: rows[rows["length"] == 0], ("lang",))
+    card = Card((part,), CARD.asked_in, baseline=baseline)
+    run = Context(published.none(), {"claimed_length": {"a": 8}})
+    (found,) = answers_of("b", card, rows, curves_of(rows, "a", card=card), run, ["a"])
+    names = ("effective_low", "effective", "effective_high")
+    assert tuple(found[name] for name in names) == reached and found["claimed"] == 8
 
 
 def test_languages_are_one_strip_with_the_best_first() -> None:
@@ -292,7 +358,7 @@ def test_languages_are_one_strip_with_the_best_first() -> None:
         for ax in figure.axes
         if [tick.get_text() for tick in ax.get_xticklabels()] == ["en", "hi"]
     ]
-    assert [text.get_text() for text in strip.texts] == ["100", "25", "Bench, n\u00a0=\u00a020"]
+    assert [text.get_text() for text in strip.texts] == ["100", "25", "Bench, 20\u00a0questions"]
 
 
 @pytest.mark.parametrize("form", FORMS)

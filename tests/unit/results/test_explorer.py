@@ -318,9 +318,12 @@ def test_every_outcome_and_remark_is_in_words() -> None:
     }
 
 
-def test_benchmarks_say_what_they_vary() -> None:
+def test_benchmarks_say_what_they_vary_and_hold() -> None:
     varied = dict.fromkeys(("oneruler", "mlongrr", "m4le"), "length")
     varied |= {"mlneedle": "position", "lost_in_the_middle": "gold_index"}
     for name, factor in varied.items():
         own = load_benchmark(name)
         assert own.shown.designed[0] == factor and factor in own.columns and factor in own.asked
+        # What cards hold can be filtered by; depth follows from these columns and the factor.
+        lacking = {"depth"} if name == "lost_in_the_middle" else set()
+        assert set(own.shown.card.held) - {"task", *own.columns} == lacking

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from needlework.results.cards.numbers import COMPARED, POINTS
-from needlework.results.page import overview
+from needlework.results.numbers.claims import claims, models_compared
+from needlework.results.numbers.means import headline, means
+from needlework.results.numbers.tables import ANSWERS, COMPARED, empty, frame
 from needlework.results.page.finding import finding
 
-BENCHMARKS = {
-    "b": {
-        **{"title": "Bench", "closed_book": ("task", "closed_book")},
-        **{"designed": (), "asked": ("place",)},
-    }
-}
+CLOSED_BOOK = ("task", "closed_book")
+TITLES = {"b": "Bench"}
 
 
 def answers(shares: dict[str, float], n: int = 60) -> pd.DataFrame:
@@ -31,10 +27,17 @@ def answers(shares: dict[str, float], n: int = 60) -> pd.DataFrame:
     )
 
 
-def found(scores: pd.DataFrame, cards: dict[str, pd.DataFrame] | None = None) -> dict:
-    grids = {"b": overview.grids("b", scores, ("task", "closed_book"))}
+def found(
+    scores: pd.DataFrame,
+    tables: dict[str, pd.DataFrame] | None = None,
+    titles: dict[str, str] = TITLES,
+    designed: tuple[str, ...] = (),
+) -> dict:
     models = list(dict.fromkeys(scores["model"]))
-    return finding({"b": scores}, BENCHMARKS, grids, models, cards or {})
+    heads = {"b": headline(scores, designed, CLOSED_BOOK)}
+    pairs = frame("comparisons", list(models_compared(heads, {"b": ["place"]}, models)))
+    numbers = {**empty(), "means": frame("means", list(means("b", scores, CLOSED_BOOK, designed)))}
+    return finding({**numbers, "comparisons": claims(pairs), **(tables or {})}, titles, models)
 
 
 def test_models_share_a_rank_unless_paired_tests_separate_them() -> None:
@@ -44,60 +47,73 @@ def test_models_share_a_rank_unless_paired_tests_separate_them() -> None:
     assert said["rows"][0].mean == pytest.approx(90)
     (matrix,) = said["matrices"]
     assert matrix.title == "Bench"
-    cells = {(one, two): c.apart for one, own in matrix.cells.items() for two, c in own.items()}
+    cells = {(one, two): c.told for one, own in matrix.cells.items() for two, c in own.items()}
     assert cells["good", "poor"] and cells["poor", "also"] and not cells["good", "also"]
     assert matrix.cells["good"]["poor"].difference == pytest.approx(70)
-    assert matrix.cells["poor"]["good"].difference == pytest.approx(-70)
+    pair = matrix.cells["poor"]["good"]
+    assert pair.difference == pytest.approx(-70) and pair.low < -70 < pair.high < 0
 
 
 def test_what_was_not_asked_or_compared_is_not_claimed() -> None:
     (row,) = found(answers({"m": 0.5}, n=9))["rows"]
     assert row.asked["b"].mean is None and row.asked["b"].n == 9
-    scores = answers({"m": 0.5})
-    both = {**BENCHMARKS, "c": {**BENCHMARKS["b"], "title": "Other"}}
-    grids = {"b": overview.grids("b", scores, ("task", "closed_book")), "c": []}
-    said = finding({"b": scores, "c": scores[:0]}, both, grids, ["m"], {})
+    said = found(answers({"m": 0.5}), titles={**TITLES, "c": "Other"})
     assert said["not_asked"] == ["Other"] and list(said["titles"]) == ["b"]
-    # A run that compares nothing says of no drop that it is missing.
-    none = {"points": pd.DataFrame(columns=list(POINTS))}
-    none["comparisons"] = pd.DataFrame(columns=list(COMPARED))
-    said = found(scores, none)
+    # A run that compares nothing says of no loss that it is missing.
     (row,) = said["rows"]
-    assert said["title"] == ["m scores 50% [38, 62] in Bench"] and row.breaks == ""
+    assert said["title"] == ["m scores 50% [37, 63] in Bench"] and row.breaks == ""
 
 
-@pytest.mark.parametrize("drop", [True, False])
-def test_the_title_is_the_largest_drop_with_its_interval(drop: bool) -> None:
+def of_depth(shown: bool, **changes: object) -> dict[str, pd.DataFrame]:
+    """The tables of a model that loses the middle."""
     labels = {"card": "m", "benchmark": "b", "part": "", "axis": "depth", "unit": ""}
     points = [
         {**labels, "level": level, "called": level, "model": "m", "value": value, "n": 47}
+        | {"n_questions": 47}
         for level, value in {"0.0": 0.56, "0.5": 0.32, "1.0": 0.54}.items()
     ]
-    pair = {**labels, "level": "0.5", "comparison": "in the middle against the ends", "drop": drop}
-    pair |= {"difference": -0.23, "ci_low": -0.4, "ci_high": -0.06, "n_questions": 47}
-    facts = {"model": "m", "benchmark": "b", "claimed": np.nan, "effective": np.nan}
-    cards = {
-        "points": pd.DataFrame(points, columns=list(POINTS)),
-        "comparisons": pd.DataFrame([pair], columns=list(COMPARED)),
-        "answers": pd.DataFrame([facts]),
-    }
-    said = found(answers({"m": 0.5}), cards)
-    place = "32% there, 55% at the ends (Bench, 47 questions)"
-    shown = (
-        f"m loses 23 points [6, 40] in the middle: {place}"
-        if drop
-        else "m scores 50% [38, 62] in Bench"
+    pair = dict.fromkeys(COMPARED, 0.0) | labels | {"level": "0.5", "shown": shown}
+    pair |= {"first_side": "at the ends", "second_side": "in the middle", "n_questions": 47}
+    pair |= {"first": 0.55, "second": 0.32, "first_careful": 0.56, "second_careful": 0.31}
+    pair |= {"difference": -0.23, "ci_low": -0.4, "ci_high": -0.06, **changes}
+    return {"points": frame("points", points), "comparisons": frame("comparisons", [pair])}
+
+
+@pytest.mark.parametrize("shown", [True, False])
+def test_the_title_is_the_largest_loss_with_its_interval(shown: bool) -> None:
+    said = found(answers({"m": 0.5}), of_depth(shown))
+    loss = (
+        "m loses 23 points [6, 40] in the middle: 32% there, 55% at the ends (47 questions, Bench)"
     )
-    assert said["title"] == [shown]
+    assert said["title"] == [loss if shown else "m scores 50% [37, 63] in Bench"]
     (row,) = said["rows"]
-    assert row.breaks == ("middle: 23 points [6, 40] (Bench)" if drop else "no drop shown")
-    assert [curve.axis for curve in row.asked["b"].curves] == ["depth"]
+    left = "no loss shown, up to 40 points possible"
+    assert row.breaks == ("middle: 23 points [6, 40] (Bench)" if shown else left)
+    (curve,) = row.asked["b"].curves
+    assert curve.name == "depth" and "0.5: 32%, 1.0: 54%; 47 questions, 47 answers" in curve.words
+    assert said["missed_ranges"] == ("" if shown else "up to 40 points by depth")
+
+
+def test_losses_beyond_the_title_are_in_its_fold() -> None:
+    """The largest of each model is in the title."""
+    both = of_depth(True)
+    smaller = of_depth(True, difference=-0.1, axis="length", second_side="at 2K words")
+    both["comparisons"] = pd.concat([smaller["comparisons"], both["comparisons"]])
+    said = found(answers({"m": 0.5}), both)
+    assert len(said["title"]) == len(said["all"]) == 1
+    assert "loses 10 points" in said["all"][0] and "by length" in said["all"][0]
+
+
+@pytest.mark.parametrize("lost", [4, 5])
+def test_lost_answers_are_a_finding_from_five_percent_on(lost: int) -> None:
+    row = dict.fromkeys(ANSWERS, 0) | {"benchmark": "b", "model": "m", "n": 100}
+    row |= {"cut": lost, "lost": lost, "judged": 100, "claimed": None}
+    said = found(answers({"m": 0.5}), {"answers": frame("answers", [row])})["title"]
+    assert ("5% of m's answers are cut and count as wrong" in said) is (lost == 5)
 
 
 def test_a_mean_names_lower_tasks_that_it_leaves_out() -> None:
     scores = pd.concat([answers({"m": 1.0}), answers({"m": 0.0}).assign(task="existence")])
     scores["instance_id"] += scores["task"]
-    grids = {"b": overview.grids("b", scores, ("task", "closed_book"), ("find",))}
-    designed = {"b": BENCHMARKS["b"] | {"designed": ("find",)}}
-    (row,) = finding({"b": scores}, designed, grids, ["m"], {})["rows"]
+    (row,) = found(scores, designed=("find",))["rows"]
     assert row.asked["b"].mean == 100 and row.asked["b"].lower == ["existence: 0 [0, 6], n = 60"]

@@ -14,7 +14,6 @@ from needlework.models.backends.base import load_backend
 from needlework.models.estimates import Answering, PromptSet, Work
 from needlework.models.selection import only_of
 from needlework.records import SPAN, write_table
-from needlework.results.comparisons import planned_difference
 from needlework.results.limits import (
     as_text,
     drawn,
@@ -23,6 +22,7 @@ from needlework.results.limits import (
     within,
     write_subset,
 )
+from needlework.results.significance import planned_difference
 
 FACTORS = {"b": ["task", "lang"], "c": ["task", "lang"]}
 ENTRY: dict[str, Any] = {

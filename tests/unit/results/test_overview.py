@@ -20,8 +20,10 @@ from needlework.results import reproduction
 from needlework.results.drawing import notice
 from needlework.results.drawing.grid import figure_of
 from needlework.results.drawing.save import save_figure
+from needlework.results.numbers.means import means
+from needlework.results.numbers.tables import empty, frame
 from needlework.results.page import overview
-from needlework.results.page.overview_page import Cards, Front, write_page, write_unfinished
+from needlework.results.page.overview_page import Front, write_page, write_unfinished
 from needlework.results.reproduction import draw
 from needlework.results.result import Grid
 from needlework.results.written_tables import html_table
@@ -49,44 +51,46 @@ def made(*models: list[dict]) -> pd.DataFrame:
     return pd.DataFrame([row for own in models for row in own])
 
 
+def grids_of(name: str, scores: pd.DataFrame, *shown: Any) -> list[overview.Grid]:
+    return overview.grids(frame("means", list(means(name, scores, *shown))))
+
+
 A = made(rows("a", {"en": 0.8}))
 TWO = made(rows("a", {"en": 0.8, "hi": 0.2}), rows("b", {"en": 1.0}))
 
 
 def test_means_are_by_model_and_language() -> None:
     scores = made(rows("a", {"en": 0.8, "hi": 0.2}), rows("b", {"en": 1.0, "hi": 1.0}))
-    (grid,) = overview.grids("made_up", scores, CLOSED_BOOK)
+    (grid,) = grids_of("made_up", scores, CLOSED_BOOK)
     assert (grid.metric, grid.languages) == ("exact", ("en", "hi"))
     assert [cell.value for cell in grid.rows["a"]] == pytest.approx([0.5, 0.8, 0.2])
     assert [cell.n for cell in grid.rows["a"]] == [20, 10, 10]
     assert all(cell.low <= cell.value <= cell.high for cell in grid.rows["a"])
     assert grid.rows["b"][0].n_questions == 10
     # A run in one language has no columns of languages.
-    (grid,) = overview.grids("made_up", A, CLOSED_BOOK)
+    (grid,) = grids_of("made_up", A, CLOSED_BOOK)
     assert grid.languages == () and len(grid.rows["a"]) == 1
 
 
 def test_what_a_reader_must_know_of_answers_is_a_warning() -> None:
     failed = made(rows("a", {"en": 1.0, "hi": 1.0}, finish="error"))
-    assert overview.grids("made_up", failed, CLOSED_BOOK)[0].rows["a"][0].n == 18
-    (warning,) = overview.warnings("made_up", failed)
-    assert warning.text == "2 of 20 failed"
-    assert warning.link == "explorer/index.html#b=made_up&f.model=a&f.ended+with=error"
+    assert grids_of("made_up", failed, CLOSED_BOOK)[0].rows["a"][0].n == 18
     short = A.assign(exhausted=[True, True, *[False] * 7, None])
     (warning,) = overview.warnings("made_up", short)
     assert warning.text.startswith("2 of 10 prompts are shorter")
+    assert warning.link == "explorer/index.html#b=made_up&f.model=a&f.exhausted=yes"
     (warning,) = overview.warnings("made_up", TWO)
     assert warning.model == "b"
-    assert warning.text.startswith("was asked 10 of 20 (by question, task")
+    assert warning.text.startswith("answered 10 of 20 questions (counted per task")
 
 
 def test_a_mean_leads_to_its_answers_by_its_metric() -> None:
     lax = A.assign(metric="lax", value=0.0)
-    both = overview.grids("b", pd.concat([A, lax]), CLOSED_BOOK)
+    both = grids_of("b", pd.concat([A, lax]), CLOSED_BOOK)
     assert [(grid.metric, grid.headline) for grid in both] == [("exact", True), ("lax", False)]
     apart = lax.assign(instance_id=lax["instance_id"] + "x")
-    parts = overview.grids("b", pd.concat([A, apart]), CLOSED_BOOK)
-    (languages,) = overview.grids("b", TWO, CLOSED_BOOK)
+    parts = grids_of("b", pd.concat([A, apart]), CLOSED_BOOK)
+    (languages,) = grids_of("b", TWO, CLOSED_BOOK)
     for cell, told in (
         (languages.rows["a"][2], "f.model=a&f.first_lang=hi"),
         (both[1].rows["a"][0], "m=lax&f.model=a"),
@@ -103,21 +107,21 @@ def other_task(task: str) -> pd.DataFrame:
 def test_closed_book_prompts_are_in_no_mean_but_their_own() -> None:
     asked = other_task("closed_book")
     every = pd.concat([asked, A, other_task("find two")], ignore_index=True)
-    (grid,) = overview.grids("b", every, CLOSED_BOOK)
+    (grid,) = grids_of("b", every, CLOSED_BOOK)
     (cell,) = grid.rows["a"]
     assert (cell.n, cell.value) == (20, pytest.approx(0.4))
     assert cell.link == "explorer/index.html#b=b&f.model=a&f.task=find&f.task=find+two"
-    (alone,) = overview.grids("b", asked, CLOSED_BOOK)
+    (alone,) = grids_of("b", asked, CLOSED_BOOK)
     assert alone.rows["a"][0].n == 10
 
 
 def test_tasks_that_are_not_designed_have_means_of_their_own(tmp_path) -> None:
     both = pd.concat([other_task("count"), A], ignore_index=True)
-    found = overview.grids("b", both, CLOSED_BOOK, ("find", "absent"))
+    found = grids_of("b", both, CLOSED_BOOK, ("find", "absent"))
     assert [grid.tasks for grid in found] == [("find",), ("count",)]
     assert [grid.rows["a"][0].value for grid in found] == pytest.approx([0.8, 0.0])
     assert found[1].rows["a"][0].link == "explorer/index.html#b=b&f.model=a&f.task=count"
-    assert [grid.tasks for grid in overview.grids("b", A, CLOSED_BOOK, ("find",))] == [()]
+    assert [grid.tasks for grid in grids_of("b", A, CLOSED_BOOK, ("find",))] == [()]
     page = full_page(tmp_path, both, ["a"])
     assert "Made up, exact: Finding</h3>" in page and "Made up, exact: count</h3>" in page
     first = (tmp_path / "results/index.html").read_text("utf-8")
@@ -240,56 +244,77 @@ def test_controls_are_in_no_mean_beside_models(tmp_path) -> None:
     scores = pd.concat([control_scores(), A], ignore_index=True)
     page = a_page(tmp_path, scores, ["a", "oracle", "empty"], front=FRONT)
     assert "</i>a</th>" in page and "oracle</th>" not in page
-    assert "Self-check of construction and scoring passed: oracle" in page
-    assert "is right in all 10 prompts" in page
+    assert "Self-check passed: all 10 reference answers (oracle) are scored right" in page
     # A model is not compared with what controls were asked.
     assert "asked other prompts" not in page and "No model was run." not in page
 
 
 def test_a_run_of_controls_shows_their_scores_and_the_remedy(tmp_path) -> None:
     page = a_page(tmp_path, control_scores(), [*READERS], front=FRONT)
-    assert "Self-check of construction and scoring passed" in page
+    assert "Self-check passed" in page
     assert "No model was run." in page and "--configfile mine.yaml" in page
-    assert '<th scope="row">oracle</th>' in page
+    assert "</i>oracle</th>" in page
     page = a_page(tmp_path, control_scores(0.9), [*READERS], front=FRONT)
-    assert "Self-check of construction and scoring passed" not in page
-    assert "in 1 of 10 of Made up" in page and "f.model=oracle" in page
+    assert "Self-check passed" not in page
+    assert "in 1 of 10 prompts of Made up" in page and "f.model=oracle" in page
 
 
 def test_every_mean_has_n_and_other_prompts_a_mark(tmp_path) -> None:
     page = full_page(tmp_path, TWO, ["a", "b"])
-    assert page.count('<span class="mean"') == len(re.findall(", n [12]0</span>", page)) > 0
+    assert page.count('<span class="mean"') == len(re.findall(", n 10</span>", page)) > 0
     assert 'b<a class="mark"' in page and 'a<a class="mark"' not in page
     assert "cannot be ranked" in page
 
 
-def test_the_front_says_what_was_run_before_it_shows_cards(tmp_path) -> None:
+@pytest.mark.parametrize("panels", [1, 2])
+def test_the_front_says_what_was_run_before_it_shows_cards(tmp_path, panels: int) -> None:
+    """A run of a single panel has no card."""
     figure = figure_of(3, 1)
     figure.text(0.1, 0.1, "card")
     save_figure([figure], tmp_path / "results/cards/page/a", ["svg"])
     (tmp_path / "results/cards/a.txt").write_text("a loses <nothing>.\nMethod.\n")
     run = {"files": ["presets/x.yaml"], "models": {"a": "org/a, vllm"}, "readers": {}}
     run["data"] = {"Made up": "a corpus, 10 questions"}
-    cards = Cards([tmp_path / "results/cards/page/a.svg"])
-    page = a_page(tmp_path, A, ["a"], front=Front(run), cards=cards)
+    labels = {"card": "a", "model": "a", "benchmark": "made_up", "axis": "depth", "value": 0.5}
+    points = [
+        {
+            **labels,
+            "part": str(part),
+            "level": str(level),
+            "called": "x",
+            "n": 10,
+            "n_questions": 10,
+        }
+        for part in range(panels)
+        for level in (0, 1)
+    ]
+    own = frame("means", list(means("made_up", A, CLOSED_BOOK, ("find",))))
+    tables = {**empty(), "means": own, "points": frame("points", points)}
+    cards = [tmp_path / "results/cards/page/a.svg"]
+    page = a_page(tmp_path, A, ["a"], front=Front(run), cards=cards, tables=tables)
     parts = [
         *("presets/x.yaml", "org/a, vllm", "a corpus, 10 questions", "<dt>Written</dt>"),
         *('href="cards/a.svg"', 'src="cards/page/a.svg"', "a loses &lt;nothing&gt;."),
         *('href="cards/a.pdf"', 'id="made_up"'),
     ]
+    if panels == 1:
+        assert 'id="cards"' not in page
+        return
     places = [page.index(part) for part in parts]
     assert places == sorted(places)
 
 
 def test_a_failed_run_shows_the_results_that_there_are(tmp_path) -> None:
     page = a_page(tmp_path, A, ["a"])
-    assert "This run has not ended" not in page
+    assert "A job failed" not in page
     lost = {"file": str(tmp_path / "a.svg"), "numbers": str(tmp_path / "a.csv")}
     own = made_up(tmp_path) | {"figures": {"a": lost}}
     target = tmp_path / "results/index.html"
     write_unfinished({"b": own, "c": {**own, "scores": []}}, ["a"], TEMPLATE, target, Front())
     page = target.read_text("utf-8")
-    assert "This run has not ended" in page and 'id="b"' in page and 'id="c"' not in page
+    assert (
+        "A job failed, so results are missing" in page and 'id="b"' in page and 'id="c"' not in page
+    )
 
 
 def test_folders_of_this_machine_are_on_no_page() -> None:

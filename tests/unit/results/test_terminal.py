@@ -5,6 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+from needlework.results.numbers.means import means
+from needlework.results.numbers.tables import frame
 from needlework.results.page.terminal import (
     MOST_LINES,
     WIDTH,
@@ -13,7 +15,6 @@ from needlework.results.page.terminal import (
     lines_of_lower_tasks,
     lines_of_models,
     lines_to_paste,
-    mean_of,
 )
 
 TITLES = ("MLNeedle", "Lost in the Middle", "ONERULER", "mLongRR", "M4LE")
@@ -25,6 +26,8 @@ CLOSED_BOOK = ("task", "closed_book")
 def scores(**columns: list[object]) -> pd.DataFrame:
     """Four answers to two questions, each by two metrics."""
     own = {
+        "model": ["m"] * 8,
+        "metric": ["first", "second"] * 4,
         "instance_id": ["a", "a", "b", "b", "c", "c", "d", "d"],
         "sample": [0] * 8,
         "value": [1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0],
@@ -35,10 +38,14 @@ def scores(**columns: list[object]) -> pd.DataFrame:
     return pd.DataFrame(own | columns)
 
 
+def cell(scores: pd.DataFrame, tasks=(), closed_book=CLOSED_BOOK):
+    return cell_of(frame("means", list(means("b", scores, closed_book, tasks))))
+
+
 @pytest.mark.parametrize(
     ("columns", "tasks", "closed_book", "said"),
     [
-        ({}, (), CLOSED_BOOK, "75 [26, 96], n = 2"),
+        ({}, (), CLOSED_BOOK, "75 [6, 100], n = 2"),
         ({}, ("find",), CLOSED_BOOK, "67 ["),
         # A model that was asked none of the tasks has a mean over what it was asked.
         ({}, ("other",), CLOSED_BOOK, "75 ["),
@@ -55,7 +62,8 @@ def scores(**columns: list[object]) -> pd.DataFrame:
     ],
 )
 def test_a_mean_is_of_answers_to_designed_tasks(columns, tasks, closed_book, said) -> None:
-    found = mean_of(scores(**columns), tasks, closed_book)
+    found = cell(scores(**columns), tasks, closed_book)
+    found = f"{found.mean}, n = {found.n}" if found else "-"
     assert found.startswith(said) and (found == said or said.endswith("["))
 
 
@@ -70,14 +78,14 @@ def test_each_model_has_a_line_of_80_columns(name: str) -> None:
 
 def test_a_line_to_paste_says_all_of_a_mean() -> None:
     own = scores(metric=["best_subspan_em", "other"] * 4, n_documents=[10] * 8, length=[0] * 8)
-    cell = cell_of(own, (), CLOSED_BOOK)
-    cells = {"smollm2": {"A": cell, "B": None}, "oracle": {"A": cell, "B": cell}}
+    one = cell(own)
+    cells = {"smollm2": {"A": one, "B": None}, "oracle": {"A": one, "B": one}}
     assert lines_to_paste(cells, ["oracle"], "3c6c7f1") == [
-        "smollm2  A  75 [26, 96]  n=2  best_subspan_em  10 documents  3c6c7f1"
+        "smollm2  A  75 [6, 100]  n=2  best_subspan_em  10 documents  3c6c7f1"
     ]
     own["length"] = [512, 512, 2048, 2048] * 2
-    assert cell_of(own, (), CLOSED_BOOK).size == "512 to 2,048 tokens and 10 documents"
-    many = {f"m{i}": {"A": cell} for i in range(MOST_LINES + 1)}
+    assert cell(own).size == "512 to 2,048 tokens and 10 documents"
+    many = {f"m{i}": {"A": one} for i in range(MOST_LINES + 1)}
     assert lines_to_paste(many, [], "x") == [] and lines_to_paste({}, [], "x") == []
 
 
@@ -87,7 +95,7 @@ def test_controls_are_shown_only_alone() -> None:
     assert shown == ["A", "model 50 [41, 59], n = 99"]
     alone = lines_of_models({"oracle": cells["oracle"]}, ["oracle"])
     assert max(map(len, alone)) <= WIDTH
-    assert "built-in readers" in alone[1] and alone[-1].split() == ["oracle", "100", "100"]
+    assert "Built-in readers" in alone[1] and alone[-1].split() == ["oracle", "100", "100"]
     # A long sentence is wrapped.
     lines = fill("word " * 40).splitlines()
     assert max(map(len, lines)) <= WIDTH and lines[1].startswith("  word")
@@ -98,16 +106,22 @@ def test_tasks_below_a_mean_without_them_are_named() -> None:
     tasks = {"exact": 1.0, "existence": 0.0, "other": 0.98, "closed_book": 0.0}
     rows = [
         {
-            **{"instance_id": f"{task}{i}", "sample": 0, "example_id": str(i), "task": task},
+            **{
+                "model": "mine",
+                "instance_id": f"{task}{i}",
+                "sample": 0,
+                "example_id": str(i),
+                "task": task,
+            },
             **{"value": share, "finish_reason": "stop", "metric": "m"},
         }
         for task, share in tasks.items()
         for i in range(10)
     ]
-    cell = cell_of(pd.DataFrame(rows), ("exact",), CLOSED_BOOK)
-    cells = {"mine": {"A": cell, "B": None}, "oracle": {"A": cell}}
+    one = cell(pd.DataFrame(rows), ("exact",))
+    cells = {"mine": {"A": one, "B": None}, "oracle": {"A": one}}
     assert lines_of_lower_tasks(cells, ["oracle"]) == [
-        "Not in these means, and lower: mine, A existence: 0 [0, 28], n = 10."
+        "Tasks with a lower mean that the means above leave out: mine, A existence: 0 [0,\n  31], n = 10."
     ]
-    assert cell_of(pd.DataFrame(rows), (), CLOSED_BOOK).lower == []
-    assert lines_of_lower_tasks({"mine": {"A": cell._replace(lower=[])}}, []) == []
+    assert cell(pd.DataFrame(rows)).lower == []
+    assert lines_of_lower_tasks({"mine": {"A": one._replace(lower=[])}}, []) == []

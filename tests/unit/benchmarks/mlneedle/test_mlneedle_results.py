@@ -38,7 +38,7 @@ def test_table1_is_means_and_their_mean(scores):
         row = cell(table, model="llama3", column=column)
         assert row["value"] == pytest.approx(means[length])
         assert (row["n"], row["n_questions"]) == (7 if length == 0 else 168, 7)
-        independent = stats.wilson(means[length], row["n"])
+        independent = stats.clopper_pearson(means[length], row["n"])
         assert (row["ci_low_independent"], row["ci_high_independent"]) == pytest.approx(independent)
         assert row["share_of_baseline"] == pytest.approx(means[length] / means[0])
     average = cell(table, model="llama3", column="average")

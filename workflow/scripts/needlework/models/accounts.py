@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -217,28 +217,48 @@ def read_account(path: str | Path) -> Account | None:
         return None
 
 
+@dataclass(frozen=True)
+class Remark:
+    """A warning about requests or answers; of one model and benchmark, and its kind, if it is of one job."""
+
+    text: str
+    model: str = ""
+    benchmark: str = ""
+    kind: str = ""
+
+
 def last_lines(accounts: Iterable[Account]) -> list[str]:
     """The last lines of a run: how many requests were sent and answered, and warnings about the others."""
     every = added(accounts)
-    if not every:
-        return []
+    return [*requests_line(every), *(remark.text for remark in remarks(every))]
+
+
+def requests_line(accounts: Iterable[Account]) -> list[str]:
+    """How many requests were sent and answered; [] without accounts."""
+    every = added(accounts)
     models = [own for own in every if own.asked]
-    lines = ["No request was sent: all answers are of built-in readers."]
     if models:
-        lines = [f"Requests: {_requests(models)}"]
+        return [f"Requests: {_requests(models)}"]
+    return ["No request was sent: all answers are of built-in readers."] if every else []
+
+
+def remarks(accounts: Iterable[Account]) -> Iterator[Remark]:
+    """The warnings about requests without an answer, about answers, and about failed jobs."""
+    every = added(accounts)
     having = {kind: [own for own in every if own.count(kind)] for kind in _SAID}
     for own in every:
-        where = f"{own.model}, {own.benchmark}"
-        lines += [
-            f"{where}: {own.sentence(kind)}."
-            for kind, others in having.items()
-            if own in others and len(others) <= MOST_ALIKE
-        ]
+        job = own.model, own.benchmark
+        where = ", ".join(job)
+        for kind, others in having.items():
+            if own in others and len(others) <= MOST_ALIKE:
+                yield Remark(f"{where}: {own.sentence(kind)}.", *job, kind)
         if own.failed:
-            lines.append(f"{where}: the job failed: {own.failed}")
-    lines += [f"{loss}." for loss in dict.fromkeys(loss for own in every for loss in own.losses)]
-    many = [kind for kind, own in having.items() if len(own) > MOST_ALIKE]
-    return [*lines, *(_of_many(kind, having[kind], every) for kind in many)]
+            yield Remark(f"{where}: the job failed: {own.failed}", *job)
+    for loss in dict.fromkeys(loss for own in every for loss in own.losses):
+        yield Remark(f"{loss}.")
+    for kind, others in having.items():
+        if len(others) > MOST_ALIKE:
+            yield Remark(_of_many(kind, others, every), kind=kind)
 
 
 # So many addresses of a model are named: a cluster may have a port for each job.

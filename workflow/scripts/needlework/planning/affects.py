@@ -139,6 +139,6 @@ def shown_digest(benchmark: str) -> str:
     return code_digest("show_results.py", part_file(benchmark, "results"))
 
 
-def card_digest(benchmarks: Iterable[str]) -> str:
-    """Of the code that makes the numbers of report cards."""
-    return code_digest("make_cards.py", *(part_file(name, "card") for name in benchmarks))
+def page_digest(benchmarks: Iterable[str]) -> str:
+    """Of the code that makes the numbers of cards and page."""
+    return code_digest("make_page_numbers.py", *(part_file(name, "card") for name in benchmarks))

@@ -20,6 +20,7 @@ from needlework.models.thoughts import MARK_FILES
 from needlework.planning.audits import Audit, audits
 from needlework.planning.layout import Layout, job_gpus, resource
 from needlework.planning.model_checks import lengths_of
+from needlework.results.numbers.tables import TABLES
 from needlework.results.page.own_data import uses
 from needlework.results.result import Needs, Result
 
@@ -30,7 +31,8 @@ _ANSWERS = ("scores", "generations")
 # The styles, scripts and parts of results/index.html.
 _OVERVIEW_PARTS = (
     *("means.css", "agreement.css", "front.css", "front.html.j2"),
-    *("base.html.j2", "benchmark.html.j2", "links.html.j2", "figure.html.j2"),
+    *("base.html.j2", "page.css", "benchmark.html.j2", "links.html.j2", "figure.html.j2"),
+    "baselines.html.j2",
     *("finding.html.j2", "finding.css", "details.html.j2"),
     *("run.html.j2", "cards.html.j2", "controls.html.j2"),
     *("means.html.j2", "grid.html.j2", "cell.html.j2", "warnings.html.j2"),
@@ -265,12 +267,15 @@ class RuleInputs(Layout):
         found = [f"results/cards/{model}.{ending}" for model, ending in product(models, endings)]
         forms = product(("page", "phone"), models)
         found += [f"results/cards/{form}/{model}.svg" for form, model in forms]
-        numbers = ("points", "comparisons", "answers")
-        return found + [f"results/tables/cards/{name}.csv" for name in numbers if found]
+        return found + [f"results/tables/page/{name}.csv" for name in TABLES if found]
 
-    def card_benchmarks(self) -> dict[str, dict[str, Any]]:
-        """The inputs of report cards, by benchmark."""
-        models, kinds = self.card_models(), self.config["tokenizers"]
+    def shown_models(self) -> list[str]:
+        """The models that means are of: not the built-in readers, unless there is nothing else."""
+        return self.card_models() or list(self.models)
+
+    def page_numbers(self) -> dict[str, dict[str, Any]]:
+        """The inputs of the numbers of cards and page, by benchmark."""
+        models, kinds = self.shown_models(), self.config["tokenizers"]
         # The models whose lengths are counted in words.
         in_words = [model for model in models if kinds[self.tokenizer(model)]["kind"] == "words"]
         return {
@@ -280,7 +285,6 @@ class RuleInputs(Layout):
                 "run": {**self.run_settings(name, "scores"), "in_words": in_words},
             }
             for name in self.benchmarks
-            if self.benchmark(name).shown.card
         }
 
     def reproduced(self, with_models: bool) -> dict[str, dict[str, Any]]:
@@ -358,6 +362,8 @@ class RuleInputs(Layout):
             "title": own.title,
             "asked": own.asked,
             "designed": own.shown.designed,
+            "without": "0" if own.shown.designed[0] == "length" else "",
+            "held": own.shown.card.held if own.shown.card else (),
             "controls": list(self.readers()),
             "prompts": self.prompts_of_models(benchmark),
             "answers": {model: self._explored_answers(model, benchmark) for model in self.models},

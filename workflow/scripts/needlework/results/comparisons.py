@@ -10,13 +10,10 @@ import math
 import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from needlework import seeding
 from needlework.errors import UserError
 from needlework.factor import Factor
 from needlework.models.accounts import UNANSWERED
@@ -30,19 +27,13 @@ from needlework.results.result import (
     Grid,
     Number,
 )
+from needlework.results.significance import ALPHA, holm, paired_test
 from needlework.results.written_tables import lay_out
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-ALPHA = 0.05
-# A planned difference is found by so many comparisons, if the models disagree on this share of questions.
-POWER, DISAGREE = 0.8, 0.25
-# Of so many clusters or fewer, all signs are tried.
-_EXACT = 12
-DRAWS = 9999
 
 LABELS = ("metric", "by", "level", "first", "second")
 MEASURES = (
@@ -67,87 +58,6 @@ class Pair(NamedTuple):
     first: str
     second: str
     same_prompts: bool = True
-
-
-def permutation_test(
-    differences: npt.ArrayLike, clusters: stats.Labels, *, seed: tuple[object, ...] = ()
-) -> float:
-    """Two-sided p of a mean difference: how often random signs of whole clusters give one as large.
-
-    With few clusters all signs are tried, otherwise DRAWS random ones, drawn from `seed`. NaN without
-    differences, 1 if all are 0.
-    """
-    import pandas as pd
-
-    d = np.asarray(differences, dtype=np.float64)
-    if len(d) == 0:
-        return math.nan
-    codes, _ = pd.factorize(np.asarray(clusters), sort=True)
-    sums = np.bincount(codes, weights=d)
-    # A cluster without a difference has no sign.
-    sums = sums[sums != 0]
-    if len(sums) == 0:
-        return 1.0
-    # Sums of differences of 0.1 differ in their last digits.
-    observed = abs(sums.sum()) * (1 - 1e-9)
-    if len(sums) <= _EXACT:
-        signs = 1 - 2 * (np.arange(1 << len(sums))[:, None] >> np.arange(len(sums)) & 1)
-        return float(np.mean(np.abs(signs @ sums) >= observed))
-    rng = seeding.rng("permutation", *seed)
-    hits = 0
-    for _ in range(DRAWS // 999 + 1):
-        signs = 1 - 2 * rng.integers(2, size=(999, len(sums)))
-        hits += int(np.sum(np.abs(signs @ sums) >= observed))
-    return (1 + hits) / (1 + 999 * (DRAWS // 999 + 1))
-
-
-def holm(p: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Holm's adjusted p values of a family of tests, in the given order.
-
-    A NaN stays NaN and is no part of the family.
-    """
-    p = np.asarray(p, dtype=np.float64)
-    adjusted = np.full(len(p), math.nan)
-    order = [i for i in np.argsort(p, kind="stable") if not math.isnan(p[i])]
-    highest = 0.0
-    for rank, i in enumerate(order):
-        highest = max(highest, min(1.0, (len(order) - rank) * p[i]))
-        adjusted[i] = highest
-    return adjusted
-
-
-@lru_cache(maxsize=1 << 10)
-def planned_difference(n_questions: int) -> float:
-    """The smallest difference that `n_questions` show with probability POWER; NaN if there is none.
-
-    It assumes models that disagree on a share DISAGREE of the questions (or on more, if the difference
-    needs more), each asked once. The test is `permutation_test`, which is then the sign test.
-    """
-    low, high = 0.0, 1.0
-    if _sign_test_power(n_questions, high) < POWER:
-        return math.nan
-    while high - low > 1e-5:
-        middle = (low + high) / 2
-        low, high = (
-            (low, middle) if _sign_test_power(n_questions, middle) >= POWER else (middle, high)
-        )
-    return high
-
-
-def _sign_test_power(n: int, difference: float) -> float:
-    """How often the sign test finds a difference in `n` pairs, at ALPHA."""
-    from scipy.stats import binom
-
-    disagree = max(DISAGREE, difference)
-    # All but a millionth of the numbers of pairs that disagree.
-    first, last = binom.ppf([5e-7, 1 - 5e-7], n, disagree)
-    differing = np.arange(first, last + 1)
-    most = binom.ppf(ALPHA / 2, differing, 0.5)
-    # At most so many of one sign have p < ALPHA.
-    most -= 2 * binom.cdf(most, differing, 0.5) >= ALPHA
-    better = (1 + difference / disagree) / 2
-    found = binom.cdf(most, differing, better) + binom.cdf(most, differing, 1 - better)
-    return float(np.sum(binom.pmf(differing, n, disagree) * np.where(most >= 0, found, 0.0)))
 
 
 def indistinguishable(
@@ -186,8 +96,8 @@ def prompts_differ(one: pd.DataFrame, two: pd.DataFrame, factors: Sequence[str])
     other = [len(own - ids[1 - i]) for i, own in enumerate(ids)]
     if keys[0] == keys[1]:
         return (
-            f"the same questions under the same factors were asked in other words in {other[0]:,} of "
-            f"{len(ids[0]):,} prompts (another tokenizer, template, corpus or version)"
+            f"the questions and factors agree, but {other[0]:,} of {len(ids[0]):,} prompts have another "
+            "text (another tokenizer, template, corpus or version)"
         )
     said = []
     for name in factors:
@@ -199,10 +109,10 @@ def prompts_differ(one: pd.DataFrame, two: pd.DataFrame, factors: Sequence[str])
     questions = [set(scores["example_id"]) for scores in (one, two)]
     if questions[0] != questions[1]:
         said.append(
-            f"{len(questions[0] - questions[1]):,} questions are in the first alone and "
-            f"{len(questions[1] - questions[0]):,} in the second"
+            f"{len(questions[0] - questions[1]):,} questions are only in the first and "
+            f"{len(questions[1] - questions[0]):,} only in the second"
         )
-    said.append(f"{other[0]:,} prompts are in the first alone and {other[1]:,} in the second")
+    said.append(f"{other[0]:,} prompts are only in the first and {other[1]:,} only in the second")
     return "; ".join(said)
 
 
@@ -241,7 +151,7 @@ def compare(
     `by` is "all" for the row over all prompts.
 
     `scores` are by side, `factors` what was asked of prompts (`Benchmark.asked`). The difference is the
-    second's mean less the first's, with a 95% interval over questions; `p` is the permutation test's.
+    second's mean less the first's, with a 95% interval over questions; `p` is of `paired_test`.
     `p_holm` corrects for all rows of one metric and `by`.
 
     Raises UserError where two models were asked nothing in common.
@@ -264,7 +174,7 @@ def compare(
                     groups += [(name, level, part) for level, part in own.groupby(name)]
             rows += [
                 dict(zip(LABELS, (metric, by, str(level), first, second), strict=True))
-                | _measured(part, (metric, by, level, first, second))
+                | _measured(part)
                 for by, level, part in groups
             ]
     table = pd.DataFrame(rows, columns=[*LABELS, *MEASURES])
@@ -272,7 +182,7 @@ def compare(
     return table
 
 
-def _measured(both: pd.DataFrame, seed: tuple[object, ...]) -> dict[str, object]:
+def _measured(both: pd.DataFrame) -> dict[str, object]:
     """MEASURES of pairs, but for the correction."""
     one, two = both["value_first"].to_numpy(), both["value_second"].to_numpy()
     questions = both["example_id"].to_numpy()
@@ -290,7 +200,7 @@ def _measured(both: pd.DataFrame, seed: tuple[object, ...]) -> dict[str, object]
         "n_first_only": test.first_only,
         "n_second_only": test.second_only,
         "p_mcnemar": test.p if binary else math.nan,
-        "p": permutation_test(two - one, questions, seed=seed),
+        "p": paired_test(two - one, questions)[0],
     }
 
 
@@ -342,7 +252,7 @@ def nothing_to_show(n_questions: int) -> str:
     """The remark that so few questions can show no difference at p < ALPHA; "" if they can."""
     if 2.0 ** (1 - n_questions) < ALPHA:
         return ""
-    return ", which can show no difference"
+    return ", too few to show a difference"
 
 
 def not_told_apart(sets: Mapping[str, Sequence[Sequence[str]]]) -> list[str]:
@@ -365,8 +275,8 @@ _MEASURES = {
     "p_holm": "Holm's p",
 }
 _NOTE = (
-    "In percent points, the second less the first, on the same prompts. Holm's p: permutation test, "
-    "corrected over the pairs of a metric."
+    "Second model minus the first, in percent points, on the same prompts. Holm's p: exact test over "
+    "questions, corrected over the pairs of a metric."
 )
 _GRID = Grid(
     rows=(Factor("metric", label="Metric"), Factor("pair", label="Models")),

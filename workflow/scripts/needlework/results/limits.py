@@ -14,7 +14,7 @@ from needlework import seeding
 from needlework.atomic import atomic_write
 from needlework.models.estimates import Estimate, PromptSet, Work
 from needlework.models.selection import Selection
-from needlework.results.comparisons import DISAGREE, POWER, planned_difference
+from needlework.results.significance import DISAGREE, POWER, planned_difference
 
 # What each limit of `run.limit` limits, its name in a sentence, and the key without which a model has none.
 _MEASURES = {

@@ -18,7 +18,7 @@ from needlework.factor import in_1000
 from needlework.results.drawing.grid import figure_of, wrapped
 from needlework.results.drawing.picture import evenly
 from needlework.results.drawing.style import COLOURS, COLUMN, PAGE, style
-from needlework.results.page.overview import explorer
+from needlework.results.numbers.means import explorer
 from needlework.results.published import COVERED, JUDGED, cell_name
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from needlework.factor import Factor
 from needlework.results import published as publications
-from needlework.results.columns import MARKED
+from needlework.results.columns import LEAST_ANSWERS, MARKED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -270,8 +270,8 @@ class Values:
     """The axis of values: its name and unit, and the columns of the numbers.
 
     unit: with "%", shares are written in percent. column, n: of the number, and of how many prompts are
-    behind it; prompts: what those are called. limits: of the axis, further out where something lies there,
-    or None: from 0, around what is drawn.
+    behind it; prompts: what those are called; least: how many give a mark its place or colour.
+    limits: of the axis, further out where something lies there, or None: from 0, around what is drawn.
     """
 
     name: str = "Accuracy"
@@ -279,6 +279,7 @@ class Values:
     column: str = "value"
     n: str = "n"
     prompts: str = "prompts"
+    least: int = LEAST_ANSWERS
     limits: tuple[float, float] | None = (0.0, 1.0)
 
 
@@ -367,8 +368,9 @@ class Drawing:
     small_print: SmallPrint = SmallPrint()
 
     # What the small print calls a mark, the paper's numbers, and marks of prompts that are too short ("":
-    # they have no mark) and of cells that lack answers.
+    # they have no mark) and of cells that lack answers; what became of marks with too few answers.
     mark = "point"
+    few_look = "Not drawn: {mark}s of fewer than {least} {prompts}, and panels of mostly such."
     paper_look = "Dashed"
     short_look = "Hollow"
     incomplete_look = "Ringed"
@@ -426,6 +428,7 @@ class Heatmap(Drawing):
     tinted: tuple[str, str] | None = None
 
     mark = "cell"
+    few_look = "Grey: {name} of fewer than {least} {prompts}."
     paper_look = "Small"
     short_look = "Dotted"
     incomplete_look = "With an asterisk"

@@ -41,6 +41,13 @@ def result_rows(needs: str, files: Sequence[str], factors: Mapping[str, str]) ->
     return frame(pa.concat_tables(tables, promote_options="default"))
 
 
+def scores_of(files: Sequence[str]) -> pd.DataFrame:
+    """The scores in `files`, by every metric."""
+    import pandas as pd
+
+    return pd.concat([read_table(file).to_pandas() for file in files], ignore_index=True)
+
+
 def frame(table: pa.Table) -> pd.DataFrame:
     """A table as a frame whose texts are categories, which pandas selects and counts as whole numbers.
 

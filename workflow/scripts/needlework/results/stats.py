@@ -5,8 +5,9 @@ compare two runs, or a run with a paper. `ci_low_independent` and `ci_high_indep
 made as if all prompts were independent draws. They are not: one question is asked at three
 positions, in eight haystacks and at four lengths, and an easy question is easy in all of them.
 
-Shares of right answers have Wilson's interval. Differences, and means of other scores, have Gaffke's
-(`limits`), which also hold for few questions and where no answer differs; perf/intervals.py simulates both.
+Intervals over questions must hold where few questions show little of their spread. Means have Clopper and
+Pearson's at the number of independent draws that they are worth, differences Bonett and Price's with two
+pseudo-questions; perf/intervals.py simulates both.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, TypeAlias
+from functools import cached_property, lru_cache
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -30,8 +31,9 @@ _DRAWN_AT_ONCE = 1 << 17
 _DRAWS = 1000
 # The 97.5% point of the normal distribution: all intervals are at 95%.
 Z = 1.959963984540054
-# Where the pole of an upper limit can be: logarithms of its distance, in units of the values' range.
-_LOG_GAPS = (-30.0, 7.0)
+# Added to the sum of squared deviations of questions: without, intervals hold too seldom where few questions
+# fail, all prompts of them alike. Chosen with perf/intervals.py.
+ADDED, ADDED_TO_DIFFERENCES = 0.07, 0.015
 
 
 @dataclass(frozen=True)
@@ -66,21 +68,6 @@ def standard_error(p: float, n: float) -> float:
     return math.sqrt(p * (1 - p) / n) if n else math.nan
 
 
-def wilson(p: float, n: float) -> tuple[float, float]:
-    """Wilson's 95% score interval of a proportion `p` of `n`; (NaN, NaN) for n = 0.
-
-    `n` may be fractional, such as an effective sample size.
-    """
-    if not n:
-        return math.nan, math.nan
-    centre = (p + Z**2 / (2 * n)) / (1 + Z**2 / n)
-    half = Z / (1 + Z**2 / n) * math.sqrt(p * (1 - p) / n + Z**2 / (4 * n**2))
-    # Rounding would otherwise leave 1 - 1e-17 as the upper end of 10 out of 10.
-    low = 0.0 if p == 0 else max(0.0, centre - half)
-    high = 1.0 if p == 1 else min(1.0, centre + half)
-    return low, high
-
-
 def estimate(
     values: npt.ArrayLike,
     clusters: Labels,
@@ -89,31 +76,38 @@ def estimate(
     """The mean of `values`, or the mean of the strata's means where `strata` are given.
 
     `values` are scores in [0, 1], `clusters` says which question each belongs to, `strata` which
-    cell (a context length, say) it belongs to. Where all values are 0 or 1 both intervals are
-    Wilson's. That over questions uses the sample size at which independent draws would have the variance that
-    the questions show (Dean and Pagano, 2015, "Evaluating confidence interval methods for binomial
-    proportions in clustered surveys"), and never more than the other. Other values have `limits`.
+    cell (a context length, say) it belongs to. Both intervals are Clopper and Pearson's, at the number of
+    draws of 0 or 1 that would have the variance of the mean (Korn and Graubard, 1998, "Confidence intervals
+    for proportions with small expected number of positive counts estimated from survey data"): between as
+    many as questions, and as many as if all values were independent.
     """
     y = np.asarray(values, dtype=np.float64)
     if len(y) == 0:
         return _NOTHING
     sums = _Sums(y, clusters, strata)
-    value, variance = sums.value, sums.variance
-    if ((y == 0) | (y == 1)).all():
-        size = _effective_size(value, variance, sums.kish, without=sums.kish)
-        # Questions that all score alike say no more than one prompt each would.
-        size_clustered = (
-            _effective_size(value, sums.between, size, without=sums.questions)
-            if sums.questions > 1
-            else 1.0
-        )
-        interval, clustered = wilson(value, size), wilson(value, size_clustered)
-    else:
-        clustered = sums.limits(0.0, 1.0)
-        interval = clustered
-        if sums.questions < len(y):
-            interval = _Sums(y, np.arange(len(y)), strata).limits(0.0, 1.0)
-    return Estimate(value, len(y), sums.questions, *clustered, math.sqrt(variance), *interval)
+    value = sums.value
+    draw = value * (1 - value)
+    most = sums.kish * draw / sums.spread if sums.spread else math.inf
+    ends = [
+        clopper_pearson(value, max(n, min(most, n * (n - 1) * draw / (squares + ADDED))))
+        for n, squares in sums.deviations()
+    ]
+    # The second interval is the first one where each question has one value.
+    return Estimate(value, len(y), sums.questions, *ends[0], math.sqrt(sums.variance), *ends[-1])
+
+
+def clopper_pearson(p: float, n: float) -> tuple[float, float]:
+    """Clopper and Pearson's 95% interval of a share `p` of `n` draws; (NaN, NaN) for n = 0.
+
+    `n` may be fractional.
+    """
+    from scipy.special import betaincinv
+
+    if not n:
+        return math.nan, math.nan
+    low = betaincinv(p * n, n - p * n + 1, 0.025) if p > 0 else 0.0
+    high = betaincinv(p * n + 1, n - p * n, 0.975) if p < 1 else 1.0
+    return float(low), float(high)
 
 
 def bounds(
@@ -140,7 +134,7 @@ def bounds(
 def bootstrap_interval(
     values: npt.ArrayLike, clusters: Labels, *, seed: tuple[object, ...]
 ) -> tuple[float, float]:
-    """The 95% percentile interval of the mean when clusters are redrawn.
+    """The 95% interval (`percentiles`) of the mean when clusters are redrawn.
 
     The draw depends on `seed` alone, not on the order of the rows' clusters elsewhere.
     """
@@ -155,7 +149,19 @@ def bootstrap_interval(
         drawn += n_clusters * np.arange(rows)[:, None]
         times = np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape)
         means.append((times @ table.sums / (times @ table.counts))[:, 0])
-    low, high = np.quantile(np.concatenate(means), (0.025, 0.975))
+    return percentiles(np.concatenate(means), n_clusters)
+
+
+def percentiles(drawn: npt.NDArray[np.float64], n: int) -> tuple[float, float]:
+    """The 95% interval from values of samples of `n` redrawn questions.
+
+    Hesterberg's expanded percentiles (2015, "What teachers should know about the bootstrap"): as much wider
+    as t's interval is than the normal one with the variance of the sample.
+    """
+    from scipy.special import ndtr, stdtrit
+
+    tail = ndtr(stdtrit(max(n - 1, 1), 0.025) * math.sqrt(n / max(n - 1, 1)))
+    low, high = np.quantile(drawn, (tail, 1 - tail))
     return float(low), float(high)
 
 
@@ -165,17 +171,17 @@ def paired_difference(
     clusters: Labels,
     strata: Labels | None = None,
 ) -> Estimate:
-    """The mean of second - first over pairs of scores in [0, 1], with the 95% `limits` of the difference."""
+    """The mean of second - first over pairs of scores in [0, 1], with both intervals (`_bonett_price`)."""
     d = np.asarray(second, dtype=np.float64) - np.asarray(first, dtype=np.float64)
-    n = len(d)
-    if n == 0:
+    if len(d) == 0:
         return _NOTHING
     sums = _Sums(d, clusters, strata)
-    clustered = sums.limits(-1.0, 1.0)
-    interval = clustered
-    if sums.questions < n:
-        interval = _Sums(d, np.arange(n), strata).limits(-1.0, 1.0)
-    return Estimate(sums.value, n, sums.questions, *clustered, math.sqrt(sums.variance), *interval)
+    value = sums.value
+    ends = [
+        _bonett_price(value, n, squares, sums.spread, n / sums.kish)
+        for n, squares in sums.deviations()
+    ]
+    return Estimate(value, len(d), sums.questions, *ends[0], math.sqrt(sums.variance), *ends[-1])
 
 
 def difference_of_sides(
@@ -183,105 +189,47 @@ def difference_of_sides(
     clusters: Labels,
     first: npt.NDArray[np.bool_],
     second: npt.NDArray[np.bool_],
-    alpha: float,
 ) -> tuple[float, float, float, int]:
-    """The second side's mean less the first's, its `limits` over clusters at 1 - alpha, and their number.
+    """The second side's mean less the first's, its interval (`_bonett_price`), and the number of clusters.
 
     `values` are scores in [0, 1]; the masks choose the sides' values. A cluster can have values on both.
     """
     here = first | second
     codes, n = _codes(np.asarray(clusters)[here])
-    moved, falls, rises = np.zeros((3, n))
-    value, present = 0.0, []
-    for sign, mask in ((-1.0, first[here]), (1.0, second[here])):
+    moved = np.zeros((2, n))
+    value = spread = alike = apart = 0.0
+    for side, mask in enumerate((first[here], second[here])):
         own, of = values[here][mask], codes[mask]
-        mean = float(own.mean())
-        counts = np.bincount(of, minlength=n) / len(own)
-        present.append(counts > 0)
-        value += sign * mean
-        moved += sign * (np.bincount(of, own, minlength=n) / len(own) - counts * mean)
-        least, most = sorted((-sign * mean, sign * (1 - mean)))
-        falls, rises = falls + counts * least, rises + counts * most
-    low, high = _limits_over_clusters(value, moved, (falls, rises), np.column_stack(present), alpha)
-    return value, max(-1.0, low), min(1.0, high), n
+        mean, varied = float(own.mean()), float(own.var())
+        weights = np.bincount(of, minlength=n) / len(own)
+        moved[side] = np.bincount(of, own, minlength=n) / len(own) - weights * mean
+        value = mean - value
+        spread, apart = spread + varied, apart + varied / len(own)
+        alike += float(weights @ weights) / 2
+    least = apart / alike / spread if spread else 1.0
+    # The variance of the difference of two values, one of each side, of a question if it has both.
+    spread = max(0.0, spread - 2 / alike * float(moved[0] @ moved[1]))
+    squares = float(np.sum((moved[1] - moved[0]) ** 2)) / alike**2
+    return value, *_bonett_price(value, 1 / alike, squares, spread, least), n
 
 
-def _limits_over_clusters(
-    value: float,
-    moved: npt.NDArray[np.float64],
-    ends: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]],
-    present: npt.NDArray[np.bool_],
-    alpha: float,
+def _bonett_price(
+    value: float, n: float, squares: float, spread: float, least: float
 ) -> tuple[float, float]:
-    """`limits` of a mean that each cluster has moved by so much.
+    """The 95% interval of a mean difference over n questions, in [-1, 1].
 
-    ends: by how much it would have if all of its values were the least, or the most. The worst possible
-    cluster is of the worst kind, and as large as the cluster of the average value of its kind; a kind is
-    where clusters have values (columns of `present`).
+    To the questions come one that gains 1 and one that loses 1 (Bonett and Price, 2012, "Adjusted Wald
+    confidence interval for a difference of binomial proportions based on paired data"). Each has the weight
+    of a question's variance, by the sum of their squared deviations, in units of `spread`, the variance of
+    one prompt's difference: 1 where all prompts of a question change alike, `least` where none do.
     """
-    n = len(moved)
-    kinds = present @ (2.0 ** np.arange(present.shape[1]))
-    kind = np.unique(kinds, return_inverse=True)[1]
-    falls, rises = (_of_usual_value(kind, end) for end in ends)
-    parts = value + n * moved
-    # A cluster with many values can be beyond.
-    least, most = value + n * falls.min(), value + n * rises.max()
-    return limits(parts, min(least, parts.min()), max(most, parts.max()), alpha)
-
-
-def _of_usual_value(
-    kind: npt.NDArray[np.intp], end: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
-    """Of each kind, the mean of `end` over clusters that count as often as they have values."""
-    total = np.bincount(kind, end)
-    return np.divide(np.bincount(kind, end**2), total, out=np.zeros_like(total), where=total != 0)
-
-
-def limits(
-    values: npt.ArrayLike, least: float, most: float, alpha: float = 0.05
-) -> tuple[float, float]:
-    """The limits, at 1 - alpha, of the mean of independent values, none below `least` or above `most`.
-
-    They are Gaffke's (2005, "Three test statistics for a nonparametric one-sided hypothesis on the mean of
-    a nonnegative variable"): to the values seen comes the worst possible one, and the upper limit
-    is the 1 - alpha / 2 quantile of their mean when weights are drawn from a Dirichlet distribution, each 1.
-    For values that are all 0 or 1 they are Clopper and Pearson's. (NaN, NaN) without values.
-    """
-    x = np.asarray(values, dtype=np.float64)
-    if not len(x):
-        return math.nan, math.nan
-    return -_upper_limit(-x, -least, alpha / 2), _upper_limit(x, most, alpha / 2)
-
-
-def _upper_limit(x: npt.NDArray[np.float64], most: float, tail: float) -> float:
-    """The upper one of `limits`: at it, P(mean of randomly weighted values > limit) is `tail`.
-
-    The probability is Lugannani and Rice's saddlepoint approximation. Each saddlepoint belongs to one limit;
-    both follow from the distance of a pole above the largest value, by which the root is found.
-    """
-    from scipy.optimize import brentq
-
-    # Sums in another order differ in their last digits.
-    seen, times = np.unique(np.round(x, 12), return_counts=True)
-    if seen[0] >= most:
-        return most
-    values, counts = np.append(np.minimum(seen, most), most), np.append(times, 1)
-    scale, n = most - values[0], len(x) + 1
-    below = (most - values) / scale
-
-    def limit(log_gap: float) -> tuple[float, float]:
-        """The distance of the limit from `most`, in units of the range, and its probability."""
-        gaps = below + math.exp(log_gap)
-        saddle = float(counts @ (1 / gaps)) / n
-        under = below - (1 / saddle - math.exp(log_gap))
-        w = math.sqrt(2 * float(counts @ np.log(saddle * gaps)))
-        u = math.sqrt(float(counts @ (under / gaps) ** 2))
-        density = math.exp(-w * w / 2) / math.sqrt(2 * math.pi)
-        probability = math.erfc(w / math.sqrt(2)) / 2 + density * (1 / u - 1 / w)
-        return 1 / saddle - math.exp(log_gap), probability
-
-    root = brentq(lambda log_gap: limit(log_gap)[1] - tail, *_LOG_GAPS, xtol=1e-7)
-    return float(round(most - scale * limit(root)[0], 12))
+    added = ADDED_TO_DIFFERENCES
+    weight = min(1.0, max(least, (squares + added) / max((n - 1) * spread, added)))
+    size = n + 2 * weight
+    mean = value * n / size
+    variance = ((squares + n * value**2 + 2 * weight) / size - mean**2) / (size - 1)
+    half = Z * math.sqrt(variance)
+    return max(-1.0, mean - half), min(1.0, mean + half)
 
 
 def mcnemar(first: npt.ArrayLike, second: npt.ArrayLike) -> McNemar:
@@ -343,46 +291,35 @@ class _Sums:
         self._sizes = self.counts.sum(axis=0)
         self._means = self.sums.sum(axis=0) / self._sizes
         self._squares = np.bincount(stratum, weights=y**2) / self._sizes
+        # The mean of the strata's means.
+        self.value = float(self._means.sum()) / n_strata
+        # The variance of one value.
+        self.spread = max(0.0, float(self._squares.sum()) / n_strata - self.value**2)
 
-    @property
-    def value(self) -> float:
-        """The mean of the strata's means."""
-        return float(self._means.mean())
-
-    @property
+    @cached_property
     def variance(self) -> float:
         """The variance of `value` when all values are independent: p (1 - p) / n in one stratum."""
-        spread = np.clip(self._squares - self._means**2, 0, None)
-        return float(np.sum(spread / self._sizes)) / len(self._means) ** 2
+        spread = np.maximum(self._squares - self._means**2, 0)
+        return float((spread / self._sizes).sum()) / len(self._means) ** 2
 
-    def _moved(self, to: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        """By how much `value` rises above the mean for each question if its sums are `to`."""
-        moved: npt.NDArray[np.float64] = (
-            (to - self.counts * self._means) / (self._sizes * len(self._means))
-        ).sum(axis=1)
-        return moved
-
-    @property
-    def between(self) -> float:
-        """The variance of `value`, estimated between questions; needs at least two questions."""
-        each = self._moved(self.sums)
-        return self.questions / (self.questions - 1) * float(np.sum(each**2))
-
-    def limits(self, least: float, most: float, alpha: float = 0.05) -> tuple[float, float]:
-        """`limits` of `value` over questions, for values in [least, most]."""
-        low, high = _limits_over_clusters(
-            self.value,
-            self._moved(self.sums),
-            (self._moved(self.counts * least), self._moved(self.counts * most)),
-            self.counts > 0,
-            alpha,
-        )
-        return max(least, low), min(most, high)
-
-    @property
+    @cached_property
     def kish(self) -> float:
         """Kish's effective sample size: n, reduced by unequal weights of strata."""
-        return len(self._means) ** 2 / float(np.sum(1 / self._sizes))
+        return len(self._means) ** 2 / float((1 / self._sizes).sum())
+
+    def deviations(self) -> list[tuple[float, float]]:
+        """The number of questions and the sum of their squared deviations; then, of single values.
+
+        The number is Kish's too: lower where some questions have more values than others.
+        """
+        weight = 1 / (self._sizes * len(self._means))
+        weights = self.counts @ weight
+        moved = self.sums @ weight - self.counts @ (self._means * weight)
+        n, kish = 1 / float(weights @ weights), self.kish
+        found = [(n, n * n * float(moved @ moved))]
+        if self.questions < self.counts.sum():
+            found.append((kish, kish * kish * self.variance))
+        return found
 
 
 def _codes(labels: Labels) -> tuple[npt.NDArray[np.intp], int]:
@@ -397,11 +334,3 @@ def _codes(labels: Labels) -> tuple[npt.NDArray[np.intp], int]:
         return numbers[given], int(numbers[-1]) + 1
     codes, names = pd.factorize(given, sort=True)
     return codes, len(names)
-
-
-def _effective_size(p: float, variance: float, most: float, without: float) -> float:
-    """The n, at most `most`, at which independent draws of p have this variance.
-
-    `without` where the variance is 0 and so tells nothing.
-    """
-    return min(most, p * (1 - p) / variance if variance > 0 else without)

@@ -242,13 +242,7 @@ def figure6(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Mean over all positions, also of the paper's numbers."""
     asked = english(rows)
     return curves(
-        asked,
-        run,
-        (MODEL, SIZE),
-        strata="gold_index",
-        task=QA,
-        beside=paper.MEANS,
-        models=rows,
+        asked, run, (MODEL, SIZE), strata="gold_index", task=QA, beside=paper.MEANS, models=rows
     )
 
 

@@ -50,7 +50,9 @@ GROUP = Factor(
     order=("QA", "SUM", "RET"),
     words={"QA": "Question answering", "SUM": "Summarization", "RET": "Retrieval"},
 )
-PLACE = Factor("place", label="Place of the asked text", words={0: "first", 1: "last"})
+PLACE = Factor(
+    "place", label="Place of the asked text", words={0: "first", 0.5: "middle", 1: "last"}
+)
 UNITS = "Length (words; of Chinese, characters)"
 # How figures order and name the values of factors and other labels.
 CALLED = {

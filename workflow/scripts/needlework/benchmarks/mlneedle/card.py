@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from needlework.benchmarks.mlneedle.factors import DEPTH, LENGTH, NEEDLE
-from needlework.benchmarks.mlneedle.tables import exact, table1
+from needlework.benchmarks.mlneedle.tables import exact
 from needlework.factor import in_1024
 from needlework.results.cards.card import Card, Part
 from needlework.results.result import Context
@@ -32,20 +31,9 @@ def said_none(rows: pd.DataFrame, run: Context) -> pd.Series:
     return rows["verdict"].astype(str).str.fullmatch("no(?::.*)?").astype(object).where(there)
 
 
-def lengths(rows: pd.DataFrame, run: Context) -> Mapping[str, tuple[int | None, int | None]]:
-    """Claimed and effective length by model, as in Table 1.
-
-    If a run has several prompt settings, the lengths are for the first.
-    """
-    table = table1(rows, run)
-    table = table[(table["source"] == "ours") & table["tokens"].notna()]
-    found: dict[str, dict[str, int]] = {}
-    for model, column, tokens in zip(table["model"], table["column"], table["tokens"], strict=True):
-        found.setdefault(str(model), {}).setdefault(str(column), int(tokens))
-    return {
-        model: (own.get("claimed_length"), own.get("effective_length"))
-        for model, own in found.items()
-    }
+def alone(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """The rows of the exact task without distractors."""
+    return where(exact(rows), "length == 0")
 
 
 CARD = Card(
@@ -63,5 +51,5 @@ CARD = Card(
     ),
     asked_in=asked_in,
     said_none=said_none,
-    lengths=lengths,
+    baseline=(alone, ("needle_lang", "question_lang")),
 )

@@ -302,6 +302,7 @@ def figure7(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         ),
         nothing="no pair of models, one greedy and one sampled, answered such prompts",
     ),
+    when=("decoding",),
 )
 def figure8(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """By the needle's language in English haystacks, and by its position, at 8K and 32K tokens. If a run has

@@ -45,7 +45,14 @@ NO_HAYSTACK = "none"
 # list of all languages.
 ANSWER_BUFFER, MULTILINGUAL_TOP = 64, 500
 # Keys and values that make a condition hold (`RunFacts.filled_by`).
-FILLED_BY = {"english_answers": {f"benchmarks.{NAME}.answer_languages": "[en, <your languages>]"}}
+FILLED_BY = {
+    name: {f"benchmarks.{NAME}.{key}": value}
+    for name, key, value in (
+        ("english_answers", "answer_languages", "[en, <your languages>]"),
+        ("instruction_tuning", "comparisons.instruction_tuning", "[[<model>, <model>]]"),
+        ("decoding", "comparisons.decoding", "[[<model>, <model>]]"),
+    )
+}
 # The texts of a language's instructions. The words of the verdict are of `existence` alone.
 INSTRUCTIONS = {
     "exact": ("passages", "question"),
@@ -221,8 +228,9 @@ def translated(own: Own) -> bool:
 def conditions(config: Config) -> dict[str, bool]:
     """Which results a configuration has data for, by the names that results have (`Result.when`)."""
     own = config["benchmarks"][NAME]
+    pairs = {name: bool(models) for name, models in own["comparisons"].items()}
     # What translation loses is measured against the English answers.
-    return {"english_answers": "en" in own["answer_languages"]}
+    return {"english_answers": "en" in own["answer_languages"], **pairs}
 
 
 def notices(own: Own) -> list[str]:

@@ -207,13 +207,13 @@ def table2(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 PAIRS = pairs((COLUMNS,), apart=APART, answers="role != 'delta' and column == 'average'")
 
 
-@table("Base and instruction-tuned models", PAIRS, notes=(DELTA,))
+@table("Base and instruction-tuned models", PAIRS, when=("instruction_tuning",), notes=(DELTA,))
 def table3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """The paper's instruction-tuned row repeats the greedy row of its Table 4."""
     return _in_pairs(rows, run, "table3", run.run.get("instruction_tuning", ()))
 
 
-@table("Greedy decoding and sampling", PAIRS, notes=(DELTA,))
+@table("Greedy decoding and sampling", PAIRS, when=("decoding",), notes=(DELTA,))
 def table4(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """First: greedy decoding. Second: sampling."""
     return _in_pairs(rows, run, "table4", run.run.get("greedy_or_sampling", ()))
@@ -323,7 +323,9 @@ def translation_ceiling(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     for lang in NEEDLE.sorted(counts.index):
         n, survived = int(counts.loc[lang, "n"]), int(counts.loc[lang, "n_survived"])
         value = survived / n if n else math.nan
-        made.append((lang, value, n, stats.standard_error(value, n), *stats.wilson(value, n)))
+        made.append(
+            (lang, value, n, stats.standard_error(value, n), *stats.clopper_pearson(value, n))
+        )
     return pd.DataFrame(
         made,
         columns=[

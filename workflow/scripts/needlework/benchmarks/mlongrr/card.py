@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def with_needles(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """The rows of questions about present needles, with the first needle's place from 0 to 1."""
     rows = usual(rows[rows["task"] != ABSENT], run)
-    return rows.assign(share=rows["depth"].astype(float) / 100)
+    return rows.assign(depth=rows["depth"].astype(float) / 100)
 
 
 def asked_in(rows: pd.DataFrame, run: Context) -> pd.Series:
@@ -35,9 +35,9 @@ CARD = Card(
     parts=(
         Part(
             with_needles,
-            held=("lang", "length", "n_needles", "question", "share"),
+            held=("lang", "length", "n_needles", "question", "depth"),
             length=LENGTH.renamed("length", label="tokens", format=in_1000),
-            depth=Factor("share", "double"),
+            depth=Factor("depth", "double"),
             needles=N_NEEDLES,
             language=LANG,
         ),

@@ -30,16 +30,7 @@ from needlework.benchmarks.mlongrr.rows import (
 )
 from needlework.data.language_names import language_name
 from needlework.factor import Factor, in_1000
-from needlework.results.result import (
-    Bars,
-    Context,
-    Dots,
-    Facets,
-    Heatmap,
-    Run,
-    SmallPrint,
-    figure,
-)
+from needlework.results.result import Bars, Context, Dots, Facets, Heatmap, Run, SmallPrint, figure
 from needlework.results.tabulate import MODEL, tabulate
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from needlework.benchmarks.oneruler.factors import CONTEXT, CWE, LENGTH, PRESENT
 from needlework.benchmarks.oneruler.rows import ONE_LANGUAGE, drawn_metric, dropped, none_allowed
-from needlework.factor import in_1000
+from needlework.factor import Factor, in_1000
 from needlework.results.cards.card import Card, Part
 from needlework.results.result import Context
 from needlework.results.tabulate import where
@@ -34,6 +34,11 @@ def said_none(rows: pd.DataFrame, run: Context) -> pd.Series:
     return said.astype(object).where(there & rows["metric"].isin(["strict", "careful"]))
 
 
+def one_of_some(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """Prompts that ask for one value, of a needle alone or among needles with other keys."""
+    return of_tasks(rows, run, ("niah_single", "niah_multikey"))
+
+
 def _part(name: str, tasks: tuple[str, ...]) -> Part:
     return Part(
         partial(of_tasks, tasks=tasks),
@@ -45,7 +50,16 @@ def _part(name: str, tasks: tuple[str, ...]) -> Part:
 
 
 CARD = Card(
-    parts=(_part("present needles", PRESENT), _part("words", tuple(CWE))),
+    parts=(
+        _part("present needles", PRESENT),
+        _part("words", tuple(CWE)),
+        Part(
+            one_of_some,
+            held=("context_lang", "length"),
+            name="single key",
+            needles=Factor("n_needles", "int32"),
+        ),
+    ),
     asked_in=asked_in,
     said_none=said_none,
 )

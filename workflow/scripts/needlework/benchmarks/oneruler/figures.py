@@ -56,8 +56,8 @@ from needlework.benchmarks.oneruler.tables import (
 from needlework.data.language_names import language_name
 from needlework.factor import Factor, in_1000
 from needlework.results import published as publications
-from needlework.results.columns import COMPARISON
-from needlework.results.drawing.style import COLOURS
+from needlework.results.columns import COMPARISON, LEAST_ANSWERS
+from needlework.results.drawing.style import COLOURS, looks
 from needlework.results.result import (
     Bars,
     Context,
@@ -90,22 +90,7 @@ CALLED = {
         Factor("tokenizer"),
     )
 }
-GROUP_LOOKS = dict(
-    zip(
-        GROUPS,
-        zip((COLOURS[0], COLOURS[5], COLOURS[1], "#999999"), "os^D", strict=True),
-        strict=True,
-    )
-)
-ERROR_LOOKS = {
-    name: (colour, marker)
-    for name, colour, marker in zip(
-        ERRORS,
-        (COLOURS[1], COLOURS[0], COLOURS[5], COLOURS[4], "#bbbbbb", "#666666"),
-        "os^DvP",
-        strict=True,
-    )
-}
+GROUP_LOOKS, ERROR_LOOKS = looks(tuple(GROUPS)), looks(tuple(ERRORS))
 DRAWN = "metric == '{metric}'"
 NO_NEEDLES, NO_WORDS = "no model answered needle tasks", "no model answered tasks of common words"
 
@@ -144,8 +129,9 @@ ERRORS_BY_LANGUAGE = Points(
     line="error",
     names=Names(looks=ERROR_LOOKS),
     values=Values(limits=None, name="Share of prompts"),
+    rows=Selection(needs="value > 0"),
     small_print=SmallPrint(words="S-NIAH in {long_contexts}."),
-    nothing="no model behind an endpoint answered S-NIAH",
+    nothing="no model behind an endpoint answered S-NIAH wrongly",
 )
 
 
@@ -164,8 +150,8 @@ def languages_of(cell: Cell) -> str:
             called={"top": "largest Wikipedias", "bottom": "smallest Wikipedias"},
         ),
         values=Values(limits=None, name="S-NIAH accuracy"),
-        rows=Selection(where=DRAWN, listed=("group",)),
-        small_print=SmallPrint(counted="group != 'gap'", words="All models."),
+        rows=Selection(where=f"({DRAWN}) and group != 'gap'", listed=("group",)),
+        small_print=SmallPrint(words="All models."),
         nothing="fewer than two languages have a Wikipedia of known size",
     ),
     when=("single",),
@@ -188,16 +174,19 @@ def figure1a(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 
 def one_language(data: pd.DataFrame, run: Run) -> pd.DataFrame:
-    """The English rows, as in the paper; all languages together if there are none."""
-    lang = "en" if "en" in set(data["context_lang"]) else "all"
-    return data[data["context_lang"] == lang]
+    """The English rows, as in the paper; all languages together if these have too few answers."""
+    english = data["context_lang"] == "en"
+    if english.any() and data.loc[english, "n"].min() >= LEAST_ANSWERS:
+        return data[english]
+    return data[data["context_lang"] == "all"]
 
 
 def which_language(data: pd.DataFrame, run: Run) -> str:
     """The name of the languages that `one_language` keeps."""
     langs = [lang for lang in dict.fromkeys(data["context_lang"]) if lang != "all"]
     called = CALLED["context_lang"].called
-    return ", ".join(map(called, ["en"] if "en" in langs else langs)) + "."
+    english = "en" in set(one_language(data, run)["context_lang"])
+    return ", ".join(map(called, ["en"] if english else langs)) + "."
 
 
 @figure(
@@ -207,17 +196,19 @@ def which_language(data: pd.DataFrame, run: Run) -> str:
         facets=Facets(panel="model", columns=4),
         line="prompt",
         values=Values(limits=None, name="S-NIAH accuracy"),
-        rows=Selection(where=DRAWN, listed=("prompt",), prepare=one_language),
+        rows=Selection(
+            where=f"({DRAWN}) and prompt != 'drop'", listed=("prompt",), prepare=one_language
+        ),
         names=Names(called={"with": '"none" allowed', "without": '"none" not mentioned'}),
-        small_print=SmallPrint(counted="prompt != 'drop'", note=which_language),
+        small_print=SmallPrint(note=which_language),
         nothing="no model answered S-NIAH both with and without the option none",
     ),
     when=("without_none",),
 )
 def figure1b(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """S-NIAH in English with and without the sentence that allows the answer ``none``. If English lacks one
-    of the two, all languages that have both are shown. The CSV has every language and the drops; the paper's
-    drop is o3-mini-high's in English.
+    of the two, or has fewer than ten answers, all languages that have both are shown. The CSV has every
+    language and the drops; the paper's drop is o3-mini-high's in English.
     """
     by = (*EACH, BY_PROMPT)
     asked = both_prompts(equal_tokens(where(rows, SINGLE), run))
@@ -227,11 +218,7 @@ def figure1b(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     return made[[*labels, *made.columns[len(labels) :]]]
 
 
-@figure(
-    "Accuracy by language and length",
-    HEAT,
-    when=("needles",),
-)
+@figure("Accuracy by language and length", HEAT, when=("needles",))
 def figure3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """All needle tasks, in percent, the best language first. The paper's numbers are read from the figure's
     image in its repository.
@@ -349,7 +336,8 @@ def figure6a(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         line="error",
         names=Names(looks=ERROR_LOOKS),
         values=Values(limits=None, name="Share of all S-NIAH prompts"),
-        nothing="no model answered S-NIAH",
+        rows=Selection(needs="value > 0"),
+        nothing="no model answered S-NIAH wrongly",
     ),
     when=("single",),
     by_metric=False,
@@ -412,11 +400,6 @@ def text_lengths(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     return data.sort_values("context_lang", key=lambda c: c.map(places), kind="stable")
 
 
-# ONERULER's figures of the appendix: errors, reasoning, common words and tokenizers.
-
-# How figures order and name the values of factors and other labels.
-
-
 @figure(
     "Accuracy by model and length",
     Lines(
@@ -454,7 +437,9 @@ def figure18(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 @figure(
     "Errors in long contexts, open models",
-    replace(ERRORS_BY_LANGUAGE, nothing="no model but those behind endpoints answered S-NIAH"),
+    replace(
+        ERRORS_BY_LANGUAGE, nothing="no model but those behind endpoints answered S-NIAH wrongly"
+    ),
     when=("single", "open"),
     by_metric=False,
 )
@@ -577,7 +562,12 @@ def which_text(data: pd.DataFrame, run: Run) -> str:
         x="context_lang",
         line="tokenizer",
         values=Values(
-            column="n_tokens", prompts="texts", limits=None, name="The same text", unit="tokens"
+            name="The same text",
+            unit="tokens",
+            column="n_tokens",
+            prompts="texts",
+            least=1,
+            limits=None,
         ),
         rows=Selection(needs="tokenizer != tokenizer.min()"),
         small_print=SmallPrint(note=which_text),

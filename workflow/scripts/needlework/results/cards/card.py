@@ -5,7 +5,7 @@ Planning imports it with the benchmark's results, so it needs the standard libra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -20,9 +20,6 @@ AXES = ("length", "depth", "needles", "language")
 
 OfRows: TypeAlias = Callable[["pd.DataFrame", "Context"], "pd.DataFrame"]
 OfEach: TypeAlias = Callable[["pd.DataFrame", "Context"], "pd.Series"]
-Lengths: TypeAlias = Callable[
-    ["pd.DataFrame", "Context"], Mapping[str, tuple[int | None, int | None]]
-]
 
 
 @dataclass(frozen=True)
@@ -55,11 +52,17 @@ class Card:
     """What report cards show of a benchmark.
 
     asked_in: the language in which each row should be answered, or no value. said_none: for rows with a
-    needle, whether the answer denies that there is one; no value for other rows. lengths: claimed and
-    effective length by model, if the benchmark defines them.
+    needle, whether the answer denies that there is one; no value for other rows. baseline: if the benchmark
+    defines an effective length, a function that selects the rows without distractors, and the columns in
+    which such a row equals, besides the question, the rows whose baseline it is.
     """
 
     parts: tuple[Part, ...]
     asked_in: OfEach
     said_none: OfEach | None = None
-    lengths: Lengths | None = None
+    baseline: tuple[OfRows, tuple[str, ...]] | None = None
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """The columns that any part holds constant."""
+        return tuple(dict.fromkeys(name for part in self.parts for name in part.held))

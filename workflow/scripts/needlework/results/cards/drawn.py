@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from needlework.factor import in_1000, in_1024
 from needlework.results.cards.card import AXES
-from needlework.results.cards.numbers import LEAST_ANSWERS, METHOD, called, sentence
+from needlework.results.columns import LEAST_ANSWERS
 from needlework.results.drawing.grid import LINE, figure_of
 from needlework.results.drawing.style import (
     COLOURS,
@@ -23,6 +22,7 @@ from needlework.results.drawing.style import (
     TALLEST,
     style,
 )
+from needlework.results.page.words import METHOD, called, lengths_in_words, questions, sentence
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,7 +72,7 @@ def draw(
     colour: str = COLOURS[0],
     form: str = "column",
 ) -> Figure:
-    """Draw the card of a model from its rows of POINTS, COMPARED and FACTS. `titles` are by benchmark.
+    """Draw the card of a model from its rows of POINTS, COMPARED and ANSWERS. `titles` are by benchmark.
 
     colour: the model's own. form: one of FORMS.
     """
@@ -175,7 +175,7 @@ def _sections(points: pd.DataFrame, form: Form) -> Iterator[_Section]:
     for head, panels, strip in (
         ("By length", found["length"], False),
         (f"By {heads}", depths, False),
-        ("By language in %, the best first", found["language"], True),
+        ("By language (%), best first", found["language"], True),
     ):
         if panels:
             yield _Section(head, panels, strip, form)
@@ -285,11 +285,14 @@ def _values(ax: Axes, *, named: bool) -> None:
 
 
 def _named(own: pd.DataFrame, titles: Mapping[str, str], width: int, unit: str = "") -> str:
-    """Benchmark and part, the unit across, and how many prompts a point is of."""
+    """Benchmark and part, the unit across, and how many questions and answers a point is of."""
     first = own.iloc[0]
     name = called(titles[first["benchmark"]], first["part"])
     name += f", {unit}" if unit and unit != first["part"] else ""
-    return _broken(f"{name}, n\u00a0=\u00a0{int(first['n']):,}", width)
+    n = questions(first["n_questions"]).replace(" ", "\u00a0")
+    if first["n"] != first["n_questions"]:
+        n += f", {int(first['n']):,}\u00a0answers"
+    return _broken(f"{name}, {n}", width)
 
 
 def _height(facts: pd.DataFrame, form: Form) -> float:
@@ -351,16 +354,20 @@ def said(
 def legend(model: str, points: pd.DataFrame, facts: pd.DataFrame) -> str:
     """What curves, colours, bars and brackets mean."""
     parts = [
-        "Each curve follows the same questions; only the value on the x-axis changes. n: prompts per "
-        "point. Error bars: 95% intervals over questions."
+        "Each curve follows the same questions; only the value on the x-axis changes. Counts are per point. "
+        "Error bars: 95% intervals over questions."
     ]
     if n := points.loc[points["model"] != model, "model"].nunique():
         many = "another model" if n == 1 else f"up to {n} other models"
         parts.append(f"Grey: {many} on the same prompts.")
     if facts["decided"].any():
-        parts.append("\u201cother lang.\u201d: in another language than was asked for.")
+        parts.append(
+            "\u201cother lang.\u201d: answers in a language that the prompt did not ask for."
+        )
     if facts["with_needle"].any():
-        parts.append("\u201cnone\u201d: answers that deny a needle which is in the prompt.")
+        parts.append(
+            "\u201cnone\u201d: answers \u201cnone\u201d although the prompt has the needle."
+        )
     return " ".join([*parts, METHOD])
 
 
@@ -370,36 +377,9 @@ def lengths(row: Mapping[str, Any], points: pd.DataFrame, titles: Mapping[str, s
     if found is None:
         return ""
     claimed, effective = found
-    title = titles[row["benchmark"]]
     if effective == "unknown":
-        return f"It claims a context of {claimed}."
-    return f"Effective length: {effective} ({title}); claimed: {claimed}."
-
-
-def lengths_in_words(row: Mapping[str, Any], points: pd.DataFrame) -> tuple[str, str] | None:
-    """Claimed and effective length of a row of FACTS with their unit; the longest asked is a lower bound."""
-    claimed, effective = row["claimed"], row["effective"]
-    if claimed != claimed or claimed is None:
-        return None
-    curve = points[
-        (points["benchmark"] == row["benchmark"])
-        & (points["card"] == row["model"])
-        & (points["axis"] == "length")
-    ]
-    unit = curve["unit"].iloc[0] if len(curve) else "tokens"
-    asked = curve["level"].astype(float)
-    if effective is None or effective != effective:
-        return _length(claimed, unit), "unknown"
-    if not effective:
-        least = f"{_length(asked.min(), unit)}, " if len(asked) else ""
-        return _length(claimed, unit), f"below {least}the shortest asked"
-    longest = len(asked) and effective >= asked.max()
-    found = _length(effective, unit)
-    return _length(claimed, unit), f"at least {found}, the longest asked" if longest else found
-
-
-def _length(n: float, unit: str) -> str:
-    return f"{in_1024(n) if n % 1024 == 0 else in_1000(n)} {unit}"
+        return f"Its claimed context is {claimed}."
+    return f"Its effective length is {effective} ({titles[row['benchmark']]}), its claimed context {claimed}."
 
 
 def _lines(text: str) -> str:

@@ -91,11 +91,7 @@ def panel_rows(picture: Picture, x: str, values: Sequence[Any], panel: Any) -> p
     return data[data[x].notna()] if len(picture.across) > 1 else data
 
 
-def pages(
-    picture: Picture,
-    size: Size,
-    fill: Callable[[Figure, Panels], None],
-) -> list[Figure]:
+def pages(picture: Picture, size: Size, fill: Callable[[Figure, Panels], None]) -> list[Figure]:
     """A figure a page; `fill` draws into its panels, which have their titles."""
     spec, figures = picture.spec, []
     aside = LEGEND if len(picture.parts()) > 1 else 0.0
@@ -135,11 +131,7 @@ def _packed(rows: Sequence[Row], most: int) -> Iterator[list[Row]]:
 
 
 def laid_out(
-    picture: Picture,
-    size: Size,
-    rows: Sequence[Row],
-    ncols: int,
-    width: float,
+    picture: Picture, size: Size, rows: Sequence[Row], ncols: int, width: float
 ) -> tuple[Figure, Panels]:
     """The figure of these rows, and its panels, titled."""
     spec, aside = picture.spec, len(picture.parts()) > 1
@@ -262,15 +254,9 @@ def level_line(ax: Axes, picture: Picture, data: pd.DataFrame, *, down: bool = F
     if picture.spec.level is None:
         return
     column, name = picture.spec.level
+    line = ax.axvline if down else ax.axhline
     for value in data[column].dropna().unique():
-        look: dict[str, Any] = {
-            "color": "#555555",
-            "linestyle": ":",
-            "linewidth": 1.0,
-            "label": name,
-            "zorder": 1.6,
-        }
-        (ax.axvline if down else ax.axhline)(value, **look)
+        line(value, color="#555555", linestyle=":", linewidth=1.0, label=name, zorder=1.6)
 
 
 def values_axis(picture: Picture, panels: Panels, *, down: bool) -> None:
@@ -289,21 +275,14 @@ def values_axis(picture: Picture, panels: Panels, *, down: bool) -> None:
             axis.set_major_formatter(lambda value, _: f"{value:,.0f}")
             # Numbers of six digits touch each other at the usual distances.
             ax.locator_params(axis="x" if down else "y", nbins=5)
-    name = values_name(picture)
-    if down:
-        name_across(panels, lambda row: name)
-    elif len({id(row) for _, row, _ in panels}) > 1:
-        figure = panels[0][0].get_figure(root=True)
-        assert figure is not None, "axes stand in a figure"
-        figure.supylabel(name, fontsize=7.5)
-    else:
-        panels[0][0].set_ylabel(name)
-
-
-def values_name(picture: Picture) -> str:
-    """What the axis of values is called, and its unit."""
-    name, unit = picture.say(picture.spec.values.name), picture.say(picture.spec.values.unit)
-    return f"{name} ({unit})" if unit else name
+    name = picture.values_name
+    if not down:
+        name_down(panels, name)
+        return
+    name_across(panels, lambda row: name)
+    if len(panels) == 1:
+        # Beside long names a panel is narrower than its axis' name, which a figure's edge would cut.
+        panels[0][0].set_xlabel(name, loc="right")
 
 
 def in_percent(share: float) -> str:
@@ -311,9 +290,18 @@ def in_percent(share: float) -> str:
     return f"{round(100 * share, 6) + 0.0:g}".replace("-", "\u2212")
 
 
-def name_across(panels: Panels, name_of: Callable[[Row], str]) -> None:
-    """The name of the axis across, once below the last row of panels that share it."""
-    for row in {id(row): row for _, row, _ in panels if row.last}.values():
+def name_down(panels: Panels, name: str) -> None:
+    """The name of the axis down, once for all rows of panels."""
+    if len({id(row) for _, row, _ in panels}) == 1:
+        panels[0][0].set_ylabel(name)
+    elif figure := panels[0][0].get_figure(root=True):
+        figure.supylabel(name, fontsize=7.5)
+
+
+def name_across(panels: Panels, name_of: Callable[[Row], str], *, above: bool = False) -> None:
+    """The name of the axis across, once below the last row of panels that share it, or above the first."""
+    named = [row for _, row, _ in panels if (row.first if above else row.last)]
+    for row in {id(row): row for row in named}.values():
         axes = [ax for ax, own, _ in panels if own is row]
         middle = axes[(len(axes) - 1) // 2]
         middle.set_xlabel(name_of(row))

@@ -324,8 +324,9 @@ class Explored:
     """A benchmark: its title, its files and what the page opens on.
 
     asked: the columns that tell what was asked (`Benchmark.asked`). prompts: by tokenizer. answers: by
-    model. designed: a factor and tasks (`Shown.designed`). controls: models that the first view
-    leaves out.
+    model. designed: a factor and tasks (`Shown.designed`). without: the label of the factor to which
+    it does not apply. held: the columns that report cards hold constant (`Card.held`). controls: models that
+    the first view leaves out.
     """
 
     title: str
@@ -333,6 +334,8 @@ class Explored:
     prompts: Mapping[str, Prompts]
     answers: Mapping[str, Answers]
     designed: tuple[str, Sequence[str]] = ("", ())
+    without: str = ""
+    held: Sequence[str] = ()
     controls: Sequence[str] = ()
 
 
@@ -378,7 +381,12 @@ def write_benchmark(
         "title": own.title,
         "models": list(own.answers),
         "controls": list(own.controls),
-        "designed": {"factor": own.designed[0], "tasks": list(own.designed[1])},
+        "designed": {
+            "factor": own.designed[0],
+            "tasks": list(own.designed[1]),
+            "without": own.without,
+            "held": list(own.held),
+        },
         "tokenizers": list(own.prompts),
         "instances": len(index.needle),
         "answers": len(index.instance),

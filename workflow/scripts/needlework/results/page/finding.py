@@ -4,65 +4,69 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from needlework.data.language_names import language_name
-from needlework.results import comparisons, stats
-from needlework.results.cards.drawn import lengths_in_words
-from needlework.results.cards.numbers import (
+from needlework.results.columns import LEAST_ANSWERS
+from needlework.results.numbers.claims import ALL
+from needlework.results.page.overview import Cell
+from needlework.results.page.terminal import lower_tasks
+from needlework.results.page.words import (
     ASKED,
     BY,
-    LEAST_ANSWERS,
+    MODEL,
     called,
+    lengths_in_words,
+    loss,
+    losses,
     missed,
-    reportable,
+    place,
     size,
 )
-from needlework.results.page import overview
-from needlework.results.page.terminal import headline, lower_tasks
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Drops that the title and a row of the table name.
+# Losses that the title and a row of the table name.
 MOST_NAMED = 3
+# From this share of answers on, cut and empty answers are a finding.
+MOST_LOST = 0.05
 WIDE, HIGH = 46, 20
 _CURVES = ("length", "depth", "needles")
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A small curve: its axis, the points of an SVG polyline, and its values in words."""
+    """A small curve: its name, the points of an SVG polyline, and its values in words."""
 
-    axis: str
+    name: str
     points: str
     words: str
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A model in a benchmark: mean and its 95% interval in percent over n answers, curves, cells by language.
+    """A model in a benchmark: mean and its 95% interval in percent, curves, cells by language.
 
     mean: None where fewer than LEAST_ANSWERS answers are there. lower: tasks that it leaves out, with their
     means.
     """
 
     n: int
+    n_questions: int
     mean: float | None
     low: float
     high: float
     link: str
     curves: Sequence[Curve]
-    languages: Sequence[tuple[str, overview.Cell]]
+    languages: Sequence[tuple[str, Cell]]
     lower: Sequence[str]
 
 
 @dataclass(frozen=True)
 class Row:
-    """A model: its range of ranks, mean over benchmarks in percent, lengths and drops in words.
+    """A model: its range of ranks, mean over benchmarks in percent, lengths and losses in words.
 
     effective, claimed: lengths with their units; "" where no benchmark measures them.
     """
@@ -76,122 +80,112 @@ class Row:
     breaks: str
 
 
-class Compared(NamedTuple):
-    """A model's mean less another's, in points on the same prompts, and whether a test tells them apart."""
+@dataclass(frozen=True)
+class Pair:
+    """A model's mean less another's, in points on the same prompts, with its interval; told: by a test."""
 
     difference: float
-    apart: bool
+    low: float
+    high: float
+    told: bool
 
 
-class Matrix(NamedTuple):
+@dataclass(frozen=True)
+class Matrix:
     """The paired comparisons of a benchmark's models: one row and one column per model."""
 
     title: str
-    cells: Mapping[str, Mapping[str, Compared]]
+    cells: Mapping[str, Mapping[str, Pair]]
 
 
 def finding(
-    scores: Mapping[str, pd.DataFrame],
-    benchmarks: Mapping[str, Mapping[str, Any]],
-    grids: Mapping[str, Sequence[overview.Grid]],
-    models: Sequence[str],
-    cards: Mapping[str, pd.DataFrame],
+    numbers: Mapping[str, pd.DataFrame], titles: Mapping[str, str], models: Sequence[str]
 ) -> dict[str, Any]:
     """Title, further sentences, rows in the order of their means, and what the run leaves open.
 
-    scores: of `models` alone. benchmarks: title, designed, asked (factors). cards: the tables of report
-    cards, by name, if there are any.
+    numbers: the tables of numbers (`numbers.tables`). titles: of all benchmarks, by name.
     """
-    titles = {name: str(own["title"]) for name, own in benchmarks.items()}
-    given = {
-        name: headline(scores[name], own["designed"], own["closed_book"])
-        for name, own in benchmarks.items()
-    }
-    asked = {
-        model: {
-            name: _asked(
-                name, model, given[name], grids[name], cards, _lower(scores[name], own, model)
-            )
-            for name, own in benchmarks.items()
-        }
-        for model in models
-    }
-    means, ranks, matrices = _ranked(given, benchmarks, models)
-    if cards:
-        cards = {**cards, "comparisons": reportable(cards["points"], cards["comparisons"])}
-    order = sorted(models, key=lambda model: -means.get(model, -1.0))
-    compared = cards.get("comparisons")
+    compared, means = numbers["comparisons"], numbers["means"]
+    heads = means[means["kind"] == "headline"]
+    asked = {model: {name: _asked(name, model, numbers) for name in titles} for model in models}
+    overall = _means(asked, models)
+    ranks = _ranks(compared, titles, models)
+    order = sorted(models, key=lambda model: -overall.get(model, -1.0))
     rows = [
         Row(
             model,
             ranks.get(model, ""),
-            means.get(model),
+            overall.get(model),
             asked[model],
-            *_lengths(model, cards),
+            *_lengths(model, numbers),
             _breaks(model, compared, titles),
         )
         for model in order
     ]
-    open_drops = [] if compared is None else list(missed(compared, titles))
-    left = [title for name, title in titles.items() if given[name].empty]
+    of_curves = compared[compared["axis"] != MODEL]
+    open_losses = list(missed(compared, titles))
+    found = losses(compared)
+    here = [name for name in titles if name in set(heads["benchmark"])]
+    said = [loss(row, titles) for row in found.to_dict("records")]
+    lost = _lost(numbers["answers"], order)
+    title = _title(rows, found, titles, lost)
     return {
-        "title": _title(rows, cards, titles),
+        "title": title,
+        "all": [one for one in [*said, *lost] if one not in title],
         "rows": rows,
-        "matrices": matrices,
-        "titles": {name: titles[name] for name in titles if not given[name].empty},
+        "matrices": _matrices(compared, titles, order),
+        "titles": {name: titles[name] for name in here},
         # Whether any mean leaves out tasks that are lower.
         "leave_out": any(one and one.lower for row in rows for one in row.asked.values()),
-        "losing": [model for model, _ in _losing(order, compared)],
-        "not_asked": left,
-        "not_compared": []
-        if compared is None
-        else [words for axis, words in ASKED.items() if axis not in set(compared["axis"])],
-        "missed": open_drops,
-        "missed_ranges": _ranges(open_drops),
+        "languages": any(one and one.languages for row in rows for one in row.asked.values()),
+        "losing": list(dict.fromkeys(found["card"])),
+        "not_asked": [title for name, title in titles.items() if name not in here],
+        "not_compared": [
+            words for axis, words in ASKED.items() if axis not in set(of_curves["axis"])
+        ]
+        if len(numbers["points"])
+        else [],
+        "missed": open_losses,
+        "missed_ranges": _ranges(open_losses),
         "axes": {axis: BY.get(axis, axis) for axis in ("length", "depth", "needles", "language")},
     }
 
 
-def _asked(
-    benchmark: str,
-    model: str,
-    given: pd.DataFrame,
-    grids: Sequence[overview.Grid],
-    cards: Mapping[str, pd.DataFrame],
-    lower: Sequence[str],
-) -> Asked | None:
-    mine = given[given["model"] == model]
-    if mine.empty:
-        return None
-    found = stats.estimate(mine["value"].to_numpy(), mine["example_id"].to_numpy())
-    few = found.n < LEAST_ANSWERS
-    view = {"model": model}
-    tasks = sorted(mine["task"].unique())
-    grid = next((grid for grid in grids if model in grid.rows), None)
-    cells = [] if grid is None else list(zip(grid.languages, grid.rows[model][1:], strict=True))
-    return Asked(
-        n=found.n,
-        mean=None if few else 100 * found.value,
-        low=100 * found.ci_low,
-        high=100 * found.ci_high,
-        link=overview.explorer(benchmark, {**view, "task": tasks}),
-        curves=_curves(benchmark, model, cards),
-        languages=[(name, cell) for name, cell in cells if cell and cell.n >= LEAST_ANSWERS],
-        lower=lower,
-    )
+def _asked(benchmark: str, model: str, numbers: Mapping[str, pd.DataFrame]) -> Asked | None:
+    means = numbers["means"]
+    own = means[(means["model"] == model) & (means["benchmark"] == benchmark)]
+    for head in own[own["kind"] == "headline"].to_dict("records"):
+        by_metric = own[own["kind"] == "metric"]
+        first = by_metric[
+            (by_metric["metric"] == by_metric["metric"].iloc[0])
+            & (by_metric["tasks"] == by_metric["tasks"].iloc[0])
+        ]
+        cells = [
+            (row["language"], _cell(row))
+            for row in first[first["language"] != ""].to_dict("records")
+            if row["n"] >= LEAST_ANSWERS
+        ]
+        return Asked(
+            n=int(head["n"]),
+            n_questions=int(head["n_questions"]),
+            mean=None if head["n"] < LEAST_ANSWERS else 100 * head["value"],
+            low=100 * head["ci_low"],
+            high=100 * head["ci_high"],
+            link=head["link"],
+            curves=_curves(benchmark, model, numbers["points"]),
+            languages=cells,
+            lower=lower_tasks(own),
+        )
+    return None
 
 
-def _lower(scores: pd.DataFrame, benchmark: Mapping[str, Any], model: str) -> list[str]:
-    """What the mean of a model leaves out (`lower_tasks`)."""
-    mine = scores[scores["model"] == model]
-    return lower_tasks(mine, benchmark["designed"], benchmark["closed_book"])
+def _cell(row: Mapping[str, Any]) -> Cell:
+    ends = row["value"], row["ci_low"], row["ci_high"]
+    return Cell(*ends, int(row["n"]), int(row["n_questions"]), row["link"])
 
 
-def _curves(benchmark: str, model: str, cards: Mapping[str, pd.DataFrame]) -> list[Curve]:
+def _curves(benchmark: str, model: str, points: pd.DataFrame) -> list[Curve]:
     """Per axis, the part with the most answers per point."""
-    if "points" not in cards:
-        return []
-    points = cards["points"]
     own = points[
         (points["card"] == model) & (points["model"] == model) & (points["benchmark"] == benchmark)
     ]
@@ -214,202 +208,148 @@ def _curves(benchmark: str, model: str, cards: Mapping[str, pd.DataFrame]) -> li
         )
         unit = part["unit"].iloc[0] if axis == "length" else BY.get(axis, axis)
         line = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
-        found.append(Curve(axis, line, f"by {unit}: {words} ({int(part['n'].min()):,} per point)"))
+        many = f"{int(part['n_questions'].min()):,} questions, {int(part['n'].min()):,} answers per point"
+        found.append(Curve(axis, line, f"Accuracy by {unit}: {words}; {many}"))
     return found
 
 
-def _ranked(
-    given: Mapping[str, pd.DataFrame],
-    benchmarks: Mapping[str, Mapping[str, Any]],
-    models: Sequence[str],
-) -> tuple[dict[str, float], dict[str, str], list[Matrix]]:
-    """Means over the benchmarks that all models answered, in percent; ranks; and every pair of models.
-
-    Benchmarks of which a model has fewer than LEAST_ANSWERS answers count as not answered.
-
-    Two models share a rank unless their answers to these benchmarks are told apart.
-    """
-    enough = {
-        name: [model for model in models if (own["model"] == model).sum() >= LEAST_ANSWERS]
-        for name, own in given.items()
-    }
-    shared = [name for name, own in enough.items() if len(own) == len(models)]
-    sides = {
-        name: {str(model): rows for model, rows in own.groupby("model", sort=False)}
-        for name, own in given.items()
-    }
-    means = {
-        model: float(np.mean([100 * sides[name][model]["value"].mean() for name in shared]))
-        for model in models
+def _means(
+    asked: Mapping[str, Mapping[str, Asked | None]], models: Sequence[str]
+) -> dict[str, float]:
+    """Means in percent over the benchmarks in which every model has a mean."""
+    by_benchmark = zip(*(asked[model].values() for model in models), strict=True)
+    shared = [
+        [one.mean for one in own if one and one.mean is not None]
+        for own in by_benchmark
+        if all(one and one.mean is not None for one in own)
+    ]
+    return {
+        model: float(np.mean([own[place] for own in shared]))
+        for place, model in enumerate(models)
         if shared
     }
-    matrices = [
-        _compared(str(benchmarks[name]["title"]), {name: sides[name]}, benchmarks, own)
-        for name, own in enough.items()
-        if len(own) > 1
+
+
+def _pairs(compared: pd.DataFrame, models: Sequence[str]) -> dict[str, dict[str, dict[str, Pair]]]:
+    """The comparisons of models, by benchmark, from both sides."""
+    found: dict[str, dict[str, dict[str, Pair]]] = {}
+    for row in compared[compared["axis"] == MODEL].to_dict("records"):
+        cells = found.setdefault(row["benchmark"], {model: {} for model in models})
+        value, low, high = (100 * row[name] for name in ("difference", "ci_low", "ci_high"))
+        told = bool(row["shown"])
+        cells[row["card"]][row["level"]] = Pair(value, low, high, told)
+        cells[row["level"]][row["card"]] = Pair(-value, -high, -low, told)
+    return found
+
+
+def _matrices(
+    compared: pd.DataFrame, titles: Mapping[str, str], models: Sequence[str]
+) -> list[Matrix]:
+    """All benchmarks together first."""
+    return [
+        Matrix(titles.get(name, "All"), {model: own for model, own in cells.items() if own})
+        for name, cells in _pairs(compared, models).items()
     ]
-    if len(models) < 2 or not shared:
-        return means, {}, matrices
-    overall = _compared("All", {name: sides[name] for name in shared}, benchmarks, models)
+
+
+def _ranks(
+    compared: pd.DataFrame, titles: Mapping[str, str], models: Sequence[str]
+) -> dict[str, str]:
+    """The ranks over all shared benchmarks; models share one unless a test tells them apart."""
+    pairs = _pairs(compared, models)
+    whole = [
+        cells
+        for cells in pairs.values()
+        if all(len(own) == len(models) - 1 for own in cells.values())
+    ]
+    cells = pairs.get(ALL) or (whole[0] if len(whole) == 1 else None)
+    if cells is None:
+        return {}
     ranks = {}
     for model in models:
-        told = [found for found in overall.cells[model].values() if found.apart]
-        best = 1 + sum(found.difference < 0 for found in told)
-        worst = len(models) - sum(found.difference > 0 for found in told)
+        told = [pair.difference for pair in cells[model].values() if pair.told]
+        best = 1 + sum(difference < 0 for difference in told)
+        worst = len(models) - sum(difference > 0 for difference in told)
         ranks[model] = str(best) if best == worst else f"{best}–{worst}"
-    return means, ranks, [overall, *matrices] if len(shared) > 1 else matrices
+    return ranks
 
 
-def _compared(
-    title: str,
-    sides: Mapping[str, Mapping[str, pd.DataFrame]],
-    benchmarks: Mapping[str, Mapping[str, Any]],
-    models: Sequence[str],
-) -> Matrix:
-    """Every two models by the permutation test over questions, after Holm's correction over the pairs.
-
-    sides: answers by benchmark and model; each benchmark has the same weight.
-    """
-    pairs = list(combinations(models, 2))
-    differences, p = [], []
-    for first, second in pairs:
-        changes, questions = [], []
-        for name, own in sides.items():
-            both = comparisons.paired(
-                own[first], own[second], benchmarks[name]["asked"], same_prompts=False
-            )
-            if len(both):
-                change = (both["value_first"] - both["value_second"]).to_numpy()
-                changes.append(change / len(change))
-                questions += [f"{name}/{example}" for example in both["example_id"]]
-        every = np.concatenate(changes) if changes else np.zeros(0)
-        differences.append(100 * float(every.sum()) / max(len(changes), 1))
-        p.append(comparisons.permutation_test(every, questions, seed=(first, second)))
-    cells: dict[str, dict[str, Compared]] = {model: {} for model in models}
-    for (first, second), value, found in zip(pairs, comparisons.holm(p), differences, strict=True):
-        apart = bool(value < comparisons.ALPHA)
-        cells[first][second] = Compared(found, apart)
-        cells[second][first] = Compared(-found, apart)
-    return Matrix(title, cells)
-
-
-def _lengths(model: str, cards: Mapping[str, pd.DataFrame]) -> tuple[str, str]:
+def _lengths(model: str, numbers: Mapping[str, pd.DataFrame]) -> tuple[str, str]:
     """Effective and claimed length in a few words, if a benchmark defines these."""
-    if "answers" not in cards:
-        return "", ""
-    answers = cards["answers"]
+    answers = numbers["answers"]
     for row in answers[answers["model"] == model].to_dict("records"):
-        if (found := lengths_in_words(row, cards["points"])) is not None:
+        if (found := lengths_in_words(row, numbers["points"])) is not None:
             claimed, effective = found
             return effective, claimed
     return "", ""
 
 
-def _ranges(missed: Sequence[tuple[str, str, Mapping[str, str]]]) -> str:
-    """By axis, the smallest and the largest drop that could have been missed, in points."""
-    sizes: dict[str, list[float]] = {}
-    for _, _, found in missed:
+def _ranges(open_losses: Sequence[tuple[str, str, Mapping[str, str]]]) -> str:
+    """By axis, the largest loss that could have been missed, in points."""
+    sizes: dict[str, float] = {}
+    for _, _, found in open_losses:
         for axis, points in found.items():
-            sizes.setdefault(BY.get(axis, axis), []).append(float(points.lstrip("<")))
-    return ", ".join(f"{axis} {min(own):.0f} to {max(own):.0f}" for axis, own in sizes.items())
+            name = BY.get(axis, axis)
+            sizes[name] = max(sizes.get(name, 0.0), float(points.lstrip("<")))
+    return ", ".join(f"up to {most:.0f} points by {axis}" for axis, most in sizes.items())
 
 
-def _drops(model: str, compared: pd.DataFrame | None) -> pd.DataFrame | None:
-    """The shown drops of a model, the largest first; None without any."""
-    if compared is None:
-        return None
-    own = compared[(compared["card"] == model) & compared["drop"].astype(bool)]
-    return own.sort_values("difference", kind="stable") if len(own) else None
-
-
-def _is_compared(model: str, compared: pd.DataFrame | None) -> bool:
-    """Whether the run compares anything of a model, so that a drop could show."""
-    return compared is not None and bool((compared["card"] == model).any())
-
-
-def _breaks(model: str, compared: pd.DataFrame | None, titles: Mapping[str, str]) -> str:
-    drops = _drops(model, compared)
-    if drops is None:
-        return "no drop shown" if _is_compared(model, compared) else ""
+def _breaks(model: str, compared: pd.DataFrame, titles: Mapping[str, str]) -> str:
+    """The largest losses of a model; without any, the loss that could have been missed."""
+    own = losses(compared, model)
     named = [
-        f"{_place(row)}: {size(row)} ({called(titles[row['benchmark']], row['part'])})"
-        for row in drops.head(MOST_NAMED).to_dict("records")
+        f"{place(row)}: {size(row)} ({called(titles[row['benchmark']], row['part'])})"
+        for row in own.head(MOST_NAMED).to_dict("records")
     ]
-    more = len(drops) - len(named)
-    return "; ".join(named) + (f"; {more} more" if more else "")
+    if named:
+        more = len(own) - len(named)
+        return "; ".join(named) + (f"; {more} smaller" if more else "")
+    open_losses = [
+        float(points.lstrip("<"))
+        for other, _, found in missed(compared, titles)
+        if other == model
+        for points in found.values()
+    ]
+    return f"no loss shown, up to {max(open_losses):.0f} points possible" if open_losses else ""
 
 
-def _place(row: Mapping[str, Any]) -> str:
-    axis = row["axis"]
-    if axis == "language":
-        return str(language_name(str(row["level"])))
-    return {"depth": "middle", "needles": "more needles"}.get(axis, axis)
-
-
-def _losing(models: Sequence[str], compared: pd.DataFrame | None) -> list[tuple[str, pd.DataFrame]]:
-    """The models with a shown drop and these drops; the model with the largest drop comes first."""
-    found = [(model, drops) for model in models if (drops := _drops(model, compared)) is not None]
-    return sorted(found, key=lambda one: float(one[1]["difference"].iloc[0]))
-
-
-def _title(
-    rows: Sequence[Row], cards: Mapping[str, pd.DataFrame], titles: Mapping[str, str]
-) -> list[str]:
-    """The heading, then further sentences. titles: of the benchmarks, by name."""
-    compared = cards.get("comparisons")
-    losing = _losing([row.model for row in rows], compared)
-    if len(rows) == 1:
-        if losing:
-            model, drops = losing[0]
-            return [_loss(model, drops.iloc[0], cards["points"], titles)]
-        model = rows[0].model
-        found = [(titles[name], one) for name, one in rows[0].asked.items() if one]
-        if len(found) == 1 and (mean := found[0][1].mean) is not None:
-            title, one = found[0]
-            return [f"{model} scores {mean:.0f}% [{one.low:.0f}, {one.high:.0f}] in {title}"]
-        return [f"{model} shows no drop" if _is_compared(model, compared) else model]
+def _lost(answers: pd.DataFrame, models: Sequence[str]) -> list[str]:
+    """The models that lose answers because these are cut or empty, in sentences; most first."""
+    sums = answers.groupby("model", sort=False)[["cut", "empty", "lost", "judged"]].sum()
+    shares = (sums["lost"] / sums["judged"]).reindex(list(models)).dropna()
     said = []
-    first = [row.model for row in rows if row.rank.split("–")[0] == "1"]
-    if len(first) == 1:
-        by_benchmark = zip(*(row.asked.values() for row in rows), strict=True)
-        shared = sum(all(one and one.mean is not None for one in own) for own in by_benchmark)
-        over = f", the mean of {shared} benchmarks" if shared > 1 else ""
-        said.append(f"{first[0]} is best: {rows[0].mean:.0f}%{over}")
-    elif first and len(first) < len(rows):
-        said.append(f"{', '.join(first[:-1])} and {first[-1]} are best and not told apart")
-    else:
-        said.append(f"{len(rows)} models, none told apart as the best")
-    for model, drops in losing[:MOST_NAMED]:
-        said.append(_loss(model, drops.iloc[0], cards["points"], titles))
+    for model, share in shares[shares >= MOST_LOST].sort_values(ascending=False).items():
+        cut, empty = sums.loc[model, ["cut", "empty"]]
+        kinds = " or ".join(name for name, n in (("cut", cut), ("empty", empty)) if n)
+        said.append(f"{100 * share:.0f}% of {model}'s answers are {kinds} and count as wrong")
     return said
 
 
-def _loss(model: str, drop: pd.Series, points: pd.DataFrame, titles: Mapping[str, str]) -> str:
-    """A drop in words, with the means of both sides, its benchmark and its number of questions."""
-    own = points[
-        (points["card"] == model)
-        & (points["model"] == model)
-        & (points["benchmark"] == drop["benchmark"])
-        & (points["part"] == drop["part"])
-        & (points["axis"] == drop["axis"])
-    ]
-    levels, values = own["level"].astype(str).tolist(), (100 * own["value"]).tolist()
-    # As text a level is written as the table of points writes it.
-    place = levels.index(str(drop["level"]))
-    low, benchmark = values[place], called(titles[drop["benchmark"]], drop["part"])
-    asked = f"({benchmark}, {int(drop['n_questions']):,} questions)"
-    loses = f"{model} loses {size(drop)}"
-    if drop["axis"] == "depth" and len(levels) > 2:
-        ends = (values[0] + values[-1]) / 2
-        return f"{loses} in the middle: {low:.0f}% there, {ends:.0f}% at the ends {asked}"
-    if drop["axis"] == "language":
-        name = language_name(str(drop["level"]))
-        rest = float(np.mean([value for i, value in enumerate(values) if i != place]))
-        return f"{loses} in {name}: {low:.0f}% there, {rest:.0f}% in other languages {asked}"
-    unit = {"needles": "needles", "depth": "of the prompt"}.get(drop["axis"], own["unit"].iloc[0])
-    names = own["called"].tolist()
-    what = {"needles": "with more needles", "depth": "at the end"}.get(drop["axis"], "by length")
-    return (
-        f"{loses} {what}: {values[0]:.0f}% at {names[0]} {unit}, "
-        f"{low:.0f}% at {names[place]} {asked}"
-    )
+def _title(
+    rows: Sequence[Row], found: pd.DataFrame, titles: Mapping[str, str], lost: Sequence[str]
+) -> list[str]:
+    """The heading, then further sentences: the largest loss of each model that has one."""
+    first = found.drop_duplicates("card").head(MOST_NAMED)
+    said = [loss(row, titles) for row in first.to_dict("records")]
+    if len(rows) == 1:
+        return [*(said or [_of_one(rows[0], titles)]), *lost]
+    best = [row.model for row in rows if row.rank.split("–")[0] == "1"]
+    if len(best) == 1:
+        by_benchmark = zip(*(row.asked.values() for row in rows), strict=True)
+        shared = sum(all(one and one.mean is not None for one in own) for own in by_benchmark)
+        over = f" over {shared} benchmarks" if shared > 1 else ""
+        head = f"{best[0]} is best, with a mean of {rows[0].mean:.0f}%{over}"
+    elif best and len(best) < len(rows):
+        head = f"{', '.join(best[:-1])} and {best[-1]} share the first rank"
+    else:
+        head = f"{len(rows)} models, and no single best one"
+    return [head, *said, *lost]
+
+
+def _of_one(row: Row, titles: Mapping[str, str]) -> str:
+    """The heading of a run of one model without a loss."""
+    found = [(titles[name], one) for name, one in row.asked.items() if one]
+    if len(found) == 1 and (mean := found[0][1].mean) is not None:
+        title, one = found[0]
+        return f"{row.model} scores {mean:.0f}% [{one.low:.0f}, {one.high:.0f}] in {title}"
+    return f"No loss of {row.model} is shown" if row.breaks else row.model

@@ -14,13 +14,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from needlework import __version__
 from needlework.atomic import atomic_write
-from needlework.models.accounts import UNANSWERED, Account, last_lines
-from needlework.results.cards.numbers import read as read_card_table
+from needlework.models.accounts import (
+    CUT,
+    FAILED,
+    SKIPPED,
+    UNANSWERED,
+    Account,
+    Remark,
+    remarks,
+    requests_line,
+)
 from needlework.results.drawing.style import model_colours
+from needlework.results.numbers.means import KEYS, explorer, means
+from needlework.results.numbers.tables import empty, frame, panels
 from needlework.results.page import misreads, overview
 from needlework.results.page.finding import finding
 from needlework.results.reproduction import agreement, agreements
 from needlework.results.reproduction import summary as in_words
+from needlework.results.rows import scores_of
 from needlework.results.sealed.clone import workflow
 
 if TYPE_CHECKING:
@@ -29,13 +40,11 @@ if TYPE_CHECKING:
 
 # The front of the page of results: what was run, and whether the controls say that it can be trusted.
 
-# What a built-in reader of a backend scores in every prompt, and what it is.
+# What a built-in reader of a backend scores in every prompt, and what its answers are.
 CONTROLS = {
-    "oracle": (1.0, "answers with the references and is right in"),
-    "empty": (0.0, "answers nothing and is wrong in"),
+    "oracle": (1.0, "reference answers ({}) are scored right"),
+    "empty": (0.0, "empty answers ({}) are scored wrong"),
 }
-# What an answer is, whatever rates it.
-KEYS = ["model", "instance_id", "sample"]
 # Less than this is rounding.
 ROUNDING = 1e-6
 
@@ -59,31 +68,41 @@ class Front:
 
 
 @dataclass(frozen=True)
-class Cards:
-    """The files of report cards: the SVGs for pages (`card_images`), and the CSVs of numbers by name."""
-
-    images: Sequence[str | Path] = ()
-    tables: Mapping[str, str | Path] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
 class _Results:
     """A run's results as every part of the page reads them.
 
-    benchmarks: as in `write_page`. readers: the backends of built-in readers. folder: of the page. printed:
-    all numbers of the papers (`reproduction.compared`), if there are any.
+    benchmarks: as in `write_page`. readers: the backends of built-in readers. folder: of the page. tables: as
+    in `write_page`. printed: all numbers of the papers (`reproduction.compared`), if there are any.
     """
 
     benchmarks: Mapping[str, Mapping[str, Any]]
     models: Sequence[str]
     readers: Mapping[str, str]
     folder: Path
+    tables: Mapping[str, pd.DataFrame] | None
     printed: pd.DataFrame | None
 
     @cached_property
     def shown(self) -> list[str]:
         """The models that means and cards are of: not the built-in readers, unless there is nothing else."""
         return [model for model in self.models if model not in self.readers] or list(self.models)
+
+    @cached_property
+    def numbers(self) -> Mapping[str, pd.DataFrame]:
+        """The tables of `numbers.tables`."""
+        if self.tables is not None:
+            return self.tables
+        rows = [
+            row
+            for name, own in self.benchmarks.items()
+            for row in means(name, self.shown_scores[name], own["closed_book"], own["designed"])
+        ]
+        return {**empty(), "means": frame("means", rows)}
+
+    @property
+    def baselines(self) -> list[str]:
+        """The built-in readers that are no controls."""
+        return [name for name, backend in self.readers.items() if backend not in CONTROLS]
 
     @property
     def readers_alone(self) -> bool:
@@ -93,7 +112,7 @@ class _Results:
     @cached_property
     def scores(self) -> dict[str, pd.DataFrame]:
         """The scores of all models, by benchmark."""
-        return {name: overview.read_scores(own["scores"]) for name, own in self.benchmarks.items()}
+        return {name: scores_of(own["scores"]) for name, own in self.benchmarks.items()}
 
     @cached_property
     def shown_scores(self) -> dict[str, pd.DataFrame]:
@@ -139,7 +158,7 @@ def control_sentences(
     for reader, backend in readers.items():
         if backend not in CONTROLS:
             continue
-        value, does = CONTROLS[backend]
+        value, answers = CONTROLS[backend]
         n = 0
         for benchmark, own in scores.items():
             mine = _headline(own[own["model"] == reader])
@@ -147,15 +166,23 @@ def control_sentences(
             n += len(mine)
             if off:
                 text = (
-                    f"{reader}, which {does} every prompt, does not score {value:.0%} in {off:,} of "
-                    f"{len(mine):,} of {titles[benchmark]}: look for a fault of construction or scoring"
+                    f"Self-check failed: {reader} must score {value:.0%}, and does not in {off:,} of "
+                    f"{len(mine):,} prompts of {titles[benchmark]}. Prompts or scoring have an error"
                 )
                 faults.append(Said(text, explorer(benchmark, {"model": reader})))
         if n:
-            held.append(f"{reader} {does} all {n:,} prompts")
+            held.append(f"all {n:,} {answers.format(reader)}")
     if faults or not held:
         return faults
-    return [Said(f"Self-check of construction and scoring passed: {', and '.join(held)}.")]
+    return [Said(f"Self-check passed: {', and '.join(held)}.")]
+
+
+def _link(remark: Remark) -> str:
+    """Where the explorer shows the requests that a remark is about."""
+    ended = {CUT: "length", FAILED: "error", SKIPPED: "skipped"}.get(remark.kind)
+    if not (ended and remark.benchmark):
+        return ""
+    return explorer(remark.benchmark, {"model": remark.model, "ended with": ended})
 
 
 def _headline(scores: pd.DataFrame) -> pd.DataFrame:
@@ -193,7 +220,8 @@ def write_page(
     summary: str | Path | None = None,
     reproduction: Sequence[str | Path] = (),
     front: Front = Front(),
-    cards: Cards = Cards(),
+    cards: Sequence[str | Path] = (),
+    tables: Mapping[str, pd.DataFrame] | None = None,
 ) -> None:
     """Write the page, `<benchmark>.html` beside it, and its first part alone as `summary`.
 
@@ -204,17 +232,20 @@ def write_page(
     paper's are made of; closed_book and designed (tasks) as in `overview.grids`; task_names,
     words by task; scores, the files of all models; tables and figures, each by name its file (CSV, SVG),
     title and caption (reStructuredText, or None); of figures also their `numbers` (CSV), of tables `shown`
-    (HTML). `reproduction` is table and picture (CSV, SVG) of all printed numbers.
+    (HTML). `reproduction` is table and picture (CSV, SVG) of all printed numbers; `cards` the SVGs of report
+    cards for pages (`card_images`); `tables` the numbers of the page (`numbers.tables`), without which it
+    shows only means.
     """
     folder, templates = Path(target).parent, Path(template).parent
     printed = _read_printed(reproduction[0]) if reproduction else None
-    results = _Results(benchmarks, models, front.run.get("readers", {}), folder, printed)
+    readers = front.run.get("readers", {})
+    results = _Results(benchmarks, models, readers, folder, tables, printed)
     parts = [_part(results, name) for name in benchmarks]
     values = {
         "version": __version__,
         **_sorting(templates / "sort.js"),
         **_front(front, results, parts),
-        **_first_screen(results, parts, cards),
+        **_first_screen(results, cards),
         "colours": model_colours(results.shown, front.run.get("coloured", ())),
         "agreement": "" if printed is None else agreement(printed),
         "reproduction": None if printed is None else _reproduction(printed, reproduction[1]),
@@ -249,36 +280,40 @@ def _environment(templates: Path) -> jinja2.Environment:
 
 def _front(front: Front, results: _Results, parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What the templates show of `Front`, and the self-check; and how many warnings the page has."""
-    account = last_lines(front.accounts)
+    warned = [Said(remark.text, _link(remark)) for remark in remarks(front.accounts)]
     titles = {part["name"]: part["title"] for part in parts}
-    controls = control_sentences(results.scores, titles, results.readers, overview.explorer)
+    controls = control_sentences(results.scores, titles, results.readers, explorer)
     return {
         "models": results.models,
         "unfinished": front.unfinished,
-        "account": account,
-        "n_warnings": len(account[1:])
+        "account": requests_line(front.accounts),
+        "remarks": warned,
+        "n_warnings": len(warned)
         + sum(bool(said.link) for said in controls)
         + sum(len(part["warnings"]) for part in parts),
         "own_data": front.own_data,
         "judge": front.judge,
         "run": what_was_run(front.run),
         "controls_alone": results.readers_alone,
+        # Readers that figures show beside the models.
+        "baselines": [] if results.readers_alone else results.baselines,
         "controls": controls,
     }
 
 
-def _first_screen(
-    results: _Results, parts: Sequence[Mapping[str, Any]], cards: Cards
-) -> dict[str, Any]:
-    """The finding, the number of answers, and the cards: that of the model that loses most comes first."""
-    scores, grids = results.shown_scores, {part["name"]: part["grids"] for part in parts}
-    tables = {name: read_card_table(path) for name, path in cards.tables.items()}
-    found = finding(scores, results.benchmarks, grids, results.shown, tables)
+def _first_screen(results: _Results, cards: Sequence[str | Path]) -> dict[str, Any]:
+    """The finding, the number of answers, and the cards: that of the model that loses most comes first.
+
+    If a run has a single panel, the finding and its curve say all of a card.
+    """
+    titles = {name: own["title"] for name, own in results.benchmarks.items()}
+    found = finding(results.numbers, titles, results.shown)
+    points = results.numbers["points"]
     images = sorted(
-        card_images(cards.images, results.folder),
+        card_images(cards if panels(points) > 1 else [], results.folder),
         key=lambda one: [*found["losing"], one["model"]].index(one["model"]),
     )
-    answers = sum(len(own.drop_duplicates(KEYS)) for own in scores.values())
+    answers = sum(len(own.drop_duplicates(KEYS)) for own in results.shown_scores.values())
     return {"finding": found, "answers": answers, "cards": images}
 
 
@@ -319,7 +354,8 @@ def _part(results: _Results, name: str) -> dict[str, Any]:
     """What the templates show of a benchmark; of means and warnings, those of the models that are shown."""
     own, scores, mine = results.benchmarks[name], results.scores[name], results.shown_scores[name]
     printed = results.printed
-    grids = overview.grids(name, mine, own["closed_book"], own["designed"])
+    all_means = results.numbers["means"]
+    grids = overview.grids(all_means[all_means["benchmark"] == name])
     tables, figures = _tables_and_figures(results, own)
     # If no model of the user's was asked, the section does not open with a figure of built-in readers.
     heads = 1 if grids else 0
@@ -332,9 +368,7 @@ def _part(results: _Results, name: str) -> dict[str, Any]:
         "warnings": overview.warnings(name, mine),
         "apart": overview.asked_apart(mine),
         "misreads": list(_misreads(name, scores, results.readers)),
-        "wrong": {
-            model: overview.explorer(name, {"model": model}) for model in mine["model"].unique()
-        },
+        "wrong": {model: explorer(name, {"model": model}) for model in mine["model"].unique()},
         "agreement": [] if printed is None else agreements(printed[printed["benchmark"] == name]),
         "tables": tables,
         "on_page": {one["name"] for one in (*tables, *figures)},
@@ -388,7 +422,7 @@ def _misreads(
         yield {
             **found._asdict(),
             **{
-                f"{kind}_link": overview.explorer(name, {**judged, misreads.READING: reading})
+                f"{kind}_link": explorer(name, {**judged, misreads.READING: reading})
                 for kind, reading in (
                     ("missed", misreads.MISSED),
                     ("counted", misreads.COUNTED),

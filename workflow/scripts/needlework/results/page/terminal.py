@@ -6,16 +6,13 @@ import textwrap
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from needlework.models.accounts import UNANSWERED
-
 if TYPE_CHECKING:
     import pandas as pd
 
 WIDTH = 80
+OF_MEANS = "in % [95% interval over n questions]:"
 # More pairs of a model and a benchmark than this are a table, and no line each.
 MOST_LINES = 10
-# The columns of scores that say how long prompts are, and what they count.
-SIZES = {"length": "tokens", "n_documents": "documents", "n_pairs": "pairs"}
 # Of a model's name, and of a benchmark's title in a column head.
 _NAME, _TITLE = 30, 18
 
@@ -25,61 +22,19 @@ def fill(text: str) -> str:
     return textwrap.fill(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 
-def headline(
-    scores: pd.DataFrame, designed: Collection[str], closed_book: tuple[str, Any]
-) -> pd.DataFrame:
-    """The scores that the explorer shows first: first metrics, in the `designed` tasks or in all.
+def mean_of(mean: Mapping[str, Any]) -> str:
+    """A row of MEANS in percent with its 95% interval and n: "48 [36, 59], n = 47"."""
+    low, value, high = (100 * mean[name] for name in ("ci_low", "value", "ci_high"))
+    return f"{value:.0f} [{low:.0f}, {high:.0f}], n = {int(mean['n_questions']):,}"
 
-    `closed_book` is a column and the value in it that marks prompts without texts. They count only if there
-    are no other prompts.
+
+def lower_tasks(means: pd.DataFrame) -> list[str]:
+    """The tasks that a model's headline leaves out and that are lower: "existence: 0 [0, 8], n = 9".
+
+    means: the model's rows of MEANS in a benchmark.
     """
-    keys = ["model", "instance_id", "sample"]
-    given = scores.drop_duplicates([name for name in keys if name in scores])
-    given = given[~given["finish_reason"].isin(UNANSWERED)]
-    if tasks := set(designed) & set(given["task"]):
-        given = given[given["task"].isin(tasks)]
-    column, value = closed_book
-    with_texts = given[given[column] != value]
-    return given if with_texts.empty else with_texts
-
-
-def mean_of(scores: pd.DataFrame, designed: Collection[str], closed_book: tuple[str, Any]) -> str:
-    """A model's mean in the `designed` tasks, or in all, in percent, with its 95% interval and n.
-
-    It is the mean over the answers that the explorer opens on, by the first metric of each.
-    """
-    from needlework.results import stats  # Snakemake's own process has no numpy
-
-    given = headline(scores, designed, closed_book)
-    if given.empty:
-        return "-"
-    found = stats.estimate(given["value"].to_numpy(), given["example_id"].to_numpy())
-    low, high = 100 * found.ci_low, 100 * found.ci_high
-    error = f" [{low:.0f}, {high:.0f}]" if low == low else ""
-    return f"{100 * found.value:.0f}{error}, n = {found.n_questions:,}"
-
-
-def lower_tasks(
-    scores: pd.DataFrame, designed: Collection[str], closed_book: tuple[str, Any]
-) -> list[str]:
-    """The tasks that a model's mean leaves out and that lie below its interval: "existence: 0 [0, 8], n = 9".
-
-    Without the prompts that ask without texts.
-    """
-    from needlework.results import stats
-
-    given = headline(scores, designed, closed_book)
-    if given.empty:
-        return []
-    whole = stats.estimate(given["value"].to_numpy(), given["example_id"].to_numpy())
-    least = whole.value if whole.ci_low != whole.ci_low else whole.ci_low
-    found = []
-    for task in dict.fromkeys(scores["task"]):
-        own = headline(scores[scores["task"] == task], (), closed_book)
-        alone = (own[closed_book[0]] == closed_book[1]).all()
-        if task not in set(given["task"]) and not alone and own["value"].mean() < least:
-            found.append(f"{task}: {mean_of(own, (), closed_book)}")
-    return found
+    left_out = means[means["kind"] == "left out"].to_dict("records")
+    return [f"{row['tasks']}: {mean_of(row)}" for row in left_out]
 
 
 class Cell(NamedTuple):
@@ -95,23 +50,12 @@ class Cell(NamedTuple):
     lower: Sequence[str] = ()
 
 
-def cell_of(
-    scores: pd.DataFrame, designed: Collection[str], closed_book: tuple[str, Any]
-) -> Cell | None:
-    """The cell of a model's answers as in `mean_of`; None if there is none."""
-    given = headline(scores, designed, closed_book)
-    if given.empty:
-        return None
-    mean, _, n = mean_of(scores, designed, closed_book).partition(", n = ")
-    sizes = []
-    for column, unit in SIZES.items():
-        if column in given and not (values := given.loc[given[column] > 0, column]).empty:
-            low, high = int(values.min()), int(values.max())
-            sizes.append(f"{low:,} {unit}" if low == high else f"{low:,} to {high:,} {unit}")
-    metric = " and ".join(given["metric"].unique())
-    asked = int(n.replace(",", "")) if n else len(given)
-    lower = lower_tasks(scores, designed, closed_book)
-    return Cell(mean, asked, metric, " and ".join(sizes), lower)
+def cell_of(means: pd.DataFrame) -> Cell | None:
+    """The cell of a model's MEANS in a benchmark; None if it has no answers there."""
+    for row in means[means["kind"] == "headline"].to_dict("records"):
+        mean, _, _ = mean_of(row).partition(", n = ")
+        return Cell(mean, int(row["n_questions"]), row["metric"], row["size"], lower_tasks(means))
+    return None
 
 
 def lines_of_lower_tasks(
@@ -124,7 +68,11 @@ def lines_of_lower_tasks(
             f"{title} {task}" for title, cell in cells[model].items() if cell for task in cell.lower
         ]
         if own:
-            said.append(fill(f"Not in these means, and lower: {model}, {'; '.join(own)}."))
+            said.append(
+                fill(
+                    f"Tasks with a lower mean that the means above leave out: {model}, {'; '.join(own)}."
+                )
+            )
     return said
 
 
@@ -169,8 +117,8 @@ def lines_of_models(cells: Mapping[str, Mapping[str, str]], controls: Collection
     ]
     if not asked:
         return []
-    kind = "models" if set(models) - set(controls) else "built-in readers"
-    said = ["", f"Means in % of the {kind}, 95% intervals over n questions:"]
+    head = "Mean" if set(models) - set(controls) else "Built-in readers: mean"
+    said = ["", f"{head} {OF_MEANS}"]
     names = [_short(model, _NAME) for model in models]
     first = max(map(len, names))
     for titles in _blocks(asked, cells, models, WIDTH - first):

@@ -1,0 +1,224 @@
+"""What a run compares: along each curve, and between models; and which differences tests show.
+
+What is compared is fixed before the answers are seen: the longest with the shortest length, the middle with
+the ends, most with fewest needles, each language with English, every two models. All comparisons of a run are
+one family (`significance.shown`), so that with 95% no page says of any difference that is not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from needlework.data.language_names import language_name
+from needlework.factor import Factor
+from needlework.results import comparisons, significance, stats
+from needlework.results.columns import LEAST_ANSWERS
+from needlework.results.numbers.curves import Curve, Floats
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ENGLISH = "en"
+# The mean over all benchmarks that every model answered.
+ALL = ""
+
+
+def sides(axis: str, levels: Sequence[Any]) -> Iterator[tuple[list[int], int]]:
+    """The comparisons along an axis: the places of the first side's levels, and that of the second side.
+
+    Languages are compared with English; in a run without it, each with every other.
+    """
+    last = len(levels) - 1
+    if axis == "language":
+        if ENGLISH in levels:
+            english = levels.index(ENGLISH)
+            yield from (([english], place) for place in range(last + 1) if place != english)
+        else:
+            yield from (([one], other) for one, other in combinations(range(last + 1), 2))
+    elif axis == "depth" and last >= 2:
+        middle = min(range(1, last), key=lambda place: (abs(float(levels[place]) - 0.5), place))
+        yield [0, last], middle
+    else:
+        yield [0], last
+
+
+def compared(curve: Curve) -> Iterator[dict[str, Any]]:
+    """The rows of COMPARED of a curve, but for `shown`."""
+    for places, second in sides(curve.axis, curve.levels):
+        first = np.isin(curve.level, places)
+        last = curve.level == second
+        value, low, high, n = stats.difference_of_sides(curve.values, curve.questions, first, last)
+        means = [float(curve.values[side].mean()) for side in (first, last)]
+        careful = [_mean(curve.careful[side]) for side in (first, last)]
+        if value > 0 and curve.axis == "language" and ENGLISH not in curve.levels:
+            # A loss in the language that is worse.
+            places, second = [second], places[0]
+            value, low, high = -value, -high, -low
+            means, careful = means[::-1], careful[::-1]
+        level = curve.levels[second]
+        # Without English, the side with the loss is chosen by the answers: the test is two-sided.
+        loss = curve.axis != "language" or ENGLISH in curve.levels
+        p, least = (np.nan, np.nan) if curve.few else test(curve, [*places, second], loss)
+        yield {
+            **{**curve.labels, "card": curve.model, "axis": curve.axis, "level": level},
+            "comparison": in_words(curve.axis, curve.factor, curve.levels, places, second),
+            **dict(zip(("first_side", "second_side"), _sides(curve, places, second), strict=True)),
+            **dict(zip(("first", "second"), means, strict=True)),
+            **dict(zip(("first_careful", "second_careful"), careful, strict=True)),
+            **{"difference": value, "ci_low": low, "ci_high": high},
+            **{"n": int(first.sum() + last.sum()), "n_questions": n, "p": p, "least_p": least},
+        }
+
+
+def test(curve: Curve, places: Sequence[int], loss: bool) -> tuple[float, float]:
+    """p, and the least possible p, of the comparison of the last place's level with those of the others.
+
+    loss: whether the test is of a loss alone (one-sided). If each question has as many values at each of
+    these levels, its levels are exchanged (`exchange_test`). Otherwise sides ask other questions, and
+    questions change sides (`label_test`).
+    """
+    questions = int(curve.questions.max()) + 1
+    sums, counts = np.zeros((2, questions, len(places)))
+    for column, place in enumerate(places):
+        here = curve.level == place
+        own = curve.questions[here]
+        sums[:, column] = np.bincount(own, curve.values[here], minlength=questions)
+        counts[:, column] = np.bincount(own, minlength=questions)
+    if (counts == counts[:, -1:]).all():
+        return significance.exchange_test(moves(sums), loss=loss)
+    one, other = (np.column_stack([of[:, :-1].sum(axis=1), of[:, -1]]) for of in (sums, counts))
+    seed = (curve.model, *curve.labels.values(), curve.axis, curve.levels[places[-1]])
+    return significance.label_test(one, other, loss=loss, seed=seed)
+
+
+def moves(sums: Floats) -> Floats:
+    """For questions x levels: each level's sum less the mean of the others, the last level first."""
+    others = (sums.sum(axis=1, keepdims=True) - sums) / (sums.shape[1] - 1)
+    found: Floats = (sums - others)[:, ::-1]
+    return found
+
+
+def _mean(values: Floats) -> float:
+    """NaN if a value is missing."""
+    return float(values.mean())
+
+
+def in_words(
+    axis: str, factor: Factor, levels: Sequence[Any], first: Sequence[int], second: int
+) -> str:
+    """A comparison in words: one level of a factor against other levels."""
+    if axis == "language":
+        one, other = (str(language_name(str(levels[place]))) for place in (second, first[0]))
+        return f"in {one} against {other}"
+    if axis == "depth":
+        return "in the middle against the ends" if len(first) > 1 else "at the end of the prompt"
+    unit = "needles" if axis == "needles" else factor.label
+    return f"from {factor.called(levels[first[0]])} to {factor.called(levels[second])} {unit}"
+
+
+def _sides(curve: Curve, first: Sequence[int], second: int) -> tuple[str, str]:
+    """Both sides in words, as they follow a mean: "at 512 words", "in the middle"."""
+    if curve.axis == "depth":
+        return (
+            ("at the ends", "in the middle") if len(first) > 1 else ("at the start", "at the end")
+        )
+    levels = [curve.levels[place] for place in (first[0], second)]
+    if curve.axis == "language":
+        one, other = (f"in {language_name(str(level))}" for level in levels)
+    elif curve.axis == "needles":
+        one, other = (
+            f"with {curve.factor.called(level)} needle" + "s" * (level != 1) for level in levels
+        )
+    else:
+        one, other = (f"at {curve.factor.called(level)} {curve.factor.label}" for level in levels)
+    return one, other
+
+
+def models_compared(
+    answered: Mapping[str, pd.DataFrame], asked: Mapping[str, Sequence[str]], models: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    """The rows of COMPARED of every two models, but for `shown`: per benchmark, and over all that are shared.
+
+    answered: the answers that a benchmark's first mean is of (`means.headline`). asked: the factors of its
+    prompts. Models with fewer than LEAST_ANSWERS answers to a benchmark are not compared in it.
+    """
+    groups = {
+        name: {str(model): own for model, own in rows.groupby("model", sort=False)}
+        for name, rows in answered.items()
+    }
+    able = {
+        name: [model for model in models if len(own.get(model, ())) >= LEAST_ANSWERS]
+        for name, own in groups.items()
+    }
+    shared = [name for name, own in able.items() if own == list(models)]
+    pairs: dict[str, dict[tuple[str, str], pd.DataFrame]] = {}
+    for name, own in able.items():
+        pairs[name] = {}
+        for first, second in combinations(own, 2):
+            both = comparisons.paired(
+                groups[name][first], groups[name][second], asked[name], same_prompts=False
+            )
+            if len(both):
+                pairs[name][first, second] = both
+    if len(shared) > 1:
+        for first, second in combinations(models, 2):
+            parts = {
+                name: pairs[name][first, second]
+                for name in shared
+                if (first, second) in pairs[name]
+            }
+            if len(parts) == len(shared):
+                yield _of_models(ALL, first, second, parts)
+    for name, of_benchmark in pairs.items():
+        for (first, second), both in of_benchmark.items():
+            yield _of_models(name, first, second, {name: both})
+
+
+def _of_models(
+    benchmark: str, first: str, second: str, parts: Mapping[str, pd.DataFrame]
+) -> dict[str, Any]:
+    """The row of the second model less the first. parts: pairs of answers, by benchmark; all weigh alike."""
+    one, two, questions, strata = (
+        np.concatenate(found)
+        for found in zip(
+            *(
+                (
+                    both["value_first"].to_numpy(dtype=float),
+                    both["value_second"].to_numpy(dtype=float),
+                    (f"{name}/" + both["example_id"].astype(str)).to_numpy(dtype=object),
+                    np.full(len(both), name, dtype=object),
+                )
+                for name, both in parts.items()
+            ),
+            strict=True,
+        )
+    )
+    found = stats.paired_difference(one, two, questions, strata if len(parts) > 1 else None)
+    sizes = {name: len(both) for name, both in parts.items()}
+    weights = np.array([1.0 if len(sizes) == 1 else 1 / sizes[name] for name in strata])
+    p, least = significance.paired_test((two - one) * weights, questions)
+    means = [
+        float(np.mean([both[f"value_{side}"].mean() for both in parts.values()]))
+        for side in ("first", "second")
+    ]
+    return {
+        **{"card": second, "benchmark": benchmark, "part": "", "axis": "model", "level": first},
+        **{"comparison": f"against {first}", "first_side": first, "second_side": second},
+        **dict(zip(("first", "second"), means, strict=True)),
+        **{"difference": found.value, "ci_low": found.ci_low, "ci_high": found.ci_high},
+        **{"n": found.n, "n_questions": found.n_questions, "p": p, "least_p": least},
+    }
+
+
+def claims(compared: pd.DataFrame) -> pd.DataFrame:
+    """COMPARED with the column `shown`: all comparisons of a run are one family.
+
+    A comparison whose own interval reaches 0 shows nothing.
+    """
+    p, least = (compared[name].to_numpy(dtype=float) for name in ("p", "least_p"))
+    beside_zero = (compared["ci_low"] > 0) | (compared["ci_high"] < 0)
+    return compared.assign(shown=significance.shown(p, least) & beside_zero.to_numpy(dtype=bool))

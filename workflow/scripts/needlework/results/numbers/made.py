@@ -1,0 +1,56 @@
+"""All tables of numbers of a run, from its scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from needlework.results.numbers.answers import answers
+from needlework.results.numbers.claims import claims, compared, models_compared
+from needlework.results.numbers.curves import Curve, curves
+from needlework.results.numbers.means import KEYS, headline, means
+from needlework.results.numbers.tables import TABLES, frame
+from needlework.results.page.misreads import CAREFUL
+from needlework.results.result import Context
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from needlework.benchmarks.benchmark import Shown
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A benchmark of a run. scores: by every metric. rows: by the metrics that results are made of."""
+
+    name: str
+    shown: Shown
+    factors: Sequence[str]
+    scores: pd.DataFrame
+    rows: pd.DataFrame
+    run: Context
+
+
+def tables(benchmarks: Iterable[Asked], models: Sequence[str]) -> dict[str, pd.DataFrame]:
+    """The TABLES of these models, by name."""
+    found: list[Curve] = []
+    made: dict[str, list[dict[str, object]]] = {name: [] for name in TABLES}
+    answered, factors = {}, {}
+    for own in benchmarks:
+        shown = own.shown.closed_book, own.shown.designed[1]
+        mine = own.scores[own.scores["model"].isin(list(models))]
+        made["means"] += means(own.name, mine, *shown)
+        answered[own.name] = headline(mine, shown[1], shown[0])
+        factors[own.name] = own.factors
+        if card := own.shown.card:
+            rows = own.rows[own.rows["model"].isin(list(models))]
+            careful = mine[mine["metric"] == CAREFUL].drop_duplicates(KEYS).set_index(KEYS)["value"]
+            of_benchmark = list(curves(own.name, card, rows, careful, own.run, models))
+            made["answers"] += answers(own.name, card, rows, of_benchmark, own.run, models)
+            found += of_benchmark
+    made["points"] = [point for curve in found for point in curve.points()]
+    made["comparisons"] = [row for curve in found for row in compared(curve)]
+    made["comparisons"] += models_compared(answered, factors, models)
+    result = {name: frame(name, rows) for name, rows in made.items()}
+    return {**result, "comparisons": claims(result["comparisons"])}

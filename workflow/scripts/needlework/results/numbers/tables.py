@@ -1,0 +1,93 @@
+"""The tables of numbers that cards, page and terminal read: results/tables/cards/*.csv.
+
+`means` holds a mean per row, `points` the curves of report cards, `comparisons` what is compared and whether
+a test shows a difference, `answers` what became of requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from needlework.results.columns import LEAST_ANSWERS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# A mean with its interval over questions, and where the explorer shows its answers. kind: "headline" (the
+# mean of a benchmark that page and terminal show first), "left out" (of a task that the headline leaves out,
+# and that is lower) or "metric" (of one metric, over everything or in one language). tasks: of the mean; ""
+# if these are all tasks of the metric. by: the display name of the languages' column. size: of the prompts.
+MEANS = (
+    *("benchmark", "model", "kind", "metric", "tasks", "by", "language", "first_metric"),
+    *("value", "ci_low", "ci_high", "n", "n_questions", "size", "link"),
+)
+_LABELS = ("card", "benchmark", "part", "axis", "level")
+# A point of a curve: of the card's model with its interval over questions; of another model, its mean on the
+# same prompts.
+POINTS = (*_LABELS, "called", "unit", "model", "value", "ci_low", "ci_high", "n", "n_questions")
+# A comparison: the second side's mean less the first's, with its own 95% interval over questions, and p of
+# an exact test: of a loss along curves; of any difference between models, and of languages without English.
+# shown: whether the test shows it after the correction for all comparisons of the run. Sides are in words;
+# careful: their means by the second scorer. Of models (axis "model"), the card's model is the second side;
+# benchmark "" is the mean over all benchmarks that every model answered.
+COMPARED = (
+    *(*_LABELS, "comparison", "first_side", "second_side", "first", "second"),
+    *("first_careful", "second_careful", "difference", "ci_low", "ci_high"),
+    *("n", "n_questions", "p", "least_p", "shown"),
+)
+# Requests and their answers; lost: cut or empty answers that count as wrong, of `judged` answers. decided:
+# answers whose language is known, of which `other_language` are in another than asked for. with_needle:
+# answers that could say "none" though there is a needle. Lengths in tokens, the effective one with its
+# interval.
+ANSWERS = (
+    *("benchmark", "model", "n", "cut", "empty", "failed", "skipped", "lost", "judged"),
+    *("said_none", "with_needle", "other_language", "decided"),
+    *("claimed", "effective", "effective_low", "effective_high"),
+)
+TABLES = {"means": MEANS, "points": POINTS, "comparisons": COMPARED, "answers": ANSWERS}
+_TEXTS = (
+    *(
+        "card",
+        "benchmark",
+        "part",
+        "axis",
+        "level",
+        "called",
+        "unit",
+        "model",
+        "comparison",
+        "kind",
+    ),
+    *("first_side", "second_side", "metric", "tasks", "by", "language", "size", "link"),
+)
+
+
+def frame(table: str, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """One of the TABLES with these rows."""
+    import pandas as pd
+
+    return pd.DataFrame(rows, columns=list(TABLES[table]))
+
+
+def empty() -> dict[str, pd.DataFrame]:
+    """All TABLES without rows."""
+    return {name: frame(name, []) for name in TABLES}
+
+
+def read(path: str | Path) -> pd.DataFrame:
+    """One of the TABLES from its CSV: levels and names are text, even if all of them look like numbers."""
+    import pandas as pd
+
+    found = pd.read_csv(
+        path, keep_default_na=False, na_values=[""], dtype=dict.fromkeys(_TEXTS, "object")
+    )
+    return found.fillna({name: "" for name in _TEXTS if name in found})
+
+
+def panels(points: pd.DataFrame) -> int:
+    """How many curves of POINTS, of all models, have LEAST_ANSWERS answers or more at each point."""
+    own = points[points["card"] == points["model"]]
+    fewest = own.groupby(["card", "benchmark", "part", "axis"])["n"].min()
+    return int((fewest >= LEAST_ANSWERS).sum())

@@ -1,0 +1,160 @@
+"""What comparisons and lengths show, in words: for report cards and the page of results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import chain, repeat
+from typing import TYPE_CHECKING, Any
+
+from needlework.data.language_names import language_name
+from needlework.factor import in_1000, in_1024
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# What an axis is called.
+BY = {"needles": "number of needles"}
+# What a run compares, in the plural; few benchmarks have several needles.
+ASKED = {"length": "lengths", "depth": "depths", "language": "languages"}
+MODEL = "model"
+METHOD = (
+    "Brackets: 95% intervals over questions. A loss is named if an exact test over questions shows it (5% "
+    "for all comparisons of the run together, Holm)."
+)
+# Both scorers are named where their means are so far apart.
+_SCORERS_DIFFER = 0.05
+
+
+def losses(compared: pd.DataFrame, model: str | None = None) -> pd.DataFrame:
+    """The shown losses of a model, or of all, the largest first: COMPARED without comparisons of models."""
+    own = compared[(compared["axis"] != MODEL) & compared["shown"].astype(bool)]
+    own = own[own["difference"] < 0]
+    if model is not None:
+        own = own[own["card"] == model]
+    return own.sort_values("difference", kind="stable")
+
+
+def loss(row: Mapping[str, Any], titles: Mapping[str, str]) -> str:
+    """A loss in words, with the means of both sides, its benchmark and its number of questions."""
+    first, second = (f"{100 * row[side]:.0f}%" for side in ("first", "second"))
+    if row["axis"] in ("depth", "language"):
+        how = row["second_side"]
+        means = f"{second} there, {first} {row['first_side']}"
+    else:
+        how = "with more needles" if row["axis"] == "needles" else "by length"
+        means = f"{first} {row['first_side']}, {second} {row['second_side']}"
+    where = called(titles[row["benchmark"]], row["part"])
+    careful = [row[f"{side}_careful"] for side in ("first", "second")]
+    if row["axis"] in ("depth", "language"):
+        careful = careful[::-1]
+    apart = max(abs(row[f"{side}_careful"] - row[side]) for side in ("first", "second"))
+    if apart >= _SCORERS_DIFFER:
+        by_second = " and ".join(f"{100 * own:.0f}%" for own in careful)
+        where += f"; by the second scorer {by_second}"
+    many = questions(row["n_questions"])
+    return f"{row['card']} loses {size(row)} {how}: {means} ({many}, {where})"
+
+
+def place(row: Mapping[str, Any]) -> str:
+    """Where a loss is, in one or two words."""
+    if row["axis"] == "language":
+        return str(language_name(str(row["level"])))
+    at_end = row["second_side"] == "at the end"
+    middle = "end" if at_end else "middle"
+    return {"depth": middle, "needles": "more needles"}.get(row["axis"], row["axis"])
+
+
+def sentence(model: str, compared: pd.DataFrame, titles: Mapping[str, str]) -> str:
+    """The sentences below a model's card: one per shown loss, the largest first.
+
+    `compared` are the comparisons of its card, `titles` of benchmarks.
+    """
+    own = compared[compared["axis"] != MODEL]
+    if own.empty:
+        return (
+            f"To show where {model} breaks, ask the same questions at two lengths, depths, numbers of "
+            "needles or languages. This run did not."
+        )
+    said = [
+        f"{who} loses {size(row)} {row['comparison']} "
+        f"({called(titles[row['benchmark']], row['part'])}, {questions(row['n_questions'])})."
+        for who, row in zip(
+            chain([model], repeat("It")), losses(own).to_dict("records"), strict=False
+        )
+    ]
+    return " ".join(said or [f"No loss of {model} is shown."])
+
+
+def missed(
+    compared: pd.DataFrame, titles: Mapping[str, str]
+) -> Iterator[tuple[str, str, dict[str, str]]]:
+    """The losses that the run could have missed: model, part of a benchmark, and the largest loss by axis.
+
+    In points: the far end of the comparisons' intervals. Axes with a shown loss are left out.
+    """
+    tested = compared[(compared["axis"] != MODEL) & compared["p"].notna()]
+    for (model, benchmark, part), own in tested.groupby(["card", "benchmark", "part"], sort=False):
+        found = {
+            str(axis): points(largest)
+            for axis, rows in own.groupby("axis", sort=False)
+            if losses(rows).empty and (largest := -float(rows["ci_low"].min())) > 0
+        }
+        if found:
+            yield str(model), called(titles[str(benchmark)], str(part)), found
+
+
+def size(row: Mapping[str, Any]) -> str:
+    """A loss in points, with its interval."""
+    most, value, least = (points(-row[name]) for name in ("ci_low", "difference", "ci_high"))
+    return f"{value} points [{least}, {most}]"
+
+
+def called(title: str, part: str) -> str:
+    """A part of a benchmark."""
+    return f"{title} {part}".strip()
+
+
+def questions(n: float) -> str:
+    """How many questions, in words."""
+    return f"{int(n):,} question{'' if n == 1 else 's'}"
+
+
+def points(share: float) -> str:
+    """A share in percent points; a bound that is not 0 is not written as 0."""
+    found = 100 * share
+    if 0 < found < 0.05:
+        return "<0.1"
+    return f"{found:.1f}" if 0 < abs(found) < 0.95 else f"{found:.0f}"
+
+
+def lengths_in_words(row: Mapping[str, Any], curves: pd.DataFrame) -> tuple[str, str] | None:
+    """Claimed and effective length of a row of ANSWERS with unit and interval; None without a claimed length.
+
+    curves: POINTS. The longest length asked is a lower bound.
+    """
+    claimed, effective = row["claimed"], row["effective"]
+    if claimed != claimed or claimed is None:
+        return None
+    curve = curves[
+        (curves["benchmark"] == row["benchmark"])
+        & (curves["card"] == row["model"])
+        & (curves["axis"] == "length")
+    ]
+    unit = curve["unit"].iloc[0] if len(curve) else "tokens"
+    if effective is None or effective != effective:
+        return _length(claimed, unit), "unknown"
+    asked = curve["level"].astype(float)
+    found = _reached(effective, asked, unit)
+    low, high = (_reached(row[f"effective_{end}"], asked) for end in ("low", "high"))
+    return _length(claimed, unit), found if low == high else f"{found} [{low} to {high}]"
+
+
+def _reached(n: float, asked: pd.Series, unit: str = "") -> str:
+    """A length that is reached, of those asked; 0: none is."""
+    if not n:
+        return f"below {_length(asked.min(), unit)}"
+    return _length(n, unit) + (" or more" if n == asked.max() else "")
+
+
+def _length(n: float, unit: str) -> str:
+    return f"{in_1024(n) if n % 1024 == 0 else in_1000(n)} {unit}".strip()

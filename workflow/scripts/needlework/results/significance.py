@@ -1,0 +1,248 @@
+"""Is a difference more than chance? Exact tests over questions, and corrections for many tests.
+
+Under the null hypothesis the sides of a comparison could change places, question by question, without a
+trace. perf/intervals.py simulates pages of such tests.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from needlework import seeding
+from needlework.results import stats
+
+Floats = npt.NDArray[np.float64]
+
+ALPHA = 0.05
+# A planned difference is found by so many comparisons, if the models disagree on this share of questions.
+POWER, DISAGREE = 0.8, 0.25
+# Sums are counted in units of 1 / n for the first n that makes all moves whole numbers ...
+_DENOMINATORS = (
+    1,
+    2,
+    3,
+    4,
+    5,
+    6,
+    8,
+    9,
+    10,
+    12,
+    15,
+    16,
+    18,
+    20,
+    24,
+    30,
+    36,
+    48,
+    60,
+    90,
+    120,
+    360,
+    720,
+)
+# ... otherwise with so many units in a standard deviation of a move, or fewer if a test takes more steps.
+_UNITS, _MOST_STEPS = 200, 1 << 26
+# A sum is beyond so many standard deviations less often than a double's precision (Hoeffding's bound).
+_BEYOND = 8.7
+# Labels drawn by `label_test`, in all and at a time; so many larger differences end it early.
+_DRAWS, _AT_ONCE, _ENOUGH = 100_000, 2000, 25
+
+
+def exchange_test(moves: npt.ArrayLike, *, loss: bool = False) -> tuple[float, float]:
+    """The two-sided p of a sum of moves, and the least p that moves of these sizes can have.
+
+    moves: questions x k. Each row has the moves of a question in its k arrangements, which are equally likely
+    under the null hypothesis, the observed one first. If a row is a difference of two sides and its negative,
+    this is the sign-flip test, and McNemar's where each question has one prompt. loss: whether only sums
+    below 0 count (a one-sided test).
+
+    The distribution is exact: it is the Fourier transform of the product of the rows' characteristic
+    functions. Moves that are no multiples of a common unit are rounded, and p is then slightly too large.
+    (NaN, NaN) without questions, (1, 1) if nothing moves.
+    """
+    t = np.asarray(moves, dtype=np.float64)
+    if not len(t):
+        return math.nan, math.nan
+    t = t[np.abs(t).max(axis=1) > 1e-12]
+    if not len(t):
+        return 1.0, 1.0
+    least = min(1.0, (2 - loss) * t.shape[1] ** -float(len(t)))
+    unit, rounding = _unit(t)
+    observed = float(np.rint(t[:, 0] / unit).sum())
+    steps = np.rint(np.sort(t, axis=1) / unit)
+    kinds, times = np.unique(steps, axis=0, return_counts=True)
+    largest = np.abs(kinds).max(axis=1)
+    reach = min(float(times @ largest), _BEYOND * math.sqrt(float(times @ largest**2)))
+    size = 2 * (int(abs(observed) + rounding + reach) + 2)
+    frequencies = np.arange(size // 2 + 1) * (2 * math.pi / size)
+    spectrum: npt.NDArray[np.complexfloating] = np.ones(len(frequencies), dtype=np.complex128)
+    for kind, n in zip(kinds, times, strict=True):
+        if len(kind) == 2:
+            spectrum *= np.cos(kind[1] * frequencies) ** int(n)
+        else:
+            spectrum *= np.exp(-1j * np.outer(kind, frequencies)).mean(axis=0) ** int(n)
+    shares = np.fft.irfft(spectrum, size)
+    sums = (np.arange(size) + size // 2) % size - size // 2
+    beyond = sums <= observed + rounding if loss else np.abs(sums) >= abs(observed) - rounding
+    # More digits are rounding errors.
+    return min(1.0, max(float(np.round(shares[beyond].sum(), 12)), least)), least
+
+
+def _unit(t: Floats) -> tuple[float, float]:
+    """The unit of a grid of sums, and how far a sum can be from its place on the grid, in units."""
+    for n in _DENOMINATORS:
+        if np.abs(t * n - np.rint(t * n)).max() < 1e-6:
+            return 1 / n, 0.5
+    spread, reach = math.sqrt(float((t**2).mean())), math.sqrt(float((t**2).max(axis=1).sum()))
+    units = min(_UNITS, _MOST_STEPS / len(t) / (2 * _BEYOND * reach / spread))
+    # Three standard deviations of the rounding of so many moves.
+    return spread / units, 3 * math.sqrt(len(t) / 12)
+
+
+def label_test(
+    sums: npt.ArrayLike,
+    counts: npt.ArrayLike,
+    *,
+    loss: bool = False,
+    seed: tuple[object, ...] = (),
+) -> tuple[float, float]:
+    """p and least p as in `exchange_test`, of a difference of means between sides that ask other questions.
+
+    sums, counts: questions x 2, each question's sum and number of values on the first and on the second side.
+    The labels of questions on one side are permuted; the values of questions on both change places. The test
+    draws _DRAWS arrangements from `seed`, fewer if many are beyond the observed difference (Besag and
+    Clifford, 1991, "Sequential Monte Carlo p-values").
+    """
+    s, n = np.asarray(sums, dtype=np.float64), np.asarray(counts, dtype=np.float64)
+    s, n = s[n.any(axis=1)], n[n.any(axis=1)]
+    if not n.any(axis=0).all():
+        return math.nan, math.nan
+    rows = np.column_stack([s, n])
+    both = n.all(axis=1)
+    # Questions with the same values are one kind: draws say how many of a kind are on the second side.
+    pairs, of_pairs = np.unique(rows[both], axis=0, return_counts=True)
+    loose = np.column_stack([s[~both].sum(axis=1), n[~both].sum(axis=1)])
+    kinds, of_kinds = np.unique(loose, axis=0, return_counts=True)
+    n_second = int((n[~both, 1] > 0).sum())
+    choices = _log_choices(len(loose), n_second) + len(rows[both]) * math.log(2)
+    if not len(pairs) and len(set(loose[:, 1])) == 1:
+        # The questions with the least values can be chosen in several ways if some are alike.
+        last = np.sort(loose[:, 0])[n_second - 1]
+        alike = int((loose[:, 0] == last).sum())
+        choices -= _log_choices(alike, n_second - int((loose[:, 0] < last).sum()))
+    least = min(1.0, (2 - loss) * math.exp(-choices))
+    total = rows.sum(axis=0)
+
+    def difference(own: Floats) -> Floats:
+        """The second side's mean less the first's, of draws with these sums and counts on the second side."""
+        found: Floats = own[:, 0] / own[:, 1] - (total[:2].sum() - own[:, 0]) / (
+            total[2:].sum() - own[:, 1]
+        )
+        return found
+
+    observed = float(difference(total[None, [1, 3]])[0])
+    rng, hits, drawn = seeding.rng("labels", *seed), 0, 0
+    while drawn < _DRAWS and hits < _ENOUGH:
+        own = np.zeros((_AT_ONCE, 2))
+        if len(kinds):
+            own += rng.multivariate_hypergeometric(of_kinds, n_second, _AT_ONCE) @ kinds
+        if len(pairs):
+            kept = rng.binomial(of_pairs, 0.5, (_AT_ONCE, len(pairs)))
+            own += kept @ pairs[:, [1, 3]] + (of_pairs - kept) @ pairs[:, [0, 2]]
+        found = difference(own)
+        beyond = found <= observed + 1e-9 if loss else np.abs(found) >= abs(observed) - 1e-9
+        hits += int(beyond.sum())
+        drawn += _AT_ONCE
+    return (1 + hits) / (1 + drawn), least
+
+
+def _log_choices(n: int, k: int) -> float:
+    """The logarithm of the number of ways to choose k of n."""
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+
+
+def holm(p: npt.ArrayLike) -> Floats:
+    """Holm's adjusted p values of a family of tests, in the given order.
+
+    A NaN stays NaN and is no part of the family.
+    """
+    p = np.asarray(p, dtype=np.float64)
+    adjusted = np.full(len(p), math.nan)
+    order = [i for i in np.argsort(p, kind="stable") if not math.isnan(p[i])]
+    highest = 0.0
+    for rank, i in enumerate(order):
+        highest = max(highest, min(1.0, (len(order) - rank) * p[i]))
+        adjusted[i] = highest
+    return adjusted
+
+
+def shown(p: Sequence[float], least: Sequence[float]) -> npt.NDArray[np.bool_]:
+    """Which tests of a family show a difference, so that with 95% none of them is a false one.
+
+    p: of each test. least: the least p that it could have. Holm's procedure, in which a test that could never
+    reach the level of its step takes no part in the correction (Tarone, 1990, "A modified Bonferroni method
+    for discrete data"). A NaN shows nothing.
+    """
+    values, possible = np.asarray(p, dtype=np.float64), np.asarray(least, dtype=np.float64)
+    found = np.zeros(len(values), dtype=bool)
+    while True:
+        left = np.sort(possible[~found & ~np.isnan(values)])
+        # The fewest tests to correct for: no more than these could reach the corrected level.
+        n = next((k for k in range(1, len(left) + 1) if (left <= ALPHA / k).sum() <= k), 1)
+        new = ~found & (values <= ALPHA / n)
+        if not new.any():
+            return found
+        found |= new
+
+
+@lru_cache(maxsize=1 << 10)
+def planned_difference(n_questions: int) -> float:
+    """The smallest difference that `n_questions` show with probability POWER; NaN if there is none.
+
+    It assumes models that disagree on a share DISAGREE of the questions (or on more, if the difference
+    needs more), each asked once. The test is `exchange_test` of two sides, which is then the sign test.
+    """
+    low, high = 0.0, 1.0
+    if _sign_test_power(n_questions, high) < POWER:
+        return math.nan
+    while high - low > 1e-5:
+        middle = (low + high) / 2
+        low, high = (
+            (low, middle) if _sign_test_power(n_questions, middle) >= POWER else (middle, high)
+        )
+    return high
+
+
+def _sign_test_power(n: int, difference: float) -> float:
+    """How often the sign test finds a difference in `n` pairs, at ALPHA."""
+    from scipy.stats import binom
+
+    disagree = max(DISAGREE, difference)
+    # All but a millionth of the numbers of pairs that disagree.
+    first, last = binom.ppf([5e-7, 1 - 5e-7], n, disagree)
+    differing = np.arange(first, last + 1)
+    most = binom.ppf(ALPHA / 2, differing, 0.5)
+    # At most so many of one sign have p < ALPHA.
+    most -= 2 * binom.cdf(most, differing, 0.5) >= ALPHA
+    better = (1 + difference / disagree) / 2
+    found = binom.cdf(most, differing, better) + binom.cdf(most, differing, 1 - better)
+    return float(np.sum(binom.pmf(differing, n, disagree) * np.where(most >= 0, found, 0.0)))
+
+
+def paired_test(differences: npt.ArrayLike, clusters: stats.Labels) -> tuple[float, float]:
+    """`exchange_test` of pairs of values: their differences, and the question that each pair is of."""
+    import pandas as pd
+
+    d = np.asarray(differences, dtype=np.float64)
+    if not len(d):
+        return math.nan, math.nan
+    codes, _ = pd.factorize(np.asarray(clusters))
+    moves = np.bincount(codes, weights=d)
+    return exchange_test(np.column_stack([moves, -moves]))
