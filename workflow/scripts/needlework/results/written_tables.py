@@ -454,8 +454,8 @@ def _packed(units: Sequence[Hashable], sizes: Sequence[float], room: float) -> l
 MOST_ROWS = 300
 
 
-def html_table(table: pd.DataFrame, layout: Layout, title: str, asked: str = "") -> str:
-    """The parts of a table, each as a table of HTML with its notes; `asked` as in `lay_out`.
+def html_table(table: pd.DataFrame, layout: Layout, title: str) -> str:
+    """The parts of a table, each as a table of HTML with its notes.
 
     Rows have a cell for each column, so that they can be sorted by what `data-v` holds, or by their text.
     """
@@ -466,9 +466,7 @@ def html_table(table: pd.DataFrame, layout: Layout, title: str, asked: str = "")
         cut += len(part.blocks) - len(shown)
         if shown or not part.blocks:
             written.append(_part(part, shown, title))
-    notes = [f"{cut:,} more rows are in the CSV."] if cut else []
-    notes += [asked] if asked else []
-    written += [f'<p class="soft">{html.escape(note)}</p>\n' for note in notes]
+    written += [f'<p class="soft">{cut:,} more rows are in the CSV.</p>\n'] if cut else []
     return "".join(written)
 
 
