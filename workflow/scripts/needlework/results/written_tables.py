@@ -23,7 +23,6 @@ Row = Mapping[str, Any]
 Key = tuple[Hashable, ...]
 Words = tuple[str, ...]
 
-PAPER = "Italics: the paper's number."
 # Of a comparison's verdict: the sign at the paper's number, and what it means.
 SIGNS = {
     "covers": ("=", "our interval covers it"),
@@ -234,11 +233,10 @@ def _notes(grid: Grid, table: pd.DataFrame) -> Iterator[str]:
     if "low" in table and ours["low"].notna().any():
         yield html.escape(f"Brackets: 95% intervals over {grid.below.over}.")
     if "published" in table and table["published"].notna().any():
+        yield html.escape("Italics: the paper's number.")
         found = set(map(_verdict, ours.loc[ours["published"].notna(), "comparison"]))
-        signs = [
-            f"{sign}: {words}." for verdict, (sign, words) in SIGNS.items() if verdict in found
-        ]
-        yield html.escape(" ".join([PAPER, *signs]))
+        for verdict in [verdict for verdict in SIGNS if verdict in found]:
+            yield html.escape("{}: {}.".format(*SIGNS[verdict]))
     answers = ours.query(grid.below.answers) if grid.below.answers else ours
     for name, sentence in {**MISSING, **grid.below.counts}.items():
         if name in answers and (total := answers[name].sum()):

@@ -235,9 +235,9 @@ EXHAUSTED = Mark(
 )
 def accuracy(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Strict rules (``strict``): the answer is exactly the gold number or city. The notebooks' rules
-    (``released``): the answer contains the gold digits. With several needles, it suffices if any answer of
-    the file does. Claude's notebook (``released_claude``) has rules of its own. The abstract prints four
-    accuracies of its best models, by the notebooks' rules.
+    (``released``): the answer, or with several needles any answer of its file, contains the gold digits.
+    Claude's notebook has rules of its own (``released_claude``). The abstract prints four accuracies by the
+    notebooks' rules.
     """
     asked = first_prompt(first_text(rows[rows["task"] != "absent"], run), run)
     by = (MODEL, N_NEEDLES, QUESTION, METRIC, By(LANG, margin="all"))
