@@ -33,7 +33,7 @@ with running(snakemake) as logger:
             label = f"{params.benchmark}-{name}"
             text = lay_out(drawn, result.shown, label, result.title, printed)
             shown[name].write_text(text, encoding="utf-8")
-            html = html_table(without_incomparable(drawn), result.shown, result.title, said)
+            html = html_table(without_incomparable(drawn), result.shown, result.title)
             shown[name].with_suffix(".html").write_text(html, encoding="utf-8")
             continue
         if (own := without_incomparable(drawn)) is not drawn:

@@ -447,8 +447,8 @@ MCNEMAR = (
 )
 DELTA = (
     "Rows “Δ” are the second model minus the first on prompts that both answered, with the interval of this "
-    "paired difference. McNemar's exact p takes prompts for independent draws. If many prompts ask few "
-    "questions, p is too small; use the interval over questions."
+    "paired difference. McNemar's exact p treats prompts as independent. If many prompts ask few questions, "
+    "it is too small; use the interval over questions."
 )
 
 

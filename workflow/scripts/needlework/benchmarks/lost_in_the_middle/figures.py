@@ -414,7 +414,7 @@ def _gains(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 )
 def figure18(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Only questions that all models of a panel answered. If a model answered less than half of a panel's
-    prompts, the panel leaves it out and a note names it: it would leave few questions for the others. The
+    prompts, the panel leaves it out and a note names it, since otherwise few questions would remain. The
     paper does so with GPT-4, which answered 500 of the questions. The paper prints no numbers.
     """
     import pandas as pd

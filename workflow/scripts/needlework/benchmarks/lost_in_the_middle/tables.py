@@ -122,8 +122,8 @@ def _grid(label: str) -> Grid:
 
 @table("Accuracy without documents, and with the gold document alone", _grid(""), when=("levels",))
 def table1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Without documents: what a model knows already. With the gold document alone: the most that it can get
-    out of more documents. Means leave out prompts that are longer than the model's context. The numbers of
+    """Without documents: what a model knows already. With the gold document alone: the best that it can do
+    with more documents. Means leave out prompts that are longer than the model's context. The numbers of
     Llama-2-70B-chat are from the released code's EXPERIMENTS.md, not from the paper.
     """
     asked = where(with_variant(rows), f"variant == 'main' and task in {LEVELS}")
@@ -239,8 +239,8 @@ COUNTS = (
     "comparison",
 )
 TOKENS = (
-    "In every tokenizer of the run. Mean and sample standard deviation are over questions or examples. Ours "
-    "equal the paper's if all three numbers do, to the last digit printed."
+    "Counted by every tokenizer of the run. Mean and sample standard deviation are over questions or "
+    "examples. Ours equal the paper's if all three numbers do, to the last printed digit."
 )
 MEANS = "Each question or example counts as the mean of its prompts; the maximum is over prompts."
 # An inference: the closed-book prompts have 15.3 tokens without one (docs/fidelity.md).

@@ -101,8 +101,8 @@ def figure3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     ),
 )
 def figure3_slopes(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """The right half of the paper's Figure 3. As in the paper, least squares run over the places 0, 1, ... of
-    the lengths, not over the lengths.
+    """The right half of the paper's Figure 3. As in the paper, slopes are fitted by least squares over the
+    places 0, 1, ... of the lengths, not over the lengths.
     """
     made = tabulate(
         at_lengths(rows, run, paper.PRINTED_METRIC),

@@ -53,12 +53,12 @@ ABILITIES = Grid(rows=(MODELS, METRIC), columns=(ABILITY,), number=TWO)
 BY_METRIC = By(METRIC, order=metrics)
 NORMALISED = (
     "Normalised score r / (r + g): r is the model's score, g that of the reference model on the same task at "
-    "1K. If one metric gave both, 0.5 means equal. The printed references are the released scorer's. A task "
+    "1K. If one metric gave both, 0.5 means equal. The printed references are by the released scorer. A task "
     "without a score or reference is left out."
 )
 BOTH = (
-    "By two metrics: the run's, and the released scorer's (DuReader by ROUGE-L). The paper prints numbers of "
-    "the second, so ours are compared by it."
+    "By two metrics: the run's, and the released scorer's (DuReader by ROUGE-L). Our numbers by the "
+    "second are compared with the paper's."
 )
 LONG = "At 6K and 8K the paper's own tables disagree by up to 0.084 (``docs/fidelity.md``)."
 

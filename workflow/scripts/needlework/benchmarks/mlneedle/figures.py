@@ -112,8 +112,8 @@ def depth(cell: Cell) -> float:
     ),
 )
 def figure1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Mean over all lengths. The paper draws a radar without numbers. The CSV has the diagonal of its Table
-    2.
+    """Mean over all lengths. The paper draws a radar without numbers. In the CSV, its numbers are the
+    diagonal of its Table 2.
     """
     made = tabulate(
         nearest(where(exact(rows), "length > 0 and needle_lang == haystack_lang")),
@@ -207,7 +207,7 @@ def figure4(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Random samples of 100, 600, 1,100, ... prompts, up to all. The interval over questions stops shrinking
     once more prompts bring no new questions. The paper draws one standard error, the square root of p (1 - p)
-    / s, as if prompts were independent draws. The CSV has both.
+    / s, as if prompts were independent draws; the CSV has it.
     """
     import numpy as np
 

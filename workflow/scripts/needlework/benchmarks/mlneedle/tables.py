@@ -117,8 +117,8 @@ def write_effective_length(
 def table1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Mean over all needle languages, haystack languages and positions, at each length and without
     distractors (baseline). The average is the mean of the baseline and the lengths, as in the paper. The
-    effective length is the longest one whose accuracy is at least 75% of the baseline's. If no length is, the
-    table has “<” and the shortest length, and the CSV 0.
+    effective length is the longest one whose accuracy is at least 75% of the baseline's. If no length reaches
+    this, the table has “<” and the shortest length, and the CSV 0.
     """
     import pandas as pd
 
@@ -209,7 +209,7 @@ PAIRS = pairs((COLUMNS,), apart=APART, answers="role != 'delta' and column == 'a
 
 @table("Base and instruction-tuned models", PAIRS, when=("instruction_tuning",), notes=(DELTA,))
 def table3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """The paper's instruction-tuned row holds the greedy numbers of its Table 4."""
+    """The paper's instruction-tuned row repeats the greedy row of its Table 4."""
     return _in_pairs(rows, run, "table3", run.run.get("instruction_tuning", ()))
 
 

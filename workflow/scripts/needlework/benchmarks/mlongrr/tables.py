@@ -125,8 +125,8 @@ def _tokens_a_word(rows: pd.DataFrame, run: Context, name: str, digits: int) -> 
 def construction(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Tokens and sentences of haystacks with one needle, and sentences before the needle, compared with the
     log of the authors' notebook. With ``source: released``, the sentences are equal. The log's tokens
-    (o200k_base) are sums over articles, up to 30 off the tokens of the whole text. Ours count the whole text,
-    where the needle stands before or behind it.
+    (o200k_base) are sums over articles, up to 30 off the tokens of the whole text. If the needle stands
+    before or behind the text, ours count the whole text.
     """
 
     from needlework.results import cells
@@ -235,9 +235,9 @@ EXHAUSTED = Mark(
 )
 def accuracy(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Strict rules (``strict``): the answer is exactly the gold number or city. The notebooks' rules
-    (``released``): the gold digits stand in the answer; with several needles, in any answer of the file.
-    Claude's notebook (``released_claude``) has rules of its own. The abstract prints four accuracies of its
-    best models, by the notebooks' rules.
+    (``released``): the answer, or with several needles any answer of its file, contains the gold digits.
+    Claude's notebook has rules of its own (``released_claude``). The abstract prints four accuracies by the
+    notebooks' rules.
     """
     asked = first_prompt(first_text(rows[rows["task"] != "absent"], run), run)
     by = (MODEL, N_NEEDLES, QUESTION, METRIC, By(LANG, margin="all"))

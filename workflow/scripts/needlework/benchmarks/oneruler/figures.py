@@ -241,8 +241,8 @@ def figure3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     when=("needles",),
 )
 def figure4a(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """All needle tasks in long contexts (64K and 128K, or a run's two longest lengths), by the resources of
-    the language.
+    """All needle tasks in long contexts (64K and 128K, or a run's two longest lengths), for languages with
+    large and small Wikipedias.
     """
     asked = grouped(long_contexts(drawn(rows, run, NEEDLES)), run)
     return tabulate(asked, (MODEL, GROUP), run, measure=ACCURACY)
@@ -292,7 +292,7 @@ def figure4b(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     over_models=True,
 )
 def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Mean over all models and lengths, by the resources of the language."""
+    """Mean over all models and lengths, for languages with large and small Wikipedias."""
     return tabulate(
         needles_together(grouped(own(rows, run, ONE_LANGUAGE), run)),
         (BY_METRIC, By(TASK, "of"), By(GROUP, margin="all")),
@@ -542,8 +542,8 @@ def figure22(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     by_metric=False,
 )
 def figure23(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """How many of the ten common words stand in a wrong answer, by the resources of the language. Answers
-    without text are left out.
+    """How many of the ten common words stand in a wrong answer, for languages with large and small
+    Wikipedias. Answers without text are left out.
     """
     asked = grouped(wrong_words(drawn(rows, run, WORDS, "strict")), run)
     return tabulate(asked, (MODEL, TASK, GROUP, LENGTH), run, measure=mean_of("found"))

@@ -159,10 +159,9 @@ def ranks(table: pd.DataFrame) -> pd.DataFrame:
 )
 def languages(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """The paper's Table 2 with our ranks: the five needle tasks in long contexts (64K and 128K, or a run's
-    two longest lengths), for all models together and for each, by both metrics. As in the paper, answers that
-    the output limit cut before any text are left out; the CSV also has means of all prompts. High-resource
-    languages have at least 250,000 articles. The paper's text has three of the means over its models, and
-    their ranks.
+    two longest lengths). As in the paper, answers that the output limit cut before any text are left out; the
+    CSV also has means of all prompts. High-resource languages have at least 250,000 Wikipedia articles. The
+    paper's text has three of the means over its models, and their ranks.
     """
     made = tabulate(
         long_contexts(own(rows, run, f"{ONE_LANGUAGE} and {NEEDLE_TASKS}")),
