@@ -16,7 +16,7 @@ from needlework import __version__
 from needlework.atomic import atomic_write
 from needlework.models.accounts import UNANSWERED, Account, last_lines
 from needlework.results.cards.numbers import read as read_card_table
-from needlework.results.drawing.style import model_colours
+from needlework.results.drawing.style import model_colours, on_pages
 from needlework.results.page import misreads, overview
 from needlework.results.page.finding import finding
 from needlework.results.reproduction import agreement, agreements
@@ -210,12 +210,13 @@ def write_page(
     printed = _read_printed(reproduction[0]) if reproduction else None
     results = _Results(benchmarks, models, front.run.get("readers", {}), folder, printed)
     parts = [_part(results, name) for name in benchmarks]
+    colours = model_colours(results.shown, front.run.get("coloured", ()))
     values = {
         "version": __version__,
         **_sorting(templates / "sort.js"),
         **_front(front, results, parts),
         **_first_screen(results, parts, cards),
-        "colours": model_colours(results.shown, front.run.get("coloured", ())),
+        "colours": {model: on_pages(colour) for model, colour in colours.items()},
         "agreement": "" if printed is None else agreement(printed),
         "reproduction": None if printed is None else _reproduction(printed, reproduction[1]),
         "benchmarks": parts,
