@@ -455,6 +455,16 @@ def test_many_panels_get_pages_each_with_titles_and_axes(tmp_path):
     assert len(ids) == len(set(ids)) and named <= {f"#{name}" for name in ids}
 
 
+def test_rows_of_one_model_stand_on_one_page():
+    names = MODELS[:7]
+    facets = Facets(panel="length", row=("model", "kind"))
+    frame = frame_of(names)
+    kinds = pd.concat([frame.assign(kind=kind) for kind in "xyz"], ignore_index=True)
+    pages = draw(replace(MAP, x="lang", down="source", facets=facets), kinds, FACTORS, {})
+    found = [{name for name in names if f"{name} " in words(page)} for page in pages]
+    assert len(pages) > 1 and sum(map(len, found)) == len(names)
+
+
 def test_lines_are_not_moved_to_the_next_value():
     """Seven close positions: all lines stay nearer to theirs. Those that do not fit are not named."""
     names, at = MODELS[:6], [1, 2, 3, 4, 5, 6, 300]
