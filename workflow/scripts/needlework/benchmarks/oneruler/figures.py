@@ -176,8 +176,8 @@ def figure1a(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 # Before Figure 1b, since a page opens with the first figure of models.
 @figure("Accuracy by language and length", HEAT, when=("needles",))
 def figure3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """All needle tasks, in percent, languages best first. The paper's numbers are from the image of
-    the figure in its repository.
+    """All needle tasks, in percent, the best language first. The paper's numbers are read from the figure's
+    image in its repository.
     """
     asked = own(rows, run, NEEDLES)
     made = tabulate(asked, EACH, run, measure=ACCURACY, beside=paper.FIGURE3)
