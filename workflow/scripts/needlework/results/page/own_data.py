@@ -114,7 +114,7 @@ _COUNTS = {
     ),
     "gold_without_answer": (
         *("questions", True),
-        "are left out, since the metric finds no answer in their context: write an answer as the context does",
+        "are left out, since the metric finds no answer in their context: write it as the context does",
     ),
     "questions_lacking": ("questions", True, "are lacking: add rows, or lower `questions`"),
     "too_few_documents": (
