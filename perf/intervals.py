@@ -7,8 +7,8 @@ a beta distribution with the share `first` as its mean; `icc` is the correlation
 The second side keeps each right answer with the chance `second / first`, or (`copied: false`) answers anew.
 Only designs in which answers change are simulated.
 
-`intervals`, by kind (KINDS): the average coverage; the designs with the lowest; the coverage and the width by number
-of questions, as a share of the normal interval's. `comparisons` (a quarter of the runs): how often any two of
+`intervals`, of each of KINDS: the average coverage, the designs with the lowest, and by number of questions
+how wide intervals are beside the normal one. `comparisons` (a quarter of the runs): how often any two of
 three equal models are told apart. `planned`: the share of comparisons that find the difference which
 `planned_difference` names.
 """
@@ -31,6 +31,7 @@ sys.path[:0] = [str(ROOT / name) for name in ("workflow/scripts", "perf")]
 
 import numpy as np  # noqa: E402
 import numpy.typing as npt  # noqa: E402
+from scipy.special import betaln  # noqa: E402
 
 from machine import describe, measured  # noqa: E402
 from needlework.results import stats  # noqa: E402
@@ -45,18 +46,21 @@ from needlework.seeding import rng  # noqa: E402
 
 SHARES = ((0.02, 0.02), (0.1, 0.05), (0.3, 0.02), (0.5, 0.5), (0.7, 0.4), (0.97, 0.9), (1.0, 0.98))
 MEANS = (0.02, 0.1, 0.5, 0.9, 0.97, 0.99)
-QUESTIONS, PROMPTS, ICC = (5, 10, 15, 20, 47, 150, 500), (1, 3, 20, 45), (0.0, 0.4, 0.8, 1.0)
-# So many answers at most: more take long, and their intervals are the normal ones.
-MOST_ANSWERS = 3200
-# Shares of four lengths, in units of the first.
-FALL = (1.0, 0.9, 0.7, 0.4)
+QUESTIONS, PROMPTS, ICC = (5, 10, 15, 47, 150), (1, 3, 20, 45), (0.0, 0.4, 0.8, 1.0)
+# So many answers at most: of more, intervals are the normal ones.
+MOST_ANSWERS = 2200
+# To which powers chances fall with length.
+FALL = (1.0, 1.5, 2.0, 4.0)
+# Prompts of uneven questions; how far graded scores spread, by 1 / (1 + the sum of the beta's parameters).
+UNEVEN, GRADED = (5, 20), (0.1, 0.3, 0.8)
 PLANNED = (10, 15, 25, 50, 100, 300, 1000)
-# Of every design at least, and of a kind on average at most. The widest kind at FEW questions, beside the normal
-# interval. A planned difference's power is within POWER_WITHIN of 80%.
+# Coverage of every design, and of a kind's on average; width beside the normal interval at FEW questions, on
+# average; a planned difference's power is within POWER_WITHIN of 80%.
 LOWEST, AVERAGE, FEW, WIDEST, POWER_WITHIN = 0.9, 0.99, 15, 2.0, 0.03
 
 Answers = npt.NDArray[np.float64]
 Interval: TypeAlias = tuple[float, float]
+Fall: TypeAlias = tuple[float, ...]
 # What is true, the interval, and the normal one.
 Trial: TypeAlias = tuple[float, Interval, Interval]
 
@@ -72,14 +76,6 @@ class Design(NamedTuple):
     copied: bool
 
 
-class Graded(NamedTuple):
-    """Scores in [0, 1] by GRADED; a question's prompts have the same."""
-
-    scores: str
-    questions: int
-    prompts: int
-
-
 def grid(
     shares: tuple[tuple[float, float], ...],
     prompts: tuple[int, ...] = PROMPTS,
@@ -93,22 +89,30 @@ def grid(
             yield Design(first, second, n, p, icc, kept)
 
 
-def answers(design: Design, runs: int, generator: np.random.Generator) -> tuple[Answers, Answers]:
-    """Both sides' answers, by run, question and prompt."""
-    shape = (runs, design.questions, design.prompts)
-    chance = np.full((*shape[:2], 1), design.first)
-    if 0 < design.icc < 1 and design.first < 1:
-        size = 1 / design.icc - 1
-        chance = generator.beta(design.first * size, (1 - design.first) * size, (*shape[:2], 1))
+def chances(design: Design, runs: int, generator: np.random.Generator) -> Answers:
+    """Each question's chance of a right answer, by run and question."""
+    share, shape = design.first, (runs, design.questions, 1)
     if design.icc == 1:
-        chance = (generator.random(chance.shape) < chance).astype(float)
+        return (generator.random(shape) < share).astype(float)
+    if design.icc == 0 or share == 1:
+        return np.full(shape, share)
+    size = 1 / design.icc - 1
+    return generator.beta(share * size, (1 - share) * size, shape)
+
+
+def answers(
+    design: Design, runs: int, generator: np.random.Generator, chance: Answers | None = None
+) -> tuple[Answers, Answers]:
+    """Both sides' answers, by run, question and prompt."""
+    chance = chances(design, runs, generator) if chance is None else chance
+    shape = (*chance.shape[:2], design.prompts)
     first = generator.random(shape) < chance
-    kept = generator.random(shape) < (design.second / design.first if design.first else 0.0)
+    kept = generator.random(shape) < design.second / design.first
     second = first & kept if design.copied else (generator.random(shape) < chance) & kept
     return first.astype(float), second.astype(float)
 
 
-def normal(value: float, moved: Answers, independent: float, least: float = -1.0) -> Interval:
+def normal(moved: Answers, value: float, independent: float, least: float = -1.0) -> Interval:
     """1.96 standard errors: over questions, which move the mean by so much, or of independent answers."""
     n = len(moved)
     # Where nothing varies, Wilson's limit of 0 of n.
@@ -118,64 +122,43 @@ def normal(value: float, moved: Answers, independent: float, least: float = -1.0
     return max(least, value - half), min(1.0, value + half)
 
 
-def _asked(design: Design) -> npt.NDArray[np.intp]:
-    return np.repeat(np.arange(design.questions), design.prompts)
+def fallen(design: Design, power: float) -> float:
+    """The share of right answers if each question's chance is raised to a power."""
+    share = design.first
+    if design.icc in (0, 1) or share == 1:
+        return share if design.icc else share**power
+    size = 1 / design.icc - 1
+    right, wrong = share * size, (1 - share) * size
+    return math.exp(betaln(right + power, wrong) - betaln(right, wrong))
 
 
-def _of_questions(y: Answers) -> Answers:
-    """By how much each question moves the mean of `y`, by question and prompt."""
-    return (y.mean(1) - y.mean()) / len(y)
+def even(
+    design: Design, generator: np.random.Generator, paired: bool, fall: Fall = (1.0,)
+) -> Trial:
+    """A mean, or a difference of two models (paired), over lengths at which all questions are asked.
 
-
-def mean(design: Design, generator: np.random.Generator) -> Trial:
-    y = answers(design, 1, generator)[0][0]
-    found = stats.estimate(y.ravel(), _asked(design))
-    before = normal(float(y.mean()), _of_questions(y), float(y.var()) / y.size, 0.0)
-    return design.first, (found.ci_low, found.ci_high), before
-
-
-def graded(design: Graded, generator: np.random.Generator) -> Trial:
-    draw, truth = GRADED[design.scores]
-    y = np.repeat(draw(generator, design.questions), design.prompts).reshape(design[1:])
-    found = stats.estimate(y.ravel(), np.repeat(np.arange(design.questions), design.prompts))
-    before = normal(float(y.mean()), _of_questions(y), float(y.var()) / y.size, 0.0)
-    return truth, (found.ci_low, found.ci_high), before
-
-
-def difference(design: Design, generator: np.random.Generator) -> Trial:
-    first, second = (side[0] for side in answers(design, 1, generator))
-    d = second - first
-    found = stats.paired_difference(first.ravel(), second.ravel(), _asked(design))
-    before = normal(float(d.mean()), _of_questions(d), float(d.var()) / d.size)
-    return design.second - design.first, (found.ci_low, found.ci_high), before
-
-
-def strata(design: Design, generator: np.random.Generator, paired: bool) -> Trial:
-    """Four lengths with the shares FALL, the same questions at each; a mean, or a difference of two models."""
-    lengths = np.tile(np.repeat(np.arange(len(FALL)), design.prompts), design.questions)
-    wide = design._replace(prompts=len(FALL) * design.prompts)
-    sides = [side[0] for side in answers(wide, 1, generator)]
-    # Longer prompts lose answers, both models the same where the second copies the first.
-    kept = [generator.random(sides[0].shape) < np.repeat(FALL, design.prompts) for _ in range(2)]
-    first, second = sides[0] * kept[0], sides[1] * kept[0 if design.copied else 1]
-    fall = sum(FALL) / len(FALL)
+    A question's chance at a length is that at the first, to one of the powers `fall`.
+    """
+    chance = chances(design, 1, generator)
+    lengths = [answers(design, 1, generator, chance**power) for power in fall]
+    first, second = (np.concatenate([each[side][0] for each in lengths], 1) for side in (0, 1))
     y = second - first if paired else first
-    within = y - y.reshape(len(y), len(FALL), -1).mean((0, 2)).repeat(design.prompts)
-    before = normal(
-        float(y.mean()), within.mean(1) / len(y), float(within.var()) / y.size, -1.0 * paired
-    )
-    flat = first.ravel(), second.ravel()
-    found = (
-        stats.paired_difference(*flat, _asked(wide), lengths)
-        if paired
-        else stats.estimate(flat[0], _asked(wide), lengths)
-    )
-    truth = fall * (design.second - design.first if paired else design.first)
-    return truth, (found.ci_low, found.ci_high), before
+    questions = np.repeat(np.arange(design.questions), y.shape[1])
+    names = np.tile(np.repeat(np.arange(len(fall)), design.prompts), design.questions)
+    strata = names if len(fall) > 1 else None
+    if paired:
+        found = stats.paired_difference(first.ravel(), second.ravel(), questions, strata)
+    else:
+        found = stats.estimate(y.ravel(), questions, strata)
+    within = y - y.reshape(len(y), len(fall), -1).mean((0, 2)).repeat(design.prompts)
+    before = within.mean(1) / len(y), found.value, float(within.var()) / y.size, -1.0 * paired
+    truth = float(np.mean([fallen(design, power) for power in fall]))
+    truth *= design.second / design.first - 1 if paired else 1
+    return truth, (found.ci_low, found.ci_high), normal(*before)
 
 
 def uneven(design: Design, generator: np.random.Generator, apart: bool) -> Trial:
-    """Questions have other numbers of prompts, `prompts` on average, at most four times as many.
+    """A difference over questions with `prompts` prompts on average, at most four times as many.
 
     apart: the second side has as many questions of its own.
     """
@@ -190,74 +173,77 @@ def uneven(design: Design, generator: np.random.Generator, apart: bool) -> Trial
     late = np.arange(2 * len(questions)) >= len(questions)
     names = np.concatenate([questions, questions + n * apart])
     values = np.concatenate([first, second])
-    value, low, high, _ = stats.difference_of_sides(values, names, ~late, late)
+    value, *ends, _ = stats.difference_of_sides(values, names, ~late, late)
     centred = np.concatenate([first.mean() - first, second - second.mean()])
     moved = np.bincount(names, centred) / len(questions)
-    independent = (first.var() + second.var() if apart else (second - first).var()) / len(questions)
-    return design.second - design.first, (low, high), normal(value, moved, float(independent))
+    changed = first.var() + second.var() if apart else (second - first).var()
+    before = normal(moved, value, float(changed) / len(questions))
+    return design.second - design.first, (ends[0], ends[1]), before
 
 
-def _some_zero(generator: np.random.Generator, n: int) -> Answers:
-    return np.where(generator.random(n) < 0.9, 0.0, generator.beta(2, 2, n))
+def graded(design: Design, generator: np.random.Generator) -> Trial:
+    """A mean of scores between 0 and 1, one a question: the chances themselves."""
+    scores = chances(design, 1, generator)[0, :, 0]
+    found = stats.estimate(scores, np.arange(len(scores)))
+    before = (scores - found.value) / len(scores), found.value, float(scores.var()) / len(scores)
+    return design.first, (found.ci_low, found.ci_high), normal(*before, 0.0)
 
 
-# Scores that are not right or wrong: how they are drawn, and their mean.
-GRADED: dict[str, tuple[Callable[[np.random.Generator, int], Answers], float]] = {
-    "uniform": (lambda generator, n: generator.random(n), 0.5),
-    "90% zeros": (_some_zero, 0.05),
-    "90% ones": (lambda generator, n: 1 - _some_zero(generator, n), 0.95),
-    "like ROUGE": (lambda generator, n: generator.beta(2, 8, n), 0.2),
-    "skewed": (lambda generator, n: generator.beta(0.3, 6, n), 0.3 / 6.3),
-}
-PAIRS = (True, False)
-UNEVEN = tuple(grid(SHARES, (5, 20)))
-STRATA = tuple(grid(SHARES, (1, 5), PAIRS))
+PAIRS, LENGTHS, MODELS = (True, False), (1, 5), tuple((share, share) for share in MEANS)
 # What is simulated: a trial, and its designs.
-KINDS: dict[str, tuple[Callable[[Any, np.random.Generator], Trial], tuple[Any, ...]]] = {
-    "means": (mean, tuple(grid(tuple((share, share) for share in MEANS)))),
+KINDS: dict[str, tuple[Callable[[Any, np.random.Generator], Trial], tuple[Design, ...]]] = {
+    "means": (partial(even, paired=False), tuple(grid(MODELS))),
+    "means over lengths": (partial(even, paired=False, fall=FALL), tuple(grid(MODELS, LENGTHS))),
     "means of graded scores": (
         graded,
-        tuple(itertools.starmap(Graded, itertools.product(GRADED, QUESTIONS, (1, 3)))),
+        tuple(Design(m, m, n, 1, icc, False) for m in MEANS for n in QUESTIONS for icc in GRADED),
     ),
-    "means over lengths": (partial(strata, paired=False), tuple(grid(SHARES, (1, 5)))),
-    "differences": (difference, tuple(grid(SHARES, copied=PAIRS))),
-    "differences over lengths": (partial(strata, paired=True), STRATA),
-    "differences of uneven questions": (partial(uneven, apart=False), UNEVEN),
-    "differences of other questions": (partial(uneven, apart=True), UNEVEN),
+    "differences": (partial(even, paired=True), tuple(grid(SHARES, copied=PAIRS))),
+    "differences over lengths": (
+        partial(even, paired=True, fall=FALL),
+        tuple(grid(SHARES, LENGTHS, PAIRS)),
+    ),
+    "differences of uneven questions": (
+        partial(uneven, apart=False),
+        tuple(grid(SHARES, UNEVEN)),
+    ),
+    "differences of other questions": (partial(uneven, apart=True), tuple(grid(SHARES, UNEVEN))),
 }
 
 
-def simulated(kind: str, design: Design | Graded, runs: int) -> dict[str, Any]:
+def simulated(kind: str, design: Design, runs: int) -> dict[str, Any]:
     """How often the interval holds the truth, how wide it is, and how wide the normal one."""
     generator = rng("intervals", kind, *design)
-    trial = KINDS[kind][0]
-    held, wide, wide_normal = 0, 0.0, 0.0
+    held, widths = 0, np.zeros(2)
     for _ in range(runs):
-        truth, (low, high), before = trial(design, generator)
-        held += low - 1e-9 <= truth <= high + 1e-9
-        wide += high - low
-        wide_normal += before[1] - before[0]
-    shares = {"coverage": held / runs, "width": wide / runs, "normal": wide_normal / runs}
-    return design._asdict() | {name: round(value, 4) for name, value in shares.items()}
+        truth, *both = KINDS[kind][0](design, generator)
+        held += both[0][0] - 1e-9 <= truth <= both[0][1] + 1e-9
+        widths += [high - low for low, high in both]
+    shares = dict(zip(("coverage", "width", "normal"), [held / runs, *widths / runs], strict=True))
+    return design._asdict() | {name: round(float(value), 4) for name, value in shares.items()}
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Of the designs of a kind: the average, the five lowest, and by number of questions."""
-    by_questions = {}
-    for n in QUESTIONS:
-        own = [row for row in rows if row["questions"] == n]
-        by_questions[n] = {
-            "coverage": round(float(np.mean([row["coverage"] for row in own])), 4),
-            "width_to_normal": round(
-                float(np.mean([row["width"] / row["normal"] for row in own])), 2
-            ),
-        }
+    """Of the designs of a kind: the average, the five lowest, and the width by number of questions."""
+    wider = {
+        n: np.mean([row["width"] / row["normal"] for row in rows if row["questions"] == n])
+        for n in QUESTIONS
+    }
     return {
         "designs": len(rows),
         "average": round(float(np.mean([row["coverage"] for row in rows])), 4),
         "lowest": sorted(rows, key=lambda row: float(row["coverage"]))[:5],
-        "by_questions": by_questions,
+        "width_to_normal": {str(n): round(float(share), 2) for n, share in wider.items()},
     }
+
+
+def holds(found: dict[str, Any]) -> bool:
+    """Whether a kind's intervals (`summary`) are within LOWEST, AVERAGE and WIDEST."""
+    return (
+        found["lowest"][0]["coverage"] >= LOWEST
+        and found["average"] <= AVERAGE
+        and found["width_to_normal"][str(FEW)] <= WIDEST
+    )
 
 
 def comparisons(design: Design, runs: int, models: int = 3) -> dict[str, Any]:
@@ -289,16 +275,6 @@ def planned(n: int, runs: int) -> dict[str, Any]:
         d = won.astype(float) - lost
         found += permutation_test(d, np.arange(n), seed=("planned", run)) < ALPHA
     return {"questions": n, "difference": round(true, 4), "found": round(found / runs, 4)}
-
-
-def holds(found: dict[str, Any]) -> bool:
-    """Whether a kind's intervals (`summary`) are within LOWEST, AVERAGE and WIDEST."""
-    few = found["by_questions"].get(FEW) or found["by_questions"][str(FEW)]
-    return (
-        found["lowest"][0]["coverage"] >= LOWEST
-        and found["average"] <= AVERAGE
-        and few["width_to_normal"] <= WIDEST
-    )
 
 
 EQUAL = tuple(Design(p, p, n, 3, 0.4, False) for p in (0.5, 0.9) for n in (8, 47))
