@@ -36,7 +36,7 @@ from needlework.results.drawing.style import (
     REST,
     TALLEST,
     Printing,
-    model_colours,
+    on_pages,
     ordered_colours,
     style,
 )
@@ -455,6 +455,16 @@ def test_many_panels_get_pages_each_with_titles_and_axes(tmp_path):
     assert len(ids) == len(set(ids)) and named <= {f"#{name}" for name in ids}
 
 
+def test_rows_of_one_model_stand_on_one_page():
+    names = MODELS[:7]
+    facets = Facets(panel="length", row=("model", "kind"))
+    frame = frame_of(names)
+    kinds = pd.concat([frame.assign(kind=kind) for kind in "xyz"], ignore_index=True)
+    pages = draw(replace(MAP, x="lang", down="source", facets=facets), kinds, FACTORS, {})
+    found = [{name for name in names if f"{name} " in words(page)} for page in pages]
+    assert len(pages) > 1 and sum(map(len, found)) == len(names)
+
+
 def test_lines_are_not_moved_to_the_next_value():
     """Seven close positions: all lines stay nearer to theirs. Those that do not fit are not named."""
     names, at = MODELS[:6], [1, 2, 3, 4, 5, 6, 300]
@@ -675,9 +685,7 @@ def test_each_colour_stands_out_on_its_page():
     assert min(contrast(colour, GROUND) for colour in (*COLOURS, *ordered)) >= 3
     dark = [DARK.get(colour.lower(), colour) for colour in COLOURS]
     assert min(contrast(colour, DARK_GROUND) for colour in dark) >= 3
-    assert [*model_colours(["a", "b"]).values()] == [
-        f"light-dark({colour}, {own})" for colour, own in zip(COLOURS[:2], dark[:2], strict=True)
-    ]
+    assert on_pages(COLOURS[2]) == f"light-dark({COLOURS[2]}, {dark[2]})" != on_pages(COLOURS[0])
 
 
 def test_colours_differ_in_grey_print_and_to_every_eye():

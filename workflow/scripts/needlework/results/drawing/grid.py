@@ -39,9 +39,10 @@ class Size:
 
 @dataclass
 class Row:
-    """A row of panels: its column across, its title, its lines' keys, and the data of each panel.
+    """A row of panels: its column across, title, lines' keys, and the data of each panel.
 
-    first, last: whether titles stand above it, and the axis across is named below it.
+    group: the row's values but the last, such as its model, whose rows belong together. first, last: whether
+    titles stand above it, and the axis across is named below it.
     """
 
     x: str
@@ -49,6 +50,7 @@ class Row:
     keys: Sequence[tuple[str, Any]]
     panels: Sequence[Any]
     data: Sequence[pd.DataFrame]
+    group: Sequence[Any] = ()
     first: bool = False
     last: bool = False
 
@@ -73,7 +75,7 @@ def rows_of(picture: Picture, ncols: int) -> list[Row]:
                     if named
                     else ""
                 )
-                block.append(Row(x, title, keys, some, data))
+                block.append(Row(x, title, keys, some, data, value[:-1]))
         for i, row in enumerate(block):
             row.first, row.last = i == 0, i + 1 == len(block) or block[i + 1].x != row.x
         if rows and len(block) == 1:
@@ -119,11 +121,12 @@ def pages(picture: Picture, size: Size, fill: Callable[[Figure, Panels], None]) 
 
 
 def _packed(rows: Sequence[Row], most: int) -> Iterator[list[Row]]:
-    """At most so many rows a page; what has titles above it begins a page rather than breaks over two."""
-    starts = [i for i, row in enumerate(rows) if row.first]
+    """At most so many rows a page; titles or a group begin a page rather than break over two."""
     begin = 0
     while len(rows) - begin > most:
-        whole = [i for i in starts if begin < i <= begin + most]
+        after = range(begin + 1, begin + most + 1)
+        whole = [i for i in after if rows[i].first]
+        whole = whole or [i for i in after if rows[i].group != rows[i - 1].group]
         end = whole[-1] if whole else begin + most
         yield list(rows[begin:end])
         begin = end

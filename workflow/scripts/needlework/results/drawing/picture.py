@@ -114,10 +114,8 @@ class Picture:
             ]
         picture = cls(spec, frame, data, factors, run, printing, few)
         if picture.few and not (ours[spec.values.n] > 0).any():
-            few_of = (
-                f"most {spec.mark}s are of fewer than {spec.values.least} {spec.values.prompts}"
-            )
-            raise NothingToDraw(f"{few_of}; the CSV has the numbers")
+            why = f"most {spec.mark}s are of fewer than {{least}} {{prompts}}; the CSV has the numbers"
+            raise NothingToDraw(why.format_map(vars(spec.values)))
         if ours.empty or (spec.rows.needs and ours.query(spec.rows.needs, engine="python").empty):
             raise NothingToDraw(spec.nothing)
         if ours[spec.values.column].isna().all():

@@ -108,16 +108,17 @@ def looks(names: Sequence[str]) -> dict[str, tuple[str, str]]:
 
 
 def model_colours(models: Sequence[str], coloured: Sequence[str] = ()) -> dict[str, str]:
-    """Each model's own colour on pages, as CSS, as in figures: six have one, the rest grey.
+    """Each model's own colour on cards and pages, as in figures: six have one, the rest grey.
 
     coloured: models in colour, instead of the first six.
     """
     own = looks((list(coloured) or list(models))[:MOST_COLOURED])
-    found = {model: own[model][0] if model in own else COLOURS[-1] for model in models}
-    return {
-        model: f"light-dark({colour}, {DARK.get(colour.lower(), colour)})"
-        for model, colour in found.items()
-    }
+    return {model: own[model][0] if model in own else COLOURS[-1] for model in models}
+
+
+def on_pages(colour: str) -> str:
+    """A colour as CSS: another one on dark pages that would hide it."""
+    return f"light-dark({colour}, {DARK.get(colour.lower(), colour)})"
 
 
 def ordered_colours(n: int) -> list[str]:

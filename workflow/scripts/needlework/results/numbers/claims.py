@@ -79,7 +79,7 @@ def test(curve: Curve, places: Sequence[int], loss: bool) -> tuple[float, float]
 
     loss: whether the test is of a loss alone (one-sided). If each question has as many values at each of
     these levels, its levels are exchanged (`exchange_test`). Otherwise sides ask other questions, and
-    questions change sides (`label_test`).
+    questions in the same settings change sides (`label_test`).
     """
     questions = int(curve.questions.max()) + 1
     sums, counts = np.zeros((2, questions, len(places)))
@@ -92,7 +92,19 @@ def test(curve: Curve, places: Sequence[int], loss: bool) -> tuple[float, float]
         return significance.exchange_test(moves(sums), loss=loss)
     one, other = (np.column_stack([of[:, :-1].sum(axis=1), of[:, -1]]) for of in (sums, counts))
     seed = (curve.model, *curve.labels.values(), curve.axis, curve.levels[places[-1]])
-    return significance.label_test(one, other, loss=loss, seed=seed)
+    return significance.label_test(one, other, strata(curve), loss=loss, seed=seed)
+
+
+def strata(curve: Curve) -> list[int]:
+    """A code per question: questions that are asked in the same settings have the same."""
+    settings: dict[int, list[int]] = {}
+    for question, unit in zip(curve.questions.tolist(), curve.units.tolist(), strict=True):
+        settings.setdefault(question, []).append(unit)
+    codes: dict[tuple[int, ...], int] = {}
+    return [
+        codes.setdefault(tuple(sorted(settings[question])), len(codes))
+        for question in sorted(settings)
+    ]
 
 
 def moves(sums: Floats) -> Floats:
