@@ -341,9 +341,8 @@ def check_times(files: Iterable[str]) -> None:
     roots = sorted({_root(file) for file in ahead})
     find = f"find {' '.join(map(shlex.quote, roots[:5]))} -newermt now -exec touch {{}} +"
     raise UserError(
-        f"{first}{others} is dated {shown}, but the clock says {clock}, and Snakemake fails jobs that read "
-        f"files of the future: correct the clock, or set the files' times to now with `{find}`; this makes "
-        "nothing anew."
+        f"{first}{others} is dated {shown}, but the clock says {clock}. Snakemake fails jobs that read files "
+        f"of the future. Correct the clock, or set the files' times to now (`{find}`): this reruns nothing."
     )
 
 
