@@ -1,4 +1,4 @@
-"""How often intervals, comparisons and planned differences hold in simulated answers.
+"""How often intervals of means and differences hold in simulated answers.
 
     python perf/intervals.py [--runs 2000]
 
@@ -7,8 +7,7 @@ a beta distribution with the share `first` as its mean; `icc` is the correlation
 The second side keeps each right answer with the chance `second / first`, or (`copied: false`) answers anew.
 
 `intervals`, of each of KINDS: the average coverage, the designs with the lowest, and by number of questions
-how wide intervals are beside the normal one. `comparisons` (a quarter of the runs): how often any two of 3
-equal models are told apart. `planned`: how often the difference that `planned_difference` names is found.
+how wide intervals are beside the normal one. perf/claims.py simulates tests.
 """
 
 from __future__ import annotations
@@ -32,7 +31,6 @@ import numpy.typing as npt  # noqa: E402
 from scipy.special import betaln  # noqa: E402
 
 from machine import describe, measured  # noqa: E402
-from needlework.results import comparisons as compare  # noqa: E402
 from needlework.results import stats  # noqa: E402
 from needlework.seeding import rng  # noqa: E402
 
@@ -44,10 +42,9 @@ MOST_ANSWERS = 2200  # Of more, intervals are the normal ones.
 FALL, LENGTHS = (1.0, 1.5, 2.0, 4.0), (1, 5)
 # Prompts of uneven questions; how far graded scores spread, by 1 / (1 + the sum of the beta's parameters).
 UNEVEN, GRADED = (5, 20), (0.1, 0.3, 0.8)
-PLANNED = (10, 15, 25, 50, 100, 300, 1000)
 # Coverage of every design, and of a kind's on average; width beside the normal interval at FEW questions, on
-# average; a planned difference's power is within POWER_WITHIN of 80%.
-LOWEST, AVERAGE, FEW, WIDEST, POWER_WITHIN = 0.9, 0.99, 15, 2.0, 0.03
+# average.
+LOWEST, AVERAGE, FEW, WIDEST = 0.9, 0.99, 15, 2.0
 
 Answers: TypeAlias = npt.NDArray[np.float64]
 Generator: TypeAlias = np.random.Generator
@@ -209,38 +206,6 @@ def holds(found: dict[str, Any]) -> bool:
     return bool(lowest >= LOWEST and found["average"] <= AVERAGE and wide <= WIDEST)
 
 
-def comparisons(design: Design, runs: int, models: int = 3) -> dict[str, Any]:
-    """Of runs with so many equal models: how many tell any two of them apart."""
-    generator = rng("comparisons", *design, models)
-    drawn = [answers(design, runs, generator)[0] for _ in range(models)]
-    told, asked = 0, np.arange(design.questions)
-    for run in range(runs):
-        p = [
-            compare.permutation_test((two[run] - one[run]).mean(1), asked, seed=("perf", run))
-            for one, two in itertools.combinations(drawn, 2)
-        ]
-        told += bool((compare.holm(p) < compare.ALPHA).any())
-    return design._asdict() | {"told_apart": round(told / runs, 4)}
-
-
-def planned(n: int, runs: int) -> dict[str, Any]:
-    """How often a comparison of `n` questions, of which DISAGREE differ, finds the planned difference."""
-    generator = rng("planned", n)
-    true = compare.planned_difference(n)
-    disagree = max(compare.DISAGREE, true)
-    found = 0
-    for run in range(runs):
-        drawn = generator.random(n)
-        won = drawn < (disagree + true) / 2
-        lost = (drawn >= (disagree + true) / 2) & (drawn < disagree)
-        d = won.astype(float) - lost
-        found += compare.permutation_test(d, np.arange(n), seed=("planned", run)) < compare.ALPHA
-    return {"questions": n, "difference": round(true, 4), "found": round(found / runs, 4)}
-
-
-EQUAL = tuple(Design(p, p, n, 3, 0.4, False) for p in (0.5, 0.9) for n in (8, 47))
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--runs", type=int, default=2000)
@@ -256,8 +221,6 @@ def main() -> None:
         result: dict[str, Any] = {
             "runs": given.runs,
             "intervals": intervals,
-            "comparisons": [comparisons(design, max(1, given.runs // 4)) for design in EQUAL],
-            "planned": [planned(n, 4 * given.runs if n < 13 else given.runs) for n in PLANNED],
         }
     result |= {"took": took, "machine": describe()}
     given.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
