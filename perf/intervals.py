@@ -40,10 +40,8 @@ SHARES = ((0.02, 0.02), (0.1, 0.05), (0.3, 0.02), (0.5, 0.5), (0.7, 0.4), (0.97,
 MEANS = tuple((share, share) for share in (0.02, 0.1, 0.5, 0.9, 0.97, 0.99))
 QUESTIONS, PROMPTS, ICC = (5, 10, 15, 47, 150), (1, 3, 20, 45), (0.0, 0.4, 0.8, 1.0)
 MOST_ANSWERS = 2200  # Of more, intervals are the normal ones.
-# To which powers chances fall with length, and the prompts of a question at each.
-FALL, LENGTHS = (1.0, 1.5, 2.0, 4.0), (1, 5)
-# Prompts of uneven questions; how far graded scores spread, by 1 / (1 + the sum of the beta's parameters).
-UNEVEN, GRADED = (5, 20), (0.1, 0.3, 0.8)
+# To which powers chances fall with length; prompts at each, and of uneven questions; `icc` of graded scores.
+FALL, LENGTHS, UNEVEN, GRADED = (1.0, 1.5, 2.0, 4.0), (1, 5), (5, 20), (0.1, 0.3, 0.8)
 PLANNED = (10, 15, 25, 50, 100, 300, 1000)
 # Coverage of every design, and of a kind's on average; width beside the normal interval at FEW questions, on
 # average; a planned difference's power is within POWER_WITHIN of 80%.
