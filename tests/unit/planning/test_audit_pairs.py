@@ -19,7 +19,6 @@ def config(changes: dict[str, Any], pairs: list[Any] | None = None, **own: Any) 
     """Two entries of one model behind vLLM, the second with `changes`."""
     default = demo_run()
     model = {"backend": "vllm", "name": "org/model", "tokenizer": "words", "context": 8192}
-    del default["benchmarks"]["mlneedle"]["comparisons"]
     default["models"] = {"a": model, "b": model | changes, "lexical": default["models"]["lexical"]}
     default["run"] = {"models": ["a", "b", "lexical"], "benchmarks": ["mlneedle"]}
     default["run"]["audits"] = [PAIR] if pairs is None else pairs
