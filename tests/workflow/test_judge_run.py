@@ -42,7 +42,6 @@ class Run:
         benchmark = {
             **{"needle_languages": ["en"], "haystack_languages": ["en"], "questions": 3},
             **{"lengths": [512], "tasks": ["exact"]},
-            "comparisons": {"instruction_tuning": [], "decoding": []},
             **({"metric": self.metric} if self.metric else {}),
         }
         config = {
