@@ -18,7 +18,7 @@ from needlework.benchmarks.oneruler import rows as oneruler_rows
 from needlework.results import published
 from needlework.results.cells import Table, contrast
 from needlework.results.result import Context
-from needlework.results.stats import estimate
+from needlework.results.stats import estimate, wilson
 from needlework.results.tabulate import Cell
 
 NUMBERS = published.load(ROOT / "resources/published/oneruler.csv")
@@ -157,10 +157,12 @@ def test_figure1a_is_the_two_ends_and_their_gap(scores) -> None:
 
 
 def test_newcombe_s_interval() -> None:
-    """Newcombe (1998), table II, method 10, case (a): 56/70 - 48/80, [0.0524, 0.3339]."""
+    """Newcombe (1998), table II, method 10, case (a), of Wilson's: 56/70 - 48/80, [0.0524, 0.3339]."""
     found = []
     for right, n in ((48, 80), (56, 70)):
         own = vars(estimate([1.0] * right + [0.0] * (n - right), range(n)))
+        for kind in ("", "_independent"):
+            own |= dict(zip((f"ci_low{kind}", f"ci_high{kind}"), wilson(right / n, n), strict=True))
         found.append({**own, **dict.fromkeys(oneruler_rows.ACCURACY.columns[8:], 0)})
     gap = contrast(*found)
     assert gap["value"] == pytest.approx(0.2)
