@@ -116,10 +116,10 @@ def label_test(
 ) -> tuple[float, float]:
     """p and least p as in `exchange_test`, of a difference of means between sides that ask other questions.
 
-    sums, counts: questions x 2, each question's sum and number of values on the first and on the second side.
-    The labels of questions on one side are permuted within the `strata`, a code per question; the values of
-    questions on both sides change places. The test draws _DRAWS arrangements from `seed`, fewer if many are beyond the
-    observed difference (Besag and Clifford, 1991, "Sequential Monte Carlo p-values").
+    sums, counts: questions x 2, each question's sum and number of values on the first and on the second
+    side. The labels of questions on one side are permuted within the `strata`, a code per question; the
+    values of questions on both sides change places. The test draws _DRAWS arrangements from `seed`, fewer if
+    many are beyond the observed difference (Besag and Clifford, 1991, "Sequential Monte Carlo p-values").
     """
     s, n = np.asarray(sums, dtype=np.float64), np.asarray(counts, dtype=np.float64)
     of = np.zeros(len(s)) if strata is None else np.asarray(strata)

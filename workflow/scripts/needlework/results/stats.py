@@ -205,7 +205,8 @@ def difference_of_sides(
         moved[side] = np.bincount(of, own, minlength=n) / len(own) - weights * mean
         value = mean - value
         spread, apart = spread + varied, apart + varied / len(own)
-        alike += float(weights @ weights) / 2
+        # Of unequal questions, between their number and Kish's effective one, which makes it too wide.
+        alike += math.sqrt(float(weights @ weights) / np.count_nonzero(weights)) / 2
     least = apart / alike / spread if spread else 1.0
     # The variance of the difference of two values, one of each side, of a question if it has both.
     spread = max(0.0, spread - 2 / alike * float(moved[0] @ moved[1]))
