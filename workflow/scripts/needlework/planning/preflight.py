@@ -342,7 +342,7 @@ def check_times(files: Iterable[str]) -> None:
     find = f"find {' '.join(map(shlex.quote, roots[:5]))} -newermt now -exec touch {{}} +"
     raise UserError(
         f"{first}{others} is dated {shown}, but the clock says {clock}. Snakemake fails jobs that read files "
-        f"of the future. Correct the clock, or set the files' times to now (`{find}`): this reruns nothing."
+        f"of the future. Correct the clock, or set the files' times to now with `{find}`. It reruns nothing."
     )
 
 
