@@ -14,6 +14,9 @@ import golden_runs
 from described import COMPARED, cell, is_mean_of, of, verdicts
 from needlework.benchmarks.mlneedle.card import CARD
 from needlework.results import stats
+from needlework.results.numbers.answers import answers
+from needlework.results.numbers.curves import curves
+from needlework.results.numbers.means import KEYS
 from needlework.results.result import Context
 
 made = partial(golden_runs.changed, "mlneedle")
@@ -57,8 +60,12 @@ def test_the_effective_length_keeps_most_of_the_baseline(scores):
     assert table.loc[~lengths, ["tokens", "published_tokens"]].isna().all(axis=None)
     # Report cards show them.
     context = Context(golden_runs.paper("mlneedle"), SETTINGS)
-    assert CARD.lengths is not None
-    assert CARD.lengths(perfect, context)["mistral"] == (32768, 8192)
+    careful = pd.Series(dtype=float, index=pd.MultiIndex.from_arrays([[], [], []], names=KEYS))
+    asked = "mlneedle", CARD, perfect
+    found = list(curves(*asked, careful, context, ["mistral"]))
+    (row,) = answers(*asked, found, context, ["mistral"])
+    assert (row["claimed"], row["effective"]) == (32768, 8192)
+    assert (row["effective_low"], row["effective_high"]) == (8192, 8192)
     nothing = made("table1", scores.assign(value=(scores["length"] == 0).astype(float)))
     assert cell(nothing, model="mistral", column="effective_length")["tokens"] == 0
     unknown = made("table1", scores[scores["length"] > 0], claimed_length={})
