@@ -359,8 +359,8 @@ def measure_of_sums(part: Part, column: str, value_of: OfSums) -> dict[str, floa
     """MEASURES of a function of summed statistics, such as the BLEU of a corpus.
 
     `column` of the scores has a list of numbers per answer, all of one length. Both intervals are
-    `stats.percentiles` of a bootstrap, over answers and over questions; `se` is the bootstrap's over answers. If
-    all samples have the same value (for example because no 4-gram is right), the intervals are Clopper and
+    `stats.percentiles` of a bootstrap, over answers and over questions; `se` is the bootstrap's over answers.
+    If all samples have the same value (for example because no 4-gram is right), the intervals are Clopper and
     Pearson's of that value. `lowest` and `highest` are NaN if an answer is missing, since its
     contribution to the sums is not known.
     """
