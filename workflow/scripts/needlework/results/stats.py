@@ -7,7 +7,7 @@ positions, in eight haystacks and at four lengths, and an easy question is easy 
 
 Intervals over questions must hold where few questions show little of their spread. Means have Clopper and
 Pearson's at the number of independent draws that they are worth, differences Bonett and Price's with two
-pseudo-questions. In 2,000 designs of perf/intervals.py with 5 to 150 questions, they hold the truth in 91% at
+pseudo-questions. In 2,000 designs of perf/intervals.py with 5 to 150 questions, they hold the truth in 90% at
 least and 97 to 99% on average.
 """
 
