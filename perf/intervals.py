@@ -161,7 +161,7 @@ def graded(design: Design, generator: Generator) -> Trial:
     return design.first, (found.ci_low, found.ci_high), normal(*before, 0.0)
 
 
-SCORES = [Design(*m, n, 1, icc, False) for m in MEANS for n in QUESTIONS for icc in GRADED]
+SCORES = [Design(*m, n, 1, icc, False) for m in MEANS[1:4] for n in QUESTIONS for icc in GRADED]
 # What is simulated: a trial, and its designs.
 KINDS: dict[str, tuple[Callable[[Design, Generator], Trial], list[Design]]] = {
     "means": (partial(even, paired=False, fall=(1.0,)), grid(MEANS, PROMPTS)),

@@ -7,7 +7,8 @@ positions, in eight haystacks and at four lengths, and an easy question is easy 
 
 Intervals over questions must hold where few questions show little of their spread. Means have Clopper and
 Pearson's at the number of independent draws that they are worth, differences Bonett and Price's with two
-pseudo-questions; perf/intervals.py simulates both.
+pseudo-questions. In 2,000 designs of perf/intervals.py with 5 to 150 questions, they hold the truth in 90% at
+least and 97 to 99% on average.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ _DRAWN_AT_ONCE = 1 << 17
 _DRAWS = 1000
 # The 97.5% point of the normal distribution: all intervals are at 95%.
 Z = 1.959963984540054
-# Added to the sum of squared deviations of questions: without, intervals hold too seldom where few questions
-# fail, all prompts of them alike. Chosen with perf/intervals.py.
+# Added to the sum of squared deviations of questions, of means and of differences: without it, intervals hold
+# too seldom where few questions fail, and all prompts of these.
 ADDED, ADDED_TO_DIFFERENCES = 0.07, 0.015
 
 
