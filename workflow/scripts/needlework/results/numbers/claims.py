@@ -53,7 +53,8 @@ def compared(curve: Curve) -> Iterator[dict[str, Any]]:
         last = curve.level == second
         value, low, high, n = stats.difference_of_sides(curve.values, curve.questions, first, last)
         means = [float(curve.values[side].mean()) for side in (first, last)]
-        careful = [_mean(curve.careful[side]) for side in (first, last)]
+        # NaN if the second scorer has no value of an answer.
+        careful = [float(curve.careful[side].mean()) for side in (first, last)]
         if value > 0 and curve.axis == "language" and ENGLISH not in curve.levels:
             # A loss in the language that is worse.
             places, second = [second], places[0]
@@ -112,11 +113,6 @@ def moves(sums: Floats) -> Floats:
     others = (sums.sum(axis=1, keepdims=True) - sums) / (sums.shape[1] - 1)
     found: Floats = (sums - others)[:, ::-1]
     return found
-
-
-def _mean(values: Floats) -> float:
-    """NaN if a value is missing."""
-    return float(values.mean())
 
 
 def in_words(
