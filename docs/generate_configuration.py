@@ -30,28 +30,28 @@ PREAMBLE = """\
 # Configuration
 
 `config.yaml` holds the default run, on the embedded sample. A file that `--configfile` names is merged into
-it: mappings key by key, while lists and single values are replaced. Of several files, all behind one
-`--configfile`, later ones win, so name your own after a preset; a run warns if a later file replaces what
-`run` selected. The models, tokenizers, embedders and translators of `config.yaml` stay defined, and `run`
-chooses which of them run; an entry of yours takes nothing from one of the same name with another `backend`,
-`kind` or `name`. `--config` sets values on the command line, behind the targets:
+it: mappings key by key, while lists and single values are replaced. If one `--configfile` names several
+files, later ones win, so name your own after a preset. A run warns if a later file replaces what `run`
+selected. The models, tokenizers, embedders and translators of `config.yaml` stay defined, and `run` chooses
+which of them run. If an entry of yours has the name of one of these, but another `backend`, `kind` or `name`,
+it takes nothing from it. `--config` sets values on the command line, behind the targets:
 `--config 'benchmarks={mlneedle: {questions: 5}}'`.
 
-Of each key this page names the value that holds if no file has the key. A benchmark's keys may have two: its
-default, and its value *on the sample*. The latter hold, all together, as long as your files leave a benchmark
-its data. With data of your own or the paper's (`needles`, `source` or `data`, marked *chooses the data*), the
-defaults hold, and nothing of the sample.
+For each key, this page has the value that holds if no file has the key. A benchmark's key may have two: its
+default, and its value *on the sample*. If your files leave a benchmark its data, all values on the sample
+hold. If they choose data of your own or the paper's (`needles`, `source` or `data`, marked *chooses the
+data*), all defaults hold.
 
 Paths are relative to the folder in which the workflow runs (`--directory`, or the folder in which Snakemake
-was started); `~/` begins one in your home folder. If a `chat_template` is not there, it is looked for among
-the workflow's own files.
+was started); `~/` begins a path in your home folder. If a `chat_template` is not there, the workflow's own
+files are searched.
 
 The whole configuration is checked before any work starts. A mistake ends the run with one sentence that names
 the key and, for a misspelt name, the nearest known one. Numbers have the limits below. A text has at most 200
 characters, a path 4,095 bytes, and a text that may have several lines 50,000 characters; no value has control
 characters. A configuration file has at most 1,000,000 bytes. YAML reads `1e-5` as a text: write `1.0e-5`.
-A value that looks like a key or a password is refused wherever it stands, since results hold the
-configuration; name the environment variable that holds the key (`key_env`, HF_TOKEN).
+Results hold the configuration, so a value that looks like a key or a password is refused wherever it stands.
+Name the environment variable that holds the key (`key_env`, HF_TOKEN).
 
 `<name>` is a name of your choice. It becomes part of file names: letters, digits, `.`, `-` and `_`, at most
 100 characters, and no two that differ only in case.

@@ -27,7 +27,7 @@ PREAMBLE = """\
 # Rules
 
 The graph shows the rules that `snakemake` runs for one model and one benchmark, MLNeedle, on the embedded
-sample. A line leads down from a rule to a rule that reads its output; `all` is left out, and so are lines
+sample. A line leads down from a rule to a rule that reads its output. The graph leaves out `all`, and lines
 between rules that other lines join. The files in `workflow/rules/` can be read from top to bottom: they
 contain whole paths. Where a rule reads the files of several languages, slices or models, a function of
 `planning/rule_inputs.py` lists them.

@@ -23,8 +23,7 @@ PREAMBLE = """\
 # Targets
 
 Each table and figure is a target of its own. A target exists only if the configuration produces its data.
-The last column names the conditions for this; the function `conditions` in the benchmark's `plan.py` defines
-them.
+The last column names the conditions; the function `conditions` in the benchmark's `plan.py` defines them.
 """
 
 

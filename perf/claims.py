@@ -1,11 +1,12 @@
-"""In how many pages of six equal models a test claims a difference that is not there.
+"""In how many pages of equal models a test claims a difference that is not there, and what it finds.
 
     python perf/claims.py [--pages 500]
 
 Writes perf/claims.json. Each page has a benchmark of two lengths, three depths and, for 47 questions, three
 languages: every comparison of `results.numbers.claims`, along curves and between models, in one family. A
 question has its own chance of a right answer, from a beta distribution with the mean `share`; `icc` is the
-correlation of two of its prompts. `apart`: each length asks other questions, half of them.
+correlation of two of its prompts. `apart`: each length asks other questions, half of them. `planned`: how
+often two models that differ by `planned_difference` are told apart.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / name) for name in ("workflow/scripts", "perf")]
 
+import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
 
 from machine import describe, measured  # noqa: E402
@@ -30,6 +34,12 @@ from needlework.results.numbers.curves import curves  # noqa: E402
 from needlework.results.numbers.means import KEYS  # noqa: E402
 from needlework.results.numbers.tables import frame  # noqa: E402
 from needlework.results.result import Context  # noqa: E402
+from needlework.results.significance import (  # noqa: E402
+    ALPHA,
+    DISAGREE,
+    paired_test,
+    planned_difference,
+)
 from needlework.results.stats import clopper_pearson  # noqa: E402
 from needlework.seeding import rng  # noqa: E402
 
@@ -48,8 +58,10 @@ CARD = Card(
     asked_in=lambda rows, run: rows["lang"],
 )
 NOTHING = pd.Series(dtype=float, index=pd.MultiIndex.from_arrays([[], [], []], names=KEYS))
-# The share of false pages whose 95% interval must not lie above.
-LEVEL = 0.05
+# The share of false pages whose 95% interval must not lie above; a planned difference's power is within
+# POWER_WITHIN of 80%.
+LEVEL, POWER_WITHIN = 0.05, 0.03
+PLANNED = (10, 15, 25, 50, 100, 300, 1000)
 
 
 class Page(NamedTuple):
@@ -114,14 +126,30 @@ def false_claims(page: Page, pages: int) -> dict[str, Any]:
     return {**page._asdict(), "comparisons": comparisons, "false": round(false / pages, 4), **ends}
 
 
+def planned(n: int, runs: int) -> dict[str, Any]:
+    """How often a comparison of `n` questions, of which DISAGREE differ, finds the planned difference."""
+    true = planned_difference(n)
+    disagree, drawn = max(DISAGREE, true), rng("planned", n).random((runs, n))
+    won = drawn < (disagree + true) / 2
+    lost = (drawn >= (disagree + true) / 2) & (drawn < disagree)
+    p = [paired_test(d, np.arange(n))[0] for d in won.astype(float) - lost]
+    found = float(np.mean(np.array(p) < ALPHA))
+    return {"questions": n, "difference": round(true, 4), "found": round(found, 4)}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--pages", type=int, default=500)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     given = parser.parse_args()
     with measured() as took:
-        found = [false_claims(page, given.pages) for page in PAGES]
-    result = {"pages": given.pages, "found": found, "took": took, "machine": describe()}
+        with ProcessPoolExecutor() as processes:
+            # The largest pages first.
+            simulate = partial(false_claims, pages=given.pages)
+            found = list(processes.map(simulate, PAGES[::-1]))[::-1]
+        power = [planned(n, 8 * given.pages) for n in PLANNED]
+    result = {"pages": given.pages, "found": found, "planned": power}
+    result |= {"took": took, "machine": describe()}
     given.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(found))
     if any(one["low"] > LEVEL for one in found):

@@ -23,7 +23,6 @@ SMALL_MLNEEDLE = {
     "haystack_languages": ["en"],
     "lengths": [512],
     "tasks": ["exact"],
-    "comparisons": {"instruction_tuning": [], "decoding": []},
 }
 
 # Lines of a dry run that are no job that a change is about.

@@ -169,7 +169,7 @@ def test_outcomes_and_remarks_can_be_found_and_read(watched, opened) -> None:
     place = f"#f.remarks=odd_count&open={identifier(2)[:16]}.model"
     watched.open(f"{opened.as_uri()}{place}", ".outcome")
     assert shown(page).startswith("3 of 126 answers")
-    assert "odd count of prompt tokens: 300 of 960 tokens" in page.inner_text(".outcome")
+    assert "unexpected count of prompt tokens: 300 of 960 tokens" in page.inner_text(".outcome")
 
 
 def test_a_run_of_controls_opens_without_empty_answers(watched, tmp_path) -> None:

@@ -74,7 +74,6 @@ def configuration(model: Mapping[str, Any], **changes: Any) -> dict[str, Any]:
     config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
     config |= {"models": {"tiny": dict(model)}, **changes}
     config["run"] |= {"models": ["tiny"], "benchmarks": ["mlneedle"]}
-    del config["benchmarks"]["mlneedle"]["comparisons"]
     return validated(config)
 
 

@@ -28,7 +28,7 @@ from needlework.results.numbers.tables import frame as page_table
 from needlework.results.result import Context, Heatmap, Lines
 from needlework.results.rows import frame
 from needlework.results.written_tables import lay_out
-from print_rules import check_print
+from print_rules import check_print, of_many
 
 ROOT = Path(__file__).parents[2]
 BENCHMARKS = ("mlneedle", "lost_in_the_middle", "oneruler", "mlongrr", "m4le")
@@ -60,7 +60,8 @@ def scores(benchmark):
 def numbers(benchmark, name):
     rows, run = scores(benchmark)
     paper = published.load(ROOT / f"resources/published/{benchmark}.csv")
-    return load_benchmark(benchmark).by_name[name](rows, Context(paper, run)), run
+    made = load_benchmark(benchmark).by_name[name](rows, Context(paper, run))
+    return of_many(made), run
 
 
 def drawn(benchmark, name):

@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from markupsafe import escape
 
 from invariants import check_cut, check_documents, check_instances, check_lengths, check_pairs
 from needlework.planning.config import validated
@@ -91,6 +92,16 @@ def test_a_result_without_rows_is_shown_or_says_why(demo, benchmark) -> None:
                 )
         else:
             assert "tabular" in lay_out(none, result.shown, "label", result.title)
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS)
+def test_data_of_the_run_stand_once_on_the_page(demo, benchmark) -> None:
+    said = escape(FILES.data(benchmark))
+    assert demo.result(f"{benchmark}.html").read_text("utf-8").count(said) == 1
+    for result in FILES.results(benchmark):
+        if result.kind == "figures":
+            note = demo.result(f"figures/{benchmark}/{result.name}.txt").read_text("utf-8")
+            assert note and "This run:" not in note
 
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS)

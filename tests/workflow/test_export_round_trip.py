@@ -172,7 +172,7 @@ def test_the_part_that_fits_a_limit_runs_as_estimated(workflow, tmp_path) -> Non
     subset = workflow.result("subset.yaml")
     chosen = yaml.safe_load(subset.read_text("utf-8"))["models"]["lexical"]["only"]
     both = [*config, str(subset)]
-    assert "All of it is within run.limit." in workflow.run("estimate", *both).stdout
+    assert "The whole run is within run.limit." in workflow.run("estimate", *both).stdout
     rows = pd.read_csv(workflow.result("estimate.csv"))
     assert rows[["left_prompt_tokens", "left_output_tokens"]].sum().sum() == taken
 

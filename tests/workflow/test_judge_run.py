@@ -14,7 +14,7 @@ import yaml
 
 from http_server import OpenAIServer, Reply, completion, prompt_of, refusal
 from needlework.planning.layout import ROOT
-from needlework.results.stats import wilson
+from needlework.results.stats import clopper_pearson
 from needlework.scoring.judge import known_cases, prompt, read_templates
 from runs import Workflow
 
@@ -42,7 +42,6 @@ class Run:
         benchmark = {
             **{"needle_languages": ["en"], "haystack_languages": ["en"], "questions": 3},
             **{"lengths": [512], "tasks": ["exact"]},
-            "comparisons": {"instruction_tuning": [], "decoding": []},
             **({"metric": self.metric} if self.metric else {}),
         }
         config = {
@@ -137,13 +136,13 @@ def test_a_judge_decides_and_its_agreement_is_told(tmp_path, server) -> None:
     assert (int(every["decided"]), int(every["agreed"])) == (len(decided), len(agreed))
     share = len(agreed) / len(decided)
     assert [float(every[key]) for key in ("agreement", "ci_low", "ci_high")] == pytest.approx(
-        [share, *wilson(share, len(decided))], abs=1e-5
+        [share, *clopper_pearson(share, len(decided))], abs=1e-5
     )
     langs = {
         each["level"]: int(each["n"]) for each in run.table("agreement") if each["by"] == "lang"
     }
     assert len(langs) == 10 and min(langs.values()) >= 10
-    low, high = (100 * end for end in wilson(share, len(decided)))
+    low, high = (100 * end for end in clopper_pearson(share, len(decided)))
     told = f"agreed on {100 * share:.0f}% [{low:.0f}, {high:.0f}]"
     assert told in run.page and f"decided {len(decided)} of 200" in run.page
     assert "is missing" not in run.page

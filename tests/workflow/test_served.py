@@ -43,7 +43,6 @@ class Run:
         benchmark = {
             **{"needle_languages": ["en"], "haystack_languages": ["en"], "questions": 3},
             **{"lengths": [1024], "tasks": ["exact"]},
-            "comparisons": {"instruction_tuning": [], "decoding": []},
         }
         config = {
             "run": {"models": [self.name], "benchmarks": ["mlneedle"]},

@@ -20,10 +20,10 @@ rule page_numbers:
         scores=paths([own["scores"] for own in NUMBERED.values()]),
         published=paths([own["published"] for own in NUMBERED.values()]),
     output:
-        means="results/tables/page/means.csv",
-        points="results/tables/page/points.csv",
-        comparisons="results/tables/page/comparisons.csv",
-        answers="results/tables/page/answers.csv",
+        means="results/numbers/means.csv",
+        points="results/numbers/points.csv",
+        comparisons="results/numbers/comparisons.csv",
+        answers="results/numbers/answers.csv",
     log:
         "logs/page_numbers.log",
     benchmark:
@@ -46,9 +46,9 @@ rule page_numbers:
 # `snakemake report_cards`: where the answers of each model fail, in one picture.
 rule report_card:
     input:
-        points="results/tables/page/points.csv",
-        comparisons="results/tables/page/comparisons.csv",
-        answers="results/tables/page/answers.csv",
+        points="results/numbers/points.csv",
+        comparisons="results/numbers/comparisons.csv",
+        answers="results/numbers/answers.csv",
     output:
         svg=report(
             "results/cards/{model}.svg",

@@ -17,7 +17,9 @@ with running(snakemake) as logger:
         asked.append(
             Asked(
                 name,
-                benchmark.shown,
+                benchmark.shown.card,
+                benchmark.shown.closed_book,
+                benchmark.shown.designed[1],
                 benchmark.asked,
                 scores_of(own["scores"]),
                 result_rows("scores", own["scores"], benchmark.columns),

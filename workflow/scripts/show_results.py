@@ -22,18 +22,18 @@ with running(snakemake) as logger:
             benchmark.by_name[name],
             pd.read_csv(csv, keep_default_na=False, na_values=[""]),
         )
-        said = told(result, params.run)
+        # The page says once for all results what a benchmark's data are.
+        said = told(result, {**params.run, "data": ""})
         drawn = without_controls(numbers, params.run)
         if not isinstance(result.shown, Drawing):
+            printed = told(result, params.run)
             if len(drawn) < len(numbers):
                 controls = ", ".join(params.run["controls"])
-                said = f"{said} Only the CSV has the controls ({controls}).".strip()
+                printed = f"{printed} Only the CSV has the controls ({controls}).".strip()
             label = f"{params.benchmark}-{name}"
-            text = lay_out(drawn, result.shown, label, result.title, said)
+            text = lay_out(drawn, result.shown, label, result.title, printed)
             shown[name].write_text(text, encoding="utf-8")
-            # The page says once for all tables what a benchmark's data are.
-            said = told(result, {**params.run, "data": ""})
-            html = html_table(without_incomparable(drawn), result.shown, result.title, said)
+            html = html_table(without_incomparable(drawn), result.shown, result.title)
             shown[name].with_suffix(".html").write_text(html, encoding="utf-8")
             continue
         if (own := without_incomparable(drawn)) is not drawn:

@@ -51,18 +51,18 @@ def test_rows_without_a_factor_are_kept(only: dict[str, list], kept: list[int]) 
 
 def test_a_restriction_is_said_in_words() -> None:
     only = {"a": {"lang": ["en"], "n": [10, 20]}, "b": {}}
-    assert in_words(only) == "a was asked only lang en; n 10, 20."
+    assert in_words(only) == "a was asked only language en, n 10 or 20."
     assert in_words({"b": {}}) == in_words({"a": {"task": []}}) == ""
     many = {"a": {"example_id": list("abcdefghi"), "lang": ["de"]}}
-    assert in_words(many) == "a was asked only 9 questions; lang de."
+    assert in_words(many) == "a was asked only 9 questions, language de."
 
 
 def test_captions_say_which_models_were_asked_a_part() -> None:
     files = Layout(configured({"mlneedle": {"needle_lang": ["en"]}}))
-    said = "lexical was asked only needle_lang en."
+    said = "lexical was asked only needle language en."
     assert files.run_settings("mlneedle", "scores")["asked"] == said
     table = next(r for r in files.results("mlneedle") if r.needs == "scores")
-    assert files.caption("mlneedle", table).endswith(said.replace("_", "\\_"))
+    assert files.caption("mlneedle", table).endswith(said)
     assert files.asked("oneruler") == ""
 
 

@@ -49,8 +49,8 @@ def test_right_answers_are_counted_by_prompt(scores: pd.DataFrame) -> None:
     rows = natural_questions(scores)["natural_questions"]
     assert [row["right"] for row in rows] == ["1", "9", "6", "4", "6", "3", "2", "5"]
     assert {row["n"] for row in rows} == {"10"}
-    # Wilson's interval of 0.6 at size 9: the variance between ten questions has nine degrees of freedom.
-    assert (rows[2]["low"], rows[2]["high"]) == ("0.300", "0.840")
+    # Clopper and Pearson's of six of ten.
+    assert (rows[2]["low"], rows[2]["high"]) == ("0.262", "0.878")
     assert [row["similarity"] for row in rows] == ["", "", *("0.500", "0.100", "-0.400") * 2]
     mine = (scores["task"] == "oracle") & (scores["example_id"] == "q9")
     scores.loc[mine, "finish_reason"] = "skipped"
@@ -144,7 +144,7 @@ def test_numbers_without_models_are_counted_in_their_table() -> None:
     unknown = rows["reason"].str.contains("50 articles end").sum()
     without = f"Without a verdict: {len(sums)} counts of tokens in mLongRR's log"
     assert without in section and f"are within {off:g} of them" in section
-    assert f"and {unknown} counts of tokens a word" in section
+    assert f"and {unknown} counts of tokens per word" in section
     assert len(sums) + unknown == len(rows) - len(judged)
 
 

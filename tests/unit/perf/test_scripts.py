@@ -24,6 +24,7 @@ SCRIPTS = {
 TINY = {
     "audit_statistics": ("--runs 2", "highest_alarm_bound", "of the audits may be wrong"),
     "between_papers": ("--runs 1 --every 40", "coverage", ""),
+    "claims": ("--pages 1", "found", ""),
     "construction": ("--languages en --lengths 2000 --mirror {mirror}", "tokens_per_second", ""),
     "intervals": ("--runs 3", "average_coverage", "intervals hold too seldom"),
     "journal": ("--answers 200 --batch 20", "read_everything", ""),

@@ -19,7 +19,6 @@ def config(changes: dict[str, Any], pairs: list[Any] | None = None, **own: Any) 
     """Two entries of one model behind vLLM, the second with `changes`."""
     default = demo_run()
     model = {"backend": "vllm", "name": "org/model", "tokenizer": "words", "context": 8192}
-    del default["benchmarks"]["mlneedle"]["comparisons"]
     default["models"] = {"a": model, "b": model | changes, "lexical": default["models"]["lexical"]}
     default["run"] = {"models": ["a", "b", "lexical"], "benchmarks": ["mlneedle"]}
     default["run"]["audits"] = [PAIR] if pairs is None else pairs
@@ -79,7 +78,7 @@ def test_an_unknown_factor_is_refused_with_the_nearest() -> None:
 def test_a_variant_says_nothing_to_a_reader() -> None:
     config = demo_run(run={"models": ["lexical"]})
     config["models"]["lexical"]["variant"] = "v"
-    with pytest.raises(UserError, match=r"lexical.variant says nothing to the backend lexical"):
+    with pytest.raises(UserError, match=r"lexical.variant is no key of the backend lexical"):
         validated(config)
 
 

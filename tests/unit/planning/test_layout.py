@@ -252,9 +252,17 @@ def test_what_changes_no_translation_is_no_part_of_it(
 
 
 def test_the_results_are_the_tables_and_figures_of_the_paper(files: Layout) -> None:
+    """Those of pairs only where the configuration names some: the demo's readers are none."""
     found = [result.name for result in files.results("mlneedle")]
-    assert {f"table{n}" for n in (1, 2, 3, 4)} <= set(found)
-    assert {f"figure{n}" for n in (1, 3, 4, 5, 6, 7, 8)} <= set(found)
+    pairs = {"instruction_tuning": [["empty", "lexical"]], "decoding": [["lexical", "oracle"]]}
+    config = copy.deepcopy(DEFAULT)
+    config["benchmarks"]["mlneedle"]["comparisons"] = pairs
+    more = [result.name for result in Layout(validated(config)).results("mlneedle")]
+    assert {f"table{n}" for n in (1, 2)} <= set(found)
+    assert {f"figure{n}" for n in (1, 3, 4, 5, 6, 7)} <= set(found)
+    assert set(more) - set(found) == {"table3", "table4", "figure8"}
+    remedy = "set `benchmarks.mlneedle.comparisons.decoding: [[<model>, <model>]]`."
+    assert files.unfilled()["mlneedle_figure8"].endswith(remedy)
     assert len(set(found)) == len(found)
     assert all(Path(path).is_file() for path in files.published("mlneedle"))
     assert files.published("mlneedle")
@@ -325,7 +333,7 @@ def test_data_of_both_sides_stand_once_and_in_no_caption() -> None:
     said = {name: files.caption("oneruler", results[name]) for name in ("figure4b", "accuracy")}
     examples = files.settings("oneruler")["examples"]
     data = f"This run: the embedded sample, {examples} examples per cell. The paper: oneruler, 50 "
-    counted = "Means over models are of lexical; controls (oracle) are left out."
+    counted = "Means over models are over lexical, without the controls (oracle)."
     assert files.data("oneruler").startswith(data)
     assert not any("This run:" in caption for caption in said.values())
     assert counted in said["figure4b"] and "Means over" not in said["accuracy"]

@@ -81,9 +81,7 @@ def test_a_gated_model_needs_a_token_unless_it_is_local(
 
 @pytest.mark.parametrize("changes", [{"gated": True}, {"reasoning": {"max_tokens": 10}}])
 def test_neither_a_licence_nor_thoughts_are_an_endpoint_s(changes: dict[str, Any]) -> None:
-    with pytest.raises(
-        UserError, match=f"{next(iter(changes))} says nothing to the backend openai"
-    ):
+    with pytest.raises(UserError, match=f"{next(iter(changes))} is no key of the backend openai"):
         run(backend="openai", key_env=None, **changes)
 
 

@@ -245,7 +245,7 @@ def test_an_unsettled_audit_says_how_to_go_on() -> None:
     found = rows("made", joined(dict.fromkeys(sides, side(half)[:60])), CELLS, RULES)
     assert all(row["sentence"].startswith("cannot tell") for row in found)
     text = summary(found, SETTING, AUDIT | {"questions": 20})
-    assert "a larger `audit.questions` (now 20, up to 200) goes on" in text
+    assert "set a larger `audit.questions` (now 20, up to 200)." in text
     whole = [{**row, "n_available": 20} for row in found]
     assert "all questions were asked" in summary(whole, SETTING, AUDIT)
 

@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 from functools import cache
-from itertools import pairwise
+from itertools import combinations, pairwise
 from xml.etree import ElementTree
 
 import matplotlib
@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.artist import Artist
-from matplotlib.colors import LinearSegmentedColormap, to_hex
+from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb
 from matplotlib.image import imread
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -29,11 +29,15 @@ from needlework.results.drawing.style import (
     COLOURS,
     COLUMN,
     DARK,
+    DARK_GROUND,
+    GROUND,
     PAGE,
     PRINTING,
     REST,
     TALLEST,
     Printing,
+    on_pages,
+    ordered_colours,
     style,
 )
 from needlework.results.result import (
@@ -48,7 +52,7 @@ from needlework.results.result import (
     without_controls,
     without_incomparable,
 )
-from print_rules import check_print
+from print_rules import check_print, of_many
 
 OF_RUN = {
     "metric": "strict",
@@ -78,8 +82,8 @@ def run_of(benchmark):
 def numbers(benchmark, name):
     """The numbers of a shipped figure. Not to be changed."""
     if benchmark != "oneruler" or name == "figure24":
-        return golden_runs.table(benchmark, name)
-    return golden_runs.changed(benchmark, name, oneruler(), metric="strict")
+        return of_many(golden_runs.table(benchmark, name))
+    return of_many(golden_runs.changed(benchmark, name, oneruler(), metric="strict"))
 
 
 def draw_of(benchmark, name, frame):
@@ -205,7 +209,7 @@ def test_a_run_of_one_model_is_drawn(benchmark):
     for name, result in results(benchmark, "figures").items():
         if result.needs == "scores":
             try:
-                draw_of(benchmark, name, golden_runs.changed(benchmark, name, alone))
+                draw_of(benchmark, name, of_many(golden_runs.changed(benchmark, name, alone)))
             except NothingToDraw as reason:
                 assert str(reason) == result.shown.nothing
 
@@ -226,7 +230,7 @@ def test_words_of_a_figure_are_those_of_paper_and_run():
     assert "section 5.2 (level: the lowest of all positions)" in text and "EXPERIMENTS.md" in text
     # Questions are counted once, however many prompts they have.
     text = words(shipped("lost_in_the_middle", "figure15"))
-    assert re.search(r"n\s=\s1 to 6 prompts per point.* Unambiguous: 1 of the questions", text)
+    assert re.search(r"n\s=\s10 to 60 prompts per point.* Unambiguous: 1 of the questions", text)
 
 
 def test_models_that_are_left_out_are_named():
@@ -235,10 +239,11 @@ def test_models_that_are_left_out_are_named():
     several = scores.assign(finish_reason=scores["finish_reason"].mask(lost, "skipped"))
     every = scores.assign(finish_reason="skipped")
     some, none = (
-        golden_runs.changed("lost_in_the_middle", "figure18", rows) for rows in (several, every)
+        of_many(golden_runs.changed("lost_in_the_middle", "figure18", rows))
+        for rows in (several, every)
     )
     text = words(only(draw_of("lost_in_the_middle", "figure18", some)))
-    assert "Left out, having answered less than 50% of the prompts: mpt-instruct (" in text
+    assert "Left out, with answers to less than 50% of the prompts: mpt-instruct (" in text
     assert "20 documents" in text.partition("mpt-instruct (")[2]
     with pytest.raises(NothingToDraw, match=r"every answer was skipped or failed\. Questions that"):
         draw_of("lost_in_the_middle", "figure18", none)
@@ -274,11 +279,23 @@ def test_short_prompts_are_hollow_and_hatched():
     assert white and "vocabulary or text ran out" in words(figure)
 
 
-def test_differences_are_lines_beside_the_papers():
-    figure = shipped("oneruler", "figure1b")
-    assert "English." in words(figure)
-    (ax,) = [ax for ax in figure.axes if lines_of(ax, "drop (paper)")]
-    assert lines_of(ax, "drop") and lines_of(ax, "drop (paper)")[0].get_ydata()[-1] == 0.32
+@pytest.mark.parametrize("name", ["figure1a", "figure1b"])
+def test_differences_of_two_lines_are_no_third_line(name):
+    """The axis would begin at -75% for the difference of five prompts."""
+    frame, figure = numbers("oneruler", name), shipped("oneruler", name)
+    kind = "group" if name == "figure1a" else "prompt"
+    assert frame[kind].isin(["gap", "drop"]).any() and frame["ci_low"].min() < 0
+    assert figure.axes and all(ax.get_ylim()[0] > -0.1 for ax in figure.axes)
+    assert not {"gap", "drop"} & set(words(figure).split("\n"))
+
+
+def test_few_english_answers_give_way_to_all_languages():
+    frame = numbers("oneruler", "figure1b")
+    assert "English." in words(shipped("oneruler", "figure1b"))
+    few = frame[frame["context_lang"] == "en"].assign(n=9)
+    frame = pd.concat([frame[frame["context_lang"] == "all"], few, few.assign(context_lang="ko")])
+    text = words(only(draw_of("oneruler", "figure1b", frame)))
+    assert "English, Korean" in text and "Not drawn" not in text
 
 
 def test_a_model_has_one_colour_in_every_figure():
@@ -438,6 +455,16 @@ def test_many_panels_get_pages_each_with_titles_and_axes(tmp_path):
     assert len(ids) == len(set(ids)) and named <= {f"#{name}" for name in ids}
 
 
+def test_rows_of_one_model_stand_on_one_page():
+    names = MODELS[:7]
+    facets = Facets(panel="length", row=("model", "kind"))
+    frame = frame_of(names)
+    kinds = pd.concat([frame.assign(kind=kind) for kind in "xyz"], ignore_index=True)
+    pages = draw(replace(MAP, x="lang", down="source", facets=facets), kinds, FACTORS, {})
+    found = [{name for name in names if f"{name} " in words(page)} for page in pages]
+    assert len(pages) > 1 and sum(map(len, found)) == len(names)
+
+
 def test_lines_are_not_moved_to_the_next_value():
     """Seven close positions: all lines stay nearer to theirs. Those that do not fit are not named."""
     names, at = MODELS[:6], [1, 2, 3, 4, 5, 6, 300]
@@ -529,6 +556,147 @@ def test_missing_answers_and_intervals_are_told():
         shown(PLAIN, frame_of(value=np.nan))
     # A bar without width is no interval.
     assert "intervals" not in words(shown(PLAIN, frame_of(ci_low=0.6, ci_high=0.6)))
+
+
+def test_lines_and_bars_of_few_answers_are_left_out():
+    frame = frame_of()
+    few = frame.assign(n=frame["n"].mask((frame["model"] == "a") & (frame["lang"] == "de"), 9))
+    for drawing in (PLAIN, MANY, NEW["dots"], NEW["points"]):
+        assert "Not drawn" not in words(shown(drawing, frame))
+        figure = shown(drawing, few)
+        text = words(figure)
+        assert f"Not drawn: {drawing.mark}s of fewer than 10 prompts" in text
+        assert f"n\u00a0=\u00a010 prompts per {drawing.mark}" in text
+        (a, *_), (b, *_) = (lines_of(figure.axes[0], name) for name in "ab")
+        if drawing in (MANY, PLAIN):
+            a, b = a[0], b[0]
+        if drawing is not MANY:
+            assert (len(a.get_xdata()), len(b.get_xdata())) == (1, 2)
+    assert len(shown(MANY, few).axes[0].patches) == 3
+
+
+def test_panels_of_mostly_few_answers_are_left_out():
+    frame = frame_of()
+    frame["n"] = frame["n"].mask((frame["length"] == 1024) & (frame["model"] == "a"), 9)
+    assert len(shown(PLAIN, frame).axes) == 2
+    frame.loc[0 if frame["n"][0] == 10 else 4, "n"] = 9
+    (ax,) = shown(PLAIN, frame).axes
+    assert ax.get_title() == "2K"
+    with pytest.raises(NothingToDraw, match="most points are of fewer than 10 prompts; the CSV"):
+        shown(PLAIN, frame.assign(n=9))
+    # What never was an answer of a model has no such limit.
+    texts = replace(PLAIN, values=replace(PLAIN.values, least=1))
+    assert len(shown(texts, frame.assign(n=9)).axes) == 2
+
+
+def test_cells_of_few_answers_have_no_colour():
+    few = frame_of(value=1.0)
+    few["n"] = few["n"].mask(few["lang"] == "de", 9)
+    figure = shown(MAP, few)
+    assert "Grey: accuracy (%) of fewer than 10 prompts." in words(figure)
+    *panels, _ = figure.axes
+    cells = [to_hex(patch.get_facecolor()) for ax in panels for patch in ax.patches]
+    assert cells.count("#ffffff") == 4 and cells.count(HEAT[-1]) == 4
+    assert [text.get_text() for ax in panels for text in ax.texts] == ["100"] * 8
+    # Without any colour, there is no bar that explains them.
+    assert len(shown(MAP, few.assign(n=9)).axes) == len(panels)
+
+
+def test_axes_of_a_heat_map_are_named_once():
+    """With few rows the names lay on each other, and "Length" seemed to be the colour bar's."""
+    factors = {**FACTORS, "model": Factor("model", label="Model")}
+    frame = frame_of(("a", "b", "c"), langs=("en", "de", "hi"))
+    facets = Facets(panel="lang", row=("kind",))
+    drawing = Heatmap(x="length", down="model", facets=facets, nothing="")
+    kinds = pd.concat([frame.assign(kind=kind) for kind in "xyz"], ignore_index=True)
+    figure = laid_out(only(draw(drawing, kinds, factors, {})))
+    text = words(figure).split("\n")
+    assert text.count("Model") == 1 and text.count("Context length") == 1
+    *panels, _ = figure.axes
+    (name,) = [ax.xaxis.label for ax in panels if ax.get_xlabel()]
+    top = max(label.get_window_extent().y1 for label in panels[0].get_xticklabels())
+    titles = {round(ax.title.get_window_extent().y0) for ax in panels if ax.get_title()}
+    assert len(titles) == 1 and top <= name.get_window_extent().y0
+    assert name.get_window_extent().y1 <= min(titles) + 1
+    (down,) = [one for one in figure.texts if one.get_text() == "Model"]
+    assert all(down.get_window_extent().x1 < ax.get_window_extent().x0 for ax in panels)
+
+
+def test_the_name_of_an_axis_beside_long_names_is_whole():
+    frame = frame_of(("an-extremely-long-model-name-7b",), langs=("en",), lengths=(1024,))
+    long = replace(MANY.values, name="Slope", unit="normalised score a bucket")
+    drawing = Bars(x="model", horizontal=True, values=long, nothing="")
+    figure = shown(drawing, frame)
+    box = figure.axes[0].xaxis.label.get_window_extent()
+    assert box.x0 >= 0 and box.x1 <= figure.get_size_inches()[0] * figure.dpi
+
+
+def test_points_of_equal_value_do_not_hide_each_other():
+    (ax,) = shown(NEW["points"], frame_of()).axes
+    (first,), (second,) = lines_of(ax, "a"), lines_of(ax, "b")
+    assert list(first.get_xdata()) == list(second.get_xdata())
+    assert (np.asarray(first.get_ydata()) < second.get_ydata()).all()
+
+
+# Colours, in CIELAB with the white of D65
+
+
+# Machado, Oliveira and Fernandes (2009), of linear RGB, at full severity.
+SEEN = {
+    "normal": np.eye(3),
+    "deuteranopia": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.011820, 0.042940, 0.968881],
+    ],
+    "protanopia": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+}
+XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]) / [
+    [0.9505],
+    [1],
+    [1.089],
+]
+
+
+def linear(colour):
+    rgb = np.array(to_rgb(colour))
+    return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+
+
+def lab(colour, eye="normal"):
+    """Lightness, and the coordinates of hue, as this eye sees the colour."""
+    xyz = XYZ @ np.clip(SEEN[eye] @ linear(colour), 0, 1)
+    x, y, z = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+def contrast(colour, ground):
+    """How many times brighter one is than the other, as WCAG counts it."""
+    low, high = sorted((XYZ @ linear(each))[1] + 0.05 for each in (colour, ground))
+    return high / low
+
+
+def test_each_colour_stands_out_on_its_page():
+    ordered = [colour for n in range(1, 10) for colour in ordered_colours(n)]
+    assert min(contrast(colour, GROUND) for colour in (*COLOURS, *ordered)) >= 3
+    dark = [DARK.get(colour.lower(), colour) for colour in COLOURS]
+    assert min(contrast(colour, DARK_GROUND) for colour in dark) >= 3
+    assert on_pages(COLOURS[2]) == f"light-dark({COLOURS[2]}, {dark[2]})" != on_pages(COLOURS[0])
+
+
+def test_colours_differ_in_grey_print_and_to_every_eye():
+    lightness = [lab(colour)[0] for colour in COLOURS]
+    assert min(abs(a - b) for a, b in combinations(lightness, 2)) > 4
+    assert min(abs(a - b) for a, b in pairwise(lightness[:6])) > 14
+    for eye in SEEN:
+        seen = [lab(colour, eye) for colour in COLOURS]
+        assert min(np.linalg.norm(a - b) for a, b in combinations(seen, 2)) > 22
+    ramp = [lab(colour)[0] for colour in ordered_colours(5)]
+    assert all(a - b > 7 for a, b in pairwise(ramp))
 
 
 def test_a_page_explains_its_own_marks():

@@ -47,7 +47,7 @@ def parsed(text: str) -> ElementTree.Element:
 
 
 def test_a_cell_has_number_interval_paper_and_lines() -> None:
-    text = html_table(frame(), (GRID,), "Accuracy", "b was asked only 2 questions.")
+    text = html_table(frame(), (GRID,), "Accuracy")
     cells = parsed(text).findall(".//tbody/tr/td")
     assert [cell.get("data-v") for cell in cells] == ["0.5", "0.5", "0.75", "0.75"]
     assert ElementTree.tostring(cells[2], "unicode") == (
@@ -57,8 +57,18 @@ def test_a_cell_has_number_interval_paper_and_lines() -> None:
     heads = ["".join(head.itertext()) for head in parsed(text).findall(".//thead//th")]
     assert heads == ["Context", "1K", "2K", "Model", "strictn 1,200", "strictn 1,200"]
     notes = "".join(parsed(text).itertext())
-    said = ("Shares. Underlined: high.", "In brackets: 95%", "6 requests failed", "2 questions")
+    said = ("Shares. Underlined: high.", "Brackets: 95%", "6 requests failed")
     assert all(part in notes for part in said)
+
+
+def test_notes_explain_the_signs_that_occur() -> None:
+    above, other = "&gt;: our interval lies above it.", "?: the two cannot be compared"
+    text = html_table(frame(), (GRID,), "Accuracy")
+    assert above in text and other not in text
+    data = frame().assign(comparison=["above", "cannot tell: x", "cannot tell: x", "covers"])
+    text = html_table(data, (GRID,), "Accuracy")
+    assert all(part in text for part in (above, other, "=: our interval covers it"))
+    assert "&lt;:" not in text and "≠" not in text
 
 
 def test_each_row_has_a_cell_for_each_column() -> None:
@@ -80,8 +90,8 @@ def test_the_papers_rows_are_in_italics() -> None:
 
 def test_names_are_no_markup_and_tables_end() -> None:
     hostile = "<script>alert(1)</script>"
-    text = html_table(frame((hostile,)), (GRID,), hostile, hostile)
-    assert "<script" not in text and text.count("&lt;script&gt;") == 3
+    text = html_table(frame((hostile,)), (GRID,), hostile)
+    assert "<script" not in text and text.count("&lt;script&gt;") == 2
     long = frame(tuple(f"m{i:04}" for i in range(MOST_ROWS + 20)), (1024,))
     text = html_table(long, (GRID,), "T")
     assert text.count("<tr>") == MOST_ROWS + 3 and "20 more rows are in the CSV." in text

@@ -11,7 +11,7 @@ import pytest
 
 from needlework.records import GENERATIONS, read_table, write_table
 from needlework.results.page import judge
-from needlework.results.stats import estimate, wilson
+from needlework.results.stats import clopper_pearson, estimate
 from needlework.scoring.judge import Case
 
 
@@ -26,7 +26,7 @@ def verdicts(*rows: tuple[str, str, str, str]) -> pd.DataFrame:
     )
 
 
-def test_agreement_is_of_decided_answers_with_wilsons_interval() -> None:
+def test_agreement_is_of_decided_answers_with_clopper_and_pearsons_interval() -> None:
     cases = [known("en", number % 2 == 0, number) for number in range(12)]
     cases += [known("fi", True, 12)]
     # 12 replies: ten decided, eight of them as known.
@@ -37,7 +37,7 @@ def test_agreement_is_of_decided_answers_with_wilsons_interval() -> None:
     assert table.loc[("all", ""), counts].tolist() == [13, 12, 11, 9]
     ends = table.loc[("all", ""), ["ci_low", "ci_high"]].tolist()
     assert table.loc[("all", ""), "agreement"] == pytest.approx(9 / 11)
-    assert ends == pytest.approx(wilson(9 / 11, 11))
+    assert ends == pytest.approx(clopper_pearson(9 / 11, 11))
     assert table.loc[("lang", "en"), counts].tolist() == [12, 11, 10, 8]
     # One answer is too few for a share of its own.
     assert ("lang", "fi") not in table.index
@@ -57,12 +57,12 @@ def test_agreement_is_of_decided_answers_with_wilsons_interval() -> None:
         (lambda n, right: "undecided", "it decided none of 200 answers"),
         (
             lambda n, right: ("right" if right else "wrong") if n < 3 else "undecided",
-            "known to be right it decided 2 and agreed on 100% [34, 100], which is not above chance",
+            "known to be right it decided 2 and agreed on 100% [16, 100], which is not above chance",
         ),
         # It says nothing of wrong answers but once in ten, and then that they are right.
         (
             lambda n, right: "right" if right or n % 10 == 1 else "undecided",
-            "known to be wrong it decided 20 and agreed on 0% [0, 16], which is not above chance",
+            "known to be wrong it decided 20 and agreed on 0% [0, 17], which is not above chance",
         ),
         (
             lambda n, right: "right" if right else "undecided",

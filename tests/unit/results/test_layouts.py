@@ -243,7 +243,7 @@ def test_languages_have_both_metrics_ranks_and_denominators():
     below = next(line for line in polish if "all prompts" in line[0])
     assert below[4] == f"{100 * row['value_all']['strict']:.1f}"
     dropped = table.query("metric == 'strict' and model != 'all'")["n_dropped"].sum()
-    assert f"{dropped} answers to tasks with needles that the output limit cut" in text
+    assert f"{dropped} answers of needle tasks are left out" in text
 
 
 # The engine alone
@@ -316,7 +316,7 @@ def test_tall_tables_are_parted_between_blocks():
     assert len(floats) == 4 and "Tall (part 4 of 4)." in text
     for one in floats:
         assert one.count(r"\\") + one.count(r"\addlinespace") / 2 < written_tables.DOWN
-        assert "In brackets" in one and "Model & green" in one
+        assert "Brackets: 95" in one and "Model & green" in one
     assert re.findall(r"^m\d\d", text, re.MULTILINE) == [f"m{i:02}" for i in range(40)]
     # Blocks of one unit share a page.
     parts = written_tables._packed(["a", "a", "b", "b", "b", "c"], [2, 2, 2, 2, 2, 1], 7)

@@ -151,7 +151,7 @@ def test_a_proposal_says_what_it_could_show(prompts) -> None:
 def test_what_fits_and_what_never_fits_is_said(prompts) -> None:
     sets = prompts(6)
     rows = [work.estimate() for work in works(("b", sets))]
-    assert as_text(None, rows, {"money": 10}, "f") == "All of it is within run.limit."
+    assert as_text(None, rows, {"money": 10}, "f") == "The whole run is within run.limit."
     rows = [work.estimate() for work in works(("b", sets), price=None)]
     text = as_text(None, rows, {"money": 1}, "f")
     assert text.startswith("run.limit.money does not count m0, which have no `price`.")
@@ -159,6 +159,6 @@ def test_what_fits_and_what_never_fits_is_said(prompts) -> None:
     part = part_within(every, {"tokens": 300}, FACTORS)
     assert part is not None and not part.questions
     text = as_text(part, [work.estimate() for work in every], {"tokens": 300}, "f")
-    said = "Not one question of each benchmark fits into 300 tokens: the smallest part takes"
+    said = "One question of each benchmark does not fit into 300 tokens: it takes"
     assert text.startswith(said) and f"{used(part.rows, 'tokens'):,.0f}" in text
     assert part_within(every, {"tokens": used(part.rows, "tokens")}, FACTORS).questions

@@ -36,6 +36,12 @@ def test_each_column_of_a_file_is_described(tmp_path: Path) -> None:
     ]
 
 
+def test_each_column_of_every_result_has_a_meaning() -> None:
+    known = read_meanings(FILE)
+    files = [(str(path), "") for path in sorted((FILE.parents[1] / "tests/golden").glob("*/*.csv"))]
+    assert files and not [row[:2] for row in described(files, known, {}) if not row[2]]
+
+
 @pytest.mark.parametrize("line", ["a", "a,", "a,b,c", "model,again\nmodel,again"])
 def test_a_line_that_is_no_meaning_is_named(line: str, tmp_path: Path) -> None:
     file = tmp_path / "columns.csv"

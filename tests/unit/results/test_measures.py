@@ -10,7 +10,7 @@ from needlework.results import published
 from needlework.results.cells import measure_of_sums
 from needlework.results.columns import MEASURES
 from needlework.results.result import Context
-from needlework.results.stats import limits
+from needlework.results.stats import estimate
 from needlework.results.tabulate import MODEL, Measure, mean, tabulate
 
 NOTHING = Context(published.none(), {})
@@ -63,13 +63,16 @@ def test_failed_answers_are_in_no_sum() -> None:
     assert np.isnan(made["value"]) and (made["n"], made["n_skipped"]) == (0, 2)
 
 
-def test_values_between_0_and_1_have_gaffkes_limits() -> None:
+def test_graded_scores_have_the_interval_of_their_mean() -> None:
     rows = scores([(1, 1, 1)] * 30, [str(i) for i in range(30)])
     rows["value"] = np.linspace(0.2, 0.8, 30)
     made = cell(rows, mean())
     assert made["value"] == pytest.approx(0.5)
     ends = [made["ci_low_independent"], made["ci_high_independent"]]
-    assert ends == pytest.approx(limits(rows["value"], 0, 1))
+    found = estimate(rows["value"], rows["example_id"])
+    assert ends == pytest.approx([found.ci_low, found.ci_high])
+    # Narrower than of right and wrong answers: by a normal interval, from 0.44 to 0.56.
+    assert ends == pytest.approx([0.44, 0.56], abs=0.02)
 
 
 def test_equal_samples_are_not_certain() -> None:

@@ -123,7 +123,10 @@ def test_tasks_that_are_not_designed_have_means_of_their_own(tmp_path) -> None:
     assert found[1].rows["a"][0].link == "explorer/index.html#b=b&f.model=a&f.task=count"
     assert [grid.tasks for grid in grids_of("b", A, CLOSED_BOOK, ("find",))] == [()]
     page = full_page(tmp_path, both, ["a"])
-    assert "Made up, exact: Finding</h3>" in page and "Made up, exact: count</h3>" in page
+    assert (
+        "Made up, <code>exact</code>: Finding</h3>" in page
+        and "<code>exact</code>: count</h3>" in page
+    )
     first = (tmp_path / "results/index.html").read_text("utf-8")
     assert '<span class="lower">count: 0 [0, ' in first
 

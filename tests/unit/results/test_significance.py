@@ -163,3 +163,14 @@ def test_planned_difference_shrinks_with_questions() -> None:
 def test_five_questions_can_show_no_difference(n: int) -> None:
     assert math.isnan(planned_difference(n))
     assert paired_test(np.ones(n), np.arange(n))[0] >= ALPHA
+
+
+def test_labels_are_permuted_within_settings() -> None:
+    """One setting is hard on both sides: pooled with the other, it would hide the loss."""
+    hard, lost = np.repeat([0, 1], 20), np.tile([0, 1], 20)
+    values = np.where(hard == 1, 0.1, 0.9) - 0.05 * lost
+    counts = np.column_stack([lost == 0, lost == 1]).astype(float)
+    pooled, _ = label_test(counts * values[:, None], counts, loss=True)
+    apart, least = label_test(counts * values[:, None], counts, hard, loss=True)
+    assert apart < 0.001 < 0.2 < pooled
+    assert least == pytest.approx(1 / math.comb(20, 10) ** 2)

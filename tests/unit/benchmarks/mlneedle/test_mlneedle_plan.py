@@ -149,6 +149,8 @@ def test_what_tables_and_figures_know_of_a_run() -> None:
     config = configuration("mlneedle", demo("mlneedle"))
     config["models"]["lexical"] |= {"published": "Published-7B", "context": 4096}
     config["run"]["models"] = ["lexical", "oracle"]
+    comparisons = config["benchmarks"]["mlneedle"].setdefault("comparisons", {})
+    comparisons["decoding"] = [["lexical", "oracle"]]
     found = Layout(validated(config)).run_settings("mlneedle", "scores")
     assert found["models"] == ["lexical", "oracle"]
     assert found["published"] == {"lexical": "Published-7B"}

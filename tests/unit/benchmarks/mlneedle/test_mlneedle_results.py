@@ -14,6 +14,9 @@ import golden_runs
 from described import COMPARED, cell, is_mean_of, of, verdicts
 from needlework.benchmarks.mlneedle.card import CARD
 from needlework.results import stats
+from needlework.results.numbers.answers import answers
+from needlework.results.numbers.curves import curves
+from needlework.results.numbers.means import KEYS
 from needlework.results.result import Context
 
 made = partial(golden_runs.changed, "mlneedle")
@@ -38,7 +41,7 @@ def test_table1_is_means_and_their_mean(scores):
         row = cell(table, model="llama3", column=column)
         assert row["value"] == pytest.approx(means[length])
         assert (row["n"], row["n_questions"]) == (7 if length == 0 else 168, 7)
-        independent = stats.wilson(means[length], row["n"])
+        independent = stats.clopper_pearson(means[length], row["n"])
         assert (row["ci_low_independent"], row["ci_high_independent"]) == pytest.approx(independent)
         assert row["share_of_baseline"] == pytest.approx(means[length] / means[0])
     average = cell(table, model="llama3", column="average")
@@ -57,8 +60,12 @@ def test_the_effective_length_keeps_most_of_the_baseline(scores):
     assert table.loc[~lengths, ["tokens", "published_tokens"]].isna().all(axis=None)
     # Report cards show them.
     context = Context(golden_runs.paper("mlneedle"), SETTINGS)
-    assert CARD.lengths is not None
-    assert CARD.lengths(perfect, context)["mistral"] == (32768, 8192)
+    careful = pd.Series(dtype=float, index=pd.MultiIndex.from_arrays([[], [], []], names=KEYS))
+    asked = "mlneedle", CARD, perfect
+    found = list(curves(*asked, careful, context, ["mistral"]))
+    (row,) = answers(*asked, found, context, ["mistral"])
+    assert (row["claimed"], row["effective"]) == (32768, 8192)
+    assert row["effective_low"] <= 8192 == row["effective_high"]
     nothing = made("table1", scores.assign(value=(scores["length"] == 0).astype(float)))
     assert cell(nothing, model="mistral", column="effective_length")["tokens"] == 0
     unknown = made("table1", scores[scores["length"] > 0], claimed_length={})

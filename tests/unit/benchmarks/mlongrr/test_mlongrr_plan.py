@@ -113,7 +113,7 @@ def test_released_files_decide_what_they_are_made_of() -> None:
     assert plan.texts(own) == [("mlongrr_articles", "en")]
     assert (own["data"], own["examples"], own["budget"]) == ("mlongrr", 1, "released")
     assert decided({"benchmarks": {"mlongrr": given}}, made) == [
-        "benchmarks.mlongrr: its other keys set haystacks: [mlongrr_articles] (not [sample_books]), "
+        "benchmarks.mlongrr: other keys decide haystacks: [mlongrr_articles] (not [sample_books]), "
         "data: mlongrr (not sample), examples: 1 (not 2)."
     ]
     assert decided({"benchmarks": {"mlongrr": own}}, made) == []

@@ -419,7 +419,7 @@ def test_what_a_new_language_lacks_is_listed(capsys, folder: Path) -> None:
     assert code == 1
     assert 'MISSING phrases for "none": set benchmarks.oneruler.none_words' in said
     assert "MISSING the prompt's word for none: add " in said
-    assert "sentences" in said and "a word" in said and "NLLB has no code for it" in said
+    assert "sentences" in said and "per word" in said and "NLLB has no code for it" in said
     none = json.loads((folder / "eo/niah.json").read_text(encoding="utf-8"))["none"]
     code, said = check(capsys, "eo", "--folder", str(folder), "--none-words", none)
     assert (code, "MISSING" in said) == (0, False), said

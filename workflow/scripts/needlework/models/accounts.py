@@ -30,37 +30,36 @@ UNANSWERED = (SKIPPED, ERROR)
 
 # Each outcome that is not an answer, and each remark: what happened, and what to do.
 _SAID = {
-    EMPTY: "{n} of {sent} answers are empty{reasoned} and count as wrong. {remedy_empty} You can ask again, "
-    "and pay again: set `generation: {{again: [empty]}}`",
-    CUT: "{n} of {sent} answers were cut at the limit on new tokens and are scored as they are; if the "
+    EMPTY: "{n} of {sent} answers are empty{reasoned} and count as wrong. {remedy_empty} To ask and pay "
+    "again, set `generation: {{again: [empty]}}`",
+    CUT: "{n} of {sent} answers were cut at the limit on new tokens and are scored as they are. If the "
     "model reasons, set `reasoning`",
-    PROMPT_CUT: "{n} of {sent} prompts were cut by the server ({example}): they count as failures, not as "
-    "wrong answers. Raise the server's context or lower `context`; `generation: {{again: [cut]}}` asks them "
-    "again, and pays again",
+    PROMPT_CUT: "{n} of {sent} prompts were cut by the server ({example}) and count as failures, not as "
+    "wrong answers. Raise the server's context or lower `context`. To ask and pay again, set "
+    "`generation: {{again: [cut]}}`",
     REFUSED: "{n} of {sent} requests were refused, though their prompts fit into the model's `context` "
-    "({example}): lower `context`, or raise the server's; the same command asks them again",
-    FAILED: "{n} of {sent} requests failed ({example}): correct the cause; the same command asks them again",
+    "({example}). Lower `context`, or raise the server's. The same command asks them again",
+    FAILED: "{n} of {sent} requests failed ({example}). Correct the cause. The same command asks them again",
     SKIPPED: "{n} of {total} prompts do not fit into the model's context and were not sent",
-    UNASKED: "{n} of {total} requests were not sent before the job failed; the same command sends them",
-    UNKNOWN_END: "{n} of {sent} answers came without a `finish_reason`: whether they are complete is not "
-    "known",
-    OTHER_MODEL: "{n} of {sent} answers name another model than `name` ({example}): check what the endpoint "
+    UNASKED: "{n} of {total} requests were not sent before the job failed. The same command sends them",
+    UNKNOWN_END: "{n} of {sent} answers came without a `finish_reason`, so they may be incomplete",
+    OTHER_MODEL: "{n} of {sent} answers name another model than `name` ({example}). Check what the endpoint "
     "serves",
-    ODD_COUNT: "{n} of {sent} prompts have an odd count of tokens ({example}): set `tokenizer` to the "
-    "model's own, or check that the server does not cut prompts",
-    UNKNOWN_MARK: "{n} of {sent} answers begin with a tag that they close ({example}) and are scored with "
-    "all that stands in it: if that is reasoning, name it in `thoughts` of the model",
+    ODD_COUNT: "{n} of {sent} prompts have an unexpected count of tokens ({example}). Set `tokenizer` to "
+    "the model's own, or check that the server does not cut prompts",
+    UNKNOWN_MARK: "{n} of {sent} answers begin with an unknown tag ({example}) and are scored with the text "
+    "in it. If that text is reasoning, name the tag in `thoughts` of the model",
     UNDECODED: "{n} of {sent} answers are in a tokenizer's letters, such as {example} for a byte, and are "
-    "scored as they are: the server does not decode them; correct its tokenizer, and set `variant` of the "
+    "scored as they are. The server does not decode them. Correct its tokenizer, and set `variant` of the "
     "model to ask again",
     LONGER: "{n} of {sent} answers are longer than their limit on new tokens ({example}) and are scored "
-    "whole: a run of this model would have cut them",
-    BESIDE_PROMPT: "{n} of {sent} requests had other text before the prompt ({example}): if it is no part of "
+    "whole. A run of this model would have cut them",
+    BESIDE_PROMPT: "{n} of {sent} requests had other text before the prompt ({example}). If it is no part of "
     "the model's chat template, ask the prompts without it",
-    DROPPED: "{n} of {sent} requests went without a setting that the provider does not take ({example}): the "
-    "model answered with the provider's own",
-    DATED: "{n} of {sent} prompts bear the fixed date {example}, since the chat template writes today's: "
-    "`template: {{date: ...}}` sets another",
+    DROPPED: "{n} of {sent} requests were sent without a setting that the provider does not take "
+    "({example}). The provider's own value was used",
+    DATED: "{n} of {sent} prompts have the fixed date {example}, since the chat template writes today's. To "
+    "set another, use `template: {{date: ...}}`",
     CONTROL_TOKENS: "{n} of {total} prompts quote the text of a control token, such as {example}, which the "
     "model may read as one",
 }

@@ -175,7 +175,7 @@ class InstanceRequests(Iterable[Request]):
             absent = [value for value in self.only[factor] if value not in values]
             if absent:
                 logger.warning(
-                    "No prompt has %s %s, which the model's `only` names: it gets the others alone.",
+                    "No prompt has %s %s, which the model's `only` names. The model gets the other prompts.",
                     factor,
                     selection.listed(absent),
                 )

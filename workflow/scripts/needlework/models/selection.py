@@ -51,11 +51,18 @@ def in_words(only: Mapping[str, Selection]) -> str:
     for model, own in only.items():
         if own and not asks_nothing(own):
             words = [
-                f"{len(values)} questions" if name == "example_id" else f"{name} {listed(values)}"
+                f"{len(values)} questions"
+                if name == "example_id"
+                else _factor_in_words(name, values)
                 for name, values in own.items()
             ]
-            said.append(f"{model} was asked only {'; '.join(words)}.")
+            said.append(f"{model} was asked only {', '.join(words)}.")
     return " ".join(said)
+
+
+def _factor_in_words(name: str, values: Sequence[object]) -> str:
+    called = name.removeprefix("n_").replace("lang", "language").replace("_", " ")
+    return f"{called} {listed(values).replace(', ', ' or ')}"
 
 
 def asks_nothing(only: Selection) -> bool:

@@ -92,7 +92,7 @@ def _complaint(path: list[str | int], error: ErrorDetails, config: Any) -> Keyed
             path = [*path, told["key"]]
             backend = config["models"][path[1]]["backend"]
             said = (
-                f"{_place(path)} says nothing to the backend {backend}, only to "
+                f"{_place(path)} is no key of the backend {backend}, only of "
                 f"{' and '.join(told['kinds'])}: leave it out."
             )
         case str(kind) if kind == CONDITION:

@@ -155,7 +155,7 @@ def decided(given: Config, config: Config) -> list[str]:
             shown = ", ".join(
                 f"{key}: {_shown(own[key])} (not {_shown(mine[key])})" for key in other
             )
-            said.append(f"benchmarks.{name}: its other keys set {shown}.")
+            said.append(f"benchmarks.{name}: other keys decide {shown}.")
     return said
 
 

@@ -323,9 +323,9 @@ class Layout:
         models = [m for m in models if not asks_nothing(only_of(config, m, benchmark))]
         left = [m for m in models if self.config["models"][m]["backend"] in CONTROLS]
         there = [m for m in models if m not in left] or left
-        but = f"; controls ({', '.join(left)}) are left out" if left and there != left else ""
+        but = f", without the controls ({', '.join(left)})" if left and there != left else ""
         names = ", ".join(there) if len(there) <= MOST_NAMED else f"{len(there)} models"
-        return f"Means over models are of {names}{but}."
+        return f"Means over models are over {names}{but}."
 
     def caption(self, benchmark: str, result: Result) -> str:
         """A result's caption, its metric, and what models were asked (reStructuredText).
@@ -443,7 +443,7 @@ def _remedy(benchmark: Benchmark, result: Result, config: Config) -> str:
     for condition in benchmark.unmet(result, config):
         keys |= benchmark.run.filled_by.get(condition, {})
     if not keys:
-        return f"benchmarks.{benchmark.name} asks for none of its prompts (docs/configuration.md)"
+        return f"benchmarks.{benchmark.name} builds no prompts for it (docs/configuration.md)"
     return f"set {' and '.join(f'`{key}: {value}`' for key, value in keys.items())}"
 
 

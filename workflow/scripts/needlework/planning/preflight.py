@@ -244,10 +244,10 @@ def without_records(folder: str | Path = ".") -> str:
     if not entries(results) or entries(records):
         return ""
     return (
-        f"{results.absolute()} comes without the records in .snakemake, so a change of settings is not "
+        f"{results.absolute()} comes without the records in .snakemake. So a change of settings is not "
         "noticed, and if the files' times were not kept, everything is made again (from the journal, if it "
-        "is there): if this version made it with this configuration, run once with --touch and the same "
-        "targets."
+        "is there). If this version made the results with this configuration, run once with --touch and the "
+        "same targets."
     )
 
 
@@ -341,9 +341,8 @@ def check_times(files: Iterable[str]) -> None:
     roots = sorted({_root(file) for file in ahead})
     find = f"find {' '.join(map(shlex.quote, roots[:5]))} -newermt now -exec touch {{}} +"
     raise UserError(
-        f"{first}{others} is dated {shown}, but the clock says {clock}, and Snakemake fails jobs that read "
-        f"files of the future: correct the clock, or set the files' times to now with `{find}`; this makes "
-        "nothing anew."
+        f"{first}{others} is dated {shown}, but the clock says {clock}. Snakemake fails jobs that read files "
+        f"of the future. Correct the clock, or set the files' times to now with `{find}`. It reruns nothing."
     )
 
 

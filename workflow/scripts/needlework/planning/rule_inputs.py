@@ -267,7 +267,7 @@ class RuleInputs(Layout):
         found = [f"results/cards/{model}.{ending}" for model, ending in product(models, endings)]
         forms = product(("page", "phone"), models)
         found += [f"results/cards/{form}/{model}.svg" for form, model in forms]
-        return found + [f"results/tables/page/{name}.csv" for name in TABLES if found]
+        return found + [f"results/numbers/{name}.csv" for name in TABLES if found]
 
     def shown_models(self) -> list[str]:
         """The models that means are of: not the built-in readers, unless there is nothing else."""

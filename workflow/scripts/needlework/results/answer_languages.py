@@ -51,14 +51,14 @@ def answered_in(
         columns=(ANSWERED,),
         number=PERCENT,
         below=Below(
-            note="Accuracy in % of the answers in each language; the CSV has their share of all answers."
+            note="Accuracy in % of the answers in each language. The CSV has their share of all answers."
         ),
     )
 
     @table("Accuracy by the language of the answers", grid, when=when)
     def answered_in(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-        """Whether a model answers in the language of its prompt, in another, or in a text that is too short
-        to tell. Names, ids, numbers and words of many languages are undecided.
+        """Whether a model answers in the language that the prompt asks for. Undecided: short texts, names,
+        ids, numbers and words of many languages.
         """
         return _by_language(of(rows, run), run, languages, asked)
 

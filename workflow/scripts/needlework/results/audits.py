@@ -476,12 +476,12 @@ def _validity(table: Sequence[Mapping[str, Any]], audit: Mapping[str, Any]) -> l
     )
     lines = [
         f"This holds for the questions from which these were drawn by seed {audit['seed']} ({asked}), as "
-        "this run builds its prompts, and says nothing of other lengths, languages or tasks. Differences "
+        "this run builds its prompts. It says nothing of other lengths, languages or tasks. Differences "
         f"are in percent points, of questions' means. All {len(table)} intervals hold together with a "
-        f'probability of {100 * (1 - ALPHA):g}%, however often the audit was looked at. "Of '
-        'themselves": texts that differ between two answers of the base, and of the changed model, to '
-        f'the prompts of up to {audit["again"]} questions, in other orders and batches. "By the setting": by '
-        "how much more often texts of the two models differ in such pairs (D), which is 0 if nothing changed."
+        f'probability of {100 * (1 - ALPHA):g}%, however often you look at the audit. "Of '
+        'themselves": texts that differ between two answers of one model (base, changed) to the prompts '
+        f'of up to {audit["again"]} questions, in other orders and batches. "By the setting" (D): by how '
+        "much more often texts of the two models differ in such pairs. D is 0 if nothing changed."
     ]
     if lost := sum(row["n_unanswered"] for row in whole):
         lines.append(f"**{lost} prompts have no answer of both models and are left out.**")
@@ -489,8 +489,8 @@ def _validity(table: Sequence[Mapping[str, Any]], audit: Mapping[str, Any]) -> l
     more = [row["n_available"] for row in whole if row["n_questions"] < row["n_available"]]
     if open_cells and more:
         lines.append(
-            f"{len(open_cells)} cells are not settled: a larger `audit.questions` (now "
-            f"{audit['questions']}, up to {max(more)}) goes on with the same questions and more."
+            f"{len(open_cells)} cells are not settled. To ask further questions, set a larger "
+            f"`audit.questions` (now {audit['questions']}, up to {max(more)})."
         )
     elif open_cells:
         lines.append(f"{len(open_cells)} cells are not settled, and all questions were asked.")
@@ -507,11 +507,11 @@ def escaped(value: object) -> str:
 _CELLS, _ROW, _AROUND = 40, 0.19, 1.25
 _WIDEST = 44
 _NOTE = (
-    "Left: mean scores on the same prompts, the changed model less the base; intervals over questions that "
-    "hold for all cells together, however often the audit is looked at; filled: the interval excludes 0; "
-    "grey: within the margin. Middle: dots, texts that differ between the two models; triangles, between two "
-    "answers of one model (left- and right-pointing: base and changed) in other orders and batches. Right: "
-    "how much more often texts of two models differ in such pairs; 0 if nothing changed."
+    "Left: mean scores on the same prompts, the changed model's minus the base's. Intervals are over "
+    "questions and hold for all cells together, however often you look. Filled: the interval excludes 0. "
+    "Grey: within the margin. Middle: texts that differ between the two models (dots), and between two "
+    "answers of one model (triangles; left: base, right: changed) in other orders and batches. Right: how "
+    "much more often texts of two models differ in such pairs; 0 if nothing changed."
 )
 
 

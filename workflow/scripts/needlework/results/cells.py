@@ -359,10 +359,10 @@ def measure_of_sums(part: Part, column: str, value_of: OfSums) -> dict[str, floa
     """MEASURES of a function of summed statistics, such as the BLEU of a corpus.
 
     `column` of the scores has a list of numbers per answer, all of one length. Both intervals are
-    percentiles of a bootstrap, over answers and over questions; `se` is the bootstrap's over answers. If
-    all samples have the same value (for example because no 4-gram is right), the intervals are Clopper and
-    Pearson's of that value. `lowest` and `highest` are NaN if an answer is missing, since its
-    contribution to the sums is not known.
+    `stats.percentiles` of a bootstrap, over answers and over questions; `se` is the bootstrap's over answers.
+    If all samples have the same value (for example because no 4-gram is right), the intervals are Clopper and
+    Pearson's of that value. `lowest` and `highest` are NaN if an answer is missing, since its contribution to
+    the sums is not known.
     """
     given = part.given
     measured: dict[str, float | int] = {
@@ -407,8 +407,7 @@ def _interval(drawn: npt.NDArray[np.float64], n: float) -> tuple[float, float]:
     """The interval of what was drawn of `n` answers or questions."""
     if drawn.min() == drawn.max():
         return stats.clopper_pearson(float(drawn[0]), n)
-    low, high = np.quantile(drawn, (0.025, 0.975))
-    return float(low), float(high)
+    return stats.percentiles(drawn, int(n))
 
 
 def _times(n: int) -> npt.NDArray[np.int64]:

@@ -32,6 +32,8 @@ MEASURES = (
 )
 # The share of skipped and failed requests above which a cell is marked: as pandas' query on a table.
 MARKED = "n_skipped + n_error > 0.01 * (n + n_skipped + n_error)"
+# A mean of fewer answers is no finding: no line, bar, colour, card or first screen shows it.
+LEAST_ANSWERS = 10
 COMPARISON = ("published", "published_n", "published_cell", "comparison")
 # What a paired comparison adds: how many prompts only one side has right, and McNemar's exact p.
 MCNEMAR = ("n_first_only", "n_second_only", "p_mcnemar")

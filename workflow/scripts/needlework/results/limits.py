@@ -133,15 +133,14 @@ def as_text(
     """
     lines = unlimited(rows, limits)
     if within(rows, limits):
-        return "\n".join([*lines, "All of it is within run.limit."])
+        return "\n".join([*lines, "The whole run is within run.limit."])
     shown = " and ".join(_MEASURES[name][1].format(most) for name, most in limits.items())
     if part is None:
         return "\n".join(lines)
     taken = " and ".join(_MEASURES[name][1].format(used(part.rows, name)) for name in limits)
     if not part.questions:
         lines.append(
-            f"Not one question of each benchmark fits into {shown}: the smallest part takes {taken}. "
-            "Raise run.limit."
+            f"One question of each benchmark does not fit into {shown}: it takes {taken}. Raise run.limit."
         )
         return "\n".join(lines)
     lines.append(
@@ -153,8 +152,8 @@ def as_text(
             f"  {name}: {n:,} of {total:,} questions, which could show {_least(n)} (all: {_least(total)})"
         )
     lines.append(
-        f"(So small a difference between two models is found with a probability of {POWER:.0%}, if they "
-        f"disagree on {DISAGREE:.0%} of the questions.)"
+        f"(If two models disagree on {DISAGREE:.0%} of the questions, such a difference is found with a "
+        f"probability of {POWER:.0%}.)"
     )
     lines.append(f"To ask it, add {file} as the last file of --configfile.")
     return "\n".join(lines)

@@ -276,7 +276,7 @@ MOST_INTERVALS = 400
 LEAST_REACH = 1.0
 NOTE = (
     "Filled: our 95% interval over questions covers the paper's number, or ours equals it. Hollow: it does "
-    "not. Grey: beside a number that cannot be compared; at the edge, if it lies beyond."
+    "not. Grey: the two cannot be compared. Dots beyond the axis stand at its edge."
 )
 
 
@@ -300,7 +300,7 @@ def draw(table: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
             for axes, (title, dots) in zip(axes_row, row, strict=False):
                 _panel(axes, title, dots)
         figure.supxlabel(wrapped(NOTE, width), fontsize=6)
-        figure.supylabel("ours less the paper's number", fontsize=7.5)
+        figure.supylabel("ours minus the paper's number", fontsize=7.5)
     return figure
 
 

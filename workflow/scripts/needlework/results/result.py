@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from needlework.factor import Factor
 from needlework.results import published as publications
-from needlework.results.columns import MARKED
+from needlework.results.columns import LEAST_ANSWERS, MARKED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -148,8 +148,8 @@ ABSENT = "--"
 # At cells that lack answers, in every table that counts them.
 INCOMPLETE = Mark(
     MARKED,
-    "more than 1% of the answers were skipped or failed; the line below gives the mean if all of them were "
-    "wrong, and if all were right",
+    "more than 1% of the answers were skipped or failed; the line below has the mean if all of these are "
+    "wrong, and if all are right",
     sign="‡",
 )
 LOST = Line("skipped, failed", ("n_skipped", "n_error"), Number(0), "n_skipped + n_error > 0")
@@ -159,8 +159,8 @@ MISSING = {
     "n_error": "{} requests failed.",
     "n_cut": "{} answers were cut at the token limit.",
     "n_empty": "{} answers are empty.",
-    "n_prompt_cut": "Of the failed requests, the server cut the prompts of {}.",
-    "n_refused": "Of the failed requests, the server refused {}.",
+    "n_prompt_cut": "The server cut the prompts of {} failed requests.",
+    "n_refused": "The server refused {} of the failed requests.",
 }
 
 
@@ -270,8 +270,8 @@ class Values:
     """The axis of values: its name and unit, and the columns of the numbers.
 
     unit: with "%", shares are written in percent. column, n: of the number, and of how many prompts are
-    behind it; prompts: what those are called. limits: of the axis, further out where something lies there,
-    or None: from 0, around what is drawn.
+    behind it; prompts: what those are called; least: how many give a mark its place or colour.
+    limits: of the axis, further out where something lies there, or None: from 0, around what is drawn.
     """
 
     name: str = "Accuracy"
@@ -279,6 +279,7 @@ class Values:
     column: str = "value"
     n: str = "n"
     prompts: str = "prompts"
+    least: int = LEAST_ANSWERS
     limits: tuple[float, float] | None = (0.0, 1.0)
 
 
@@ -367,8 +368,9 @@ class Drawing:
     small_print: SmallPrint = SmallPrint()
 
     # What the small print calls a mark, the paper's numbers, and marks of prompts that are too short ("":
-    # they have no mark) and of cells that lack answers.
+    # they have no mark) and of cells that lack answers; what became of marks with too few answers.
     mark = "point"
+    few_look = "Not drawn: {mark}s of fewer than {least} {prompts}, and panels of mostly such."
     paper_look = "Dashed"
     short_look = "Hollow"
     incomplete_look = "Ringed"
@@ -426,6 +428,7 @@ class Heatmap(Drawing):
     tinted: tuple[str, str] | None = None
 
     mark = "cell"
+    few_look = "Grey: {name} of fewer than {least} {prompts}."
     paper_look = "Small"
     short_look = "Dotted"
     incomplete_look = "With an asterisk"
@@ -439,14 +442,13 @@ Numbers: TypeAlias = Callable[["pd.DataFrame", "Context"], "pd.DataFrame"]
 
 # Sentences that captions share.
 MCNEMAR = (
-    "The CSV has McNemar's exact test of each point: of the questions answered on both sides "
-    "(``n_both``), how many only the first has right (``n_first_only``), how many only the second "
-    "(``n_second_only``), and ``p_mcnemar``."
+    "The CSV has McNemar's exact test per point, over questions answered on both sides, with the numbers of "
+    "questions that only one side has right."
 )
 DELTA = (
-    "Rows ``delta`` are the second model less the first on the prompts that both answered, with the "
-    "interval of that paired difference. McNemar's exact p takes prompts for independent draws, so it is "
-    "too small where few questions are asked often: trust the interval over questions."
+    "Rows “Δ” are the second model minus the first on prompts that both answered, with the interval of this "
+    "paired difference. McNemar's exact p treats prompts as independent. If many prompts ask few questions, "
+    "it is too small; use the interval over questions."
 )
 
 

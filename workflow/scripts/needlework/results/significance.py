@@ -109,58 +109,74 @@ def _unit(t: Floats) -> tuple[float, float]:
 def label_test(
     sums: npt.ArrayLike,
     counts: npt.ArrayLike,
+    strata: npt.ArrayLike | None = None,
     *,
     loss: bool = False,
     seed: tuple[object, ...] = (),
 ) -> tuple[float, float]:
     """p and least p as in `exchange_test`, of a difference of means between sides that ask other questions.
 
-    sums, counts: questions x 2, each question's sum and number of values on the first and on the second side.
-    The labels of questions on one side are permuted; the values of questions on both change places. The test
-    draws _DRAWS arrangements from `seed`, fewer if many are beyond the observed difference (Besag and
-    Clifford, 1991, "Sequential Monte Carlo p-values").
+    sums, counts: questions x 2, each question's sum and number of values on the first and on the second
+    side. The labels of questions on one side are permuted within the `strata`, a code per question; the
+    values of questions on both sides change places. The test draws _DRAWS arrangements from `seed`, fewer if
+    many are beyond the observed difference (Besag and Clifford, 1991, "Sequential Monte Carlo p-values").
     """
     s, n = np.asarray(sums, dtype=np.float64), np.asarray(counts, dtype=np.float64)
-    s, n = s[n.any(axis=1)], n[n.any(axis=1)]
+    of = np.zeros(len(s)) if strata is None else np.asarray(strata)
     if not n.any(axis=0).all():
         return math.nan, math.nan
-    rows = np.column_stack([s, n])
-    both = n.all(axis=1)
-    # Questions with the same values are one kind: draws say how many of a kind are on the second side.
-    pairs, of_pairs = np.unique(rows[both], axis=0, return_counts=True)
-    loose = np.column_stack([s[~both].sum(axis=1), n[~both].sum(axis=1)])
-    kinds, of_kinds = np.unique(loose, axis=0, return_counts=True)
-    n_second = int((n[~both, 1] > 0).sum())
-    choices = _log_choices(len(loose), n_second) + len(rows[both]) * math.log(2)
-    if not len(pairs) and len(set(loose[:, 1])) == 1:
-        # The questions with the least values can be chosen in several ways if some are alike.
-        last = np.sort(loose[:, 0])[n_second - 1]
-        alike = int((loose[:, 0] == last).sum())
-        choices -= _log_choices(alike, n_second - int((loose[:, 0] < last).sum()))
-    least = min(1.0, (2 - loss) * math.exp(-choices))
-    total = rows.sum(axis=0)
+    groups = [_Labels(s[of == code], n[of == code]) for code in np.unique(of)]
+    least = min(1.0, (2 - loss) * math.exp(-sum(group.choices for group in groups)))
+    total = np.array([s.sum(), n.sum()])
 
-    def difference(own: Floats) -> Floats:
-        """The second side's mean less the first's, of draws with these sums and counts on the second side."""
-        found: Floats = own[:, 0] / own[:, 1] - (total[:2].sum() - own[:, 0]) / (
-            total[2:].sum() - own[:, 1]
-        )
+    def difference(second: Floats) -> Floats:
+        """The second side's mean less the first's, if these are sum and count of the second side."""
+        first = total - second
+        found: Floats = second[:, 0] / second[:, 1] - first[:, 0] / first[:, 1]
         return found
 
-    observed = float(difference(total[None, [1, 3]])[0])
+    observed = float(difference(np.array([[s[:, 1].sum(), n[:, 1].sum()]]))[0])
     rng, hits, drawn = seeding.rng("labels", *seed), 0, 0
     while drawn < _DRAWS and hits < _ENOUGH:
-        own = np.zeros((_AT_ONCE, 2))
-        if len(kinds):
-            own += rng.multivariate_hypergeometric(of_kinds, n_second, _AT_ONCE) @ kinds
-        if len(pairs):
-            kept = rng.binomial(of_pairs, 0.5, (_AT_ONCE, len(pairs)))
-            own += kept @ pairs[:, [1, 3]] + (of_pairs - kept) @ pairs[:, [0, 2]]
-        found = difference(own)
+        found = difference(np.sum([group.drawn(rng) for group in groups], axis=0))
         beyond = found <= observed + 1e-9 if loss else np.abs(found) >= abs(observed) - 1e-9
         hits += int(beyond.sum())
         drawn += _AT_ONCE
     return (1 + hits) / (1 + drawn), least
+
+
+class _Labels:
+    """The questions of a stratum: those on one side in kinds with the same values, and those on both.
+
+    choices: the logarithm of the number of arrangements per arrangement that is the worst of all.
+    """
+
+    def __init__(self, s: Floats, n: Floats) -> None:
+        both = n.all(axis=1)
+        self.pairs, self.of_pairs = np.unique(
+            np.column_stack([s, n])[both], axis=0, return_counts=True
+        )
+        loose = np.column_stack([s[~both].sum(axis=1), n[~both].sum(axis=1)])
+        self.kinds, self.of_kinds = np.unique(loose, axis=0, return_counts=True)
+        self.n_second = int((n[~both, 1] > 0).sum())
+        self.choices = _log_choices(len(loose), self.n_second) + int(both.sum()) * math.log(2)
+        if self.n_second and not len(self.pairs) and len(set(loose[:, 1])) == 1:
+            # The questions with the least values can be chosen in several ways if some are alike.
+            last = np.sort(loose[:, 0])[self.n_second - 1]
+            alike, less = (int(same.sum()) for same in (loose[:, 0] == last, loose[:, 0] < last))
+            self.choices -= _log_choices(alike, self.n_second - less)
+
+    def drawn(self, rng: np.random.Generator) -> Floats:
+        """Sum and count of the second side in random arrangements: _AT_ONCE x 2."""
+        own = np.zeros((_AT_ONCE, 2))
+        if len(self.kinds):
+            own += (
+                rng.multivariate_hypergeometric(self.of_kinds, self.n_second, _AT_ONCE) @ self.kinds
+            )
+        if len(self.pairs):
+            kept = rng.binomial(self.of_pairs, 0.5, (_AT_ONCE, len(self.pairs)))
+            own += kept @ self.pairs[:, [1, 3]] + (self.of_pairs - kept) @ self.pairs[:, [0, 2]]
+        return own
 
 
 def _log_choices(n: int, k: int) -> float:

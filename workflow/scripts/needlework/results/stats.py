@@ -7,7 +7,8 @@ positions, in eight haystacks and at four lengths, and an easy question is easy 
 
 Intervals over questions must hold where few questions show little of their spread. Means have Clopper and
 Pearson's at the number of independent draws that they are worth, differences Bonett and Price's with two
-pseudo-questions; perf/intervals.py simulates both.
+pseudo-questions. In 2,000 designs of perf/intervals.py with 5 to 150 questions, they hold the truth in 90% at
+least and 97 to 99% on average.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ _DRAWN_AT_ONCE = 1 << 17
 _DRAWS = 1000
 # The 97.5% point of the normal distribution: all intervals are at 95%.
 Z = 1.959963984540054
-# Added to the sum of squared deviations of questions: without, intervals hold too seldom where few questions
-# fail, all prompts of them alike. Chosen with perf/intervals.py.
+# Added to the sum of squared deviations of questions, of means and of differences: without it, intervals hold
+# too seldom where few questions fail, and all prompts of these.
 ADDED, ADDED_TO_DIFFERENCES = 0.07, 0.015
 
 
@@ -68,21 +69,6 @@ def standard_error(p: float, n: float) -> float:
     return math.sqrt(p * (1 - p) / n) if n else math.nan
 
 
-def wilson(p: float, n: float) -> tuple[float, float]:
-    """Wilson's 95% score interval of a proportion `p` of `n`; (NaN, NaN) for n = 0.
-
-    `n` may be fractional, such as an effective sample size.
-    """
-    if not n:
-        return math.nan, math.nan
-    centre = (p + Z**2 / (2 * n)) / (1 + Z**2 / n)
-    half = Z / (1 + Z**2 / n) * math.sqrt(p * (1 - p) / n + Z**2 / (4 * n**2))
-    # Rounding would otherwise leave 1 - 1e-17 as the upper end of 10 out of 10.
-    low = 0.0 if p == 0 else max(0.0, centre - half)
-    high = 1.0 if p == 1 else min(1.0, centre + half)
-    return low, high
-
-
 def estimate(
     values: npt.ArrayLike,
     clusters: Labels,
@@ -112,9 +98,14 @@ def estimate(
 
 
 def clopper_pearson(p: float, n: float) -> tuple[float, float]:
-    """Clopper and Pearson's 95% interval of a share `p` of `n` draws; `n` need not be whole."""
+    """Clopper and Pearson's 95% interval of a share `p` of `n` draws; (NaN, NaN) for n = 0.
+
+    `n` may be fractional.
+    """
     from scipy.special import betaincinv
 
+    if not n:
+        return math.nan, math.nan
     low = betaincinv(p * n, n - p * n + 1, 0.025) if p > 0 else 0.0
     high = betaincinv(p * n + 1, n - p * n, 0.975) if p < 1 else 1.0
     return float(low), float(high)
@@ -144,7 +135,7 @@ def bounds(
 def bootstrap_interval(
     values: npt.ArrayLike, clusters: Labels, *, seed: tuple[object, ...]
 ) -> tuple[float, float]:
-    """The 95% percentile interval of the mean when clusters are redrawn.
+    """The 95% interval (`percentiles`) of the mean when clusters are redrawn.
 
     The draw depends on `seed` alone, not on the order of the rows' clusters elsewhere.
     """
@@ -159,7 +150,19 @@ def bootstrap_interval(
         drawn += n_clusters * np.arange(rows)[:, None]
         times = np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape)
         means.append((times @ table.sums / (times @ table.counts))[:, 0])
-    low, high = np.quantile(np.concatenate(means), (0.025, 0.975))
+    return percentiles(np.concatenate(means), n_clusters)
+
+
+def percentiles(drawn: npt.NDArray[np.float64], n: int) -> tuple[float, float]:
+    """The 95% interval from values of samples of `n` redrawn questions.
+
+    Hesterberg's expanded percentiles (2015, "What teachers should know about the bootstrap"): as much wider
+    as t's interval is than the normal one with the variance of the sample.
+    """
+    from scipy.special import ndtr, stdtrit
+
+    tail = ndtr(stdtrit(max(n - 1, 1), 0.025) * math.sqrt(n / max(n - 1, 1)))
+    low, high = np.quantile(drawn, (tail, 1 - tail))
     return float(low), float(high)
 
 
@@ -203,7 +206,8 @@ def difference_of_sides(
         moved[side] = np.bincount(of, own, minlength=n) / len(own) - weights * mean
         value = mean - value
         spread, apart = spread + varied, apart + varied / len(own)
-        alike += float(weights @ weights) / 2
+        # Of unequal questions, between their number and Kish's effective one, which makes it too wide.
+        alike += math.sqrt(float(weights @ weights) / np.count_nonzero(weights)) / 2
     least = apart / alike / spread if spread else 1.0
     # The variance of the difference of two values, one of each side, of a question if it has both.
     spread = max(0.0, spread - 2 / alike * float(moved[0] @ moved[1]))

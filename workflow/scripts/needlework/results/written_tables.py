@@ -23,15 +23,15 @@ Row = Mapping[str, Any]
 Key = tuple[Hashable, ...]
 Words = tuple[str, ...]
 
-PAPER = (
-    "In italics: the paper's numbers, and whether our interval covers them (=), lies below (<) or "
-    "above them (>), or that this cannot be told (?; the CSV says why)."
-)
-EXACT = (
-    "In italics: the paper's numbers, and whether ours equal them to the last digit (=) or not "
-    "(≠), or that this cannot be told (?; the CSV says why)."
-)
-SIGNS = {"covers": "=", "below": "<", "above": ">", "equals": "=", "differs": "≠"}
+# Of a comparison's verdict: the sign at the paper's number, and what it means.
+SIGNS = {
+    "covers": ("=", "our interval covers it"),
+    "below": ("<", "our interval lies below it"),
+    "above": (">", "our interval lies above it"),
+    "equals": ("=", "ours equals it to the last digit"),
+    "differs": ("≠", "ours differs from it"),
+    "cannot tell": ("?", "the two cannot be compared; the CSV has the reason"),
+}
 
 
 @dataclass(frozen=True)
@@ -202,8 +202,7 @@ def _cell(grid: Grid, table: pd.DataFrame, row: Row) -> Cell:
         ends = re.sub(r"(?<!\d)0\.", ".", ends) if form.scale == 1 else ends
         interval = f"<small>[{html.escape(ends)}]</small>"
     if paper := number(row.get(form.published), True):
-        sign = SIGNS.get(str(row["comparison"]).partition(":")[0], "?")
-        paper += _sign(sign) if form.compared else ""
+        paper += _sign(SIGNS[_verdict(row["comparison"])][0]) if form.compared else ""
     further = (
         html.escape(", ".join(written(line.number, row[name]) for name in line.columns))
         if row[line.where]
@@ -211,6 +210,11 @@ def _cell(grid: Grid, table: pd.DataFrame, row: Row) -> Cell:
         for line in grid.lines
     )
     return Cell((first, interval, paper, *further), value)
+
+
+def _verdict(comparison: Any) -> str:
+    verdict = str(comparison).partition(":")[0]
+    return verdict if verdict in SIGNS else "cannot tell"
 
 
 def _sign(sign: str) -> str:
@@ -227,9 +231,12 @@ def _notes(grid: Grid, table: pd.DataFrame) -> Iterator[str]:
             sign = "Underlined" if mark.underline else _sign(mark.sign)
             yield f"{sign}: {html.escape(mark.note)}."
     if "low" in table and ours["low"].notna().any():
-        yield html.escape(f"In brackets: 95% intervals over {grid.below.over}.")
+        yield html.escape(f"Brackets: 95% intervals over {grid.below.over}.")
     if "published" in table and table["published"].notna().any():
-        yield html.escape(PAPER if "low" in table else EXACT)
+        yield html.escape("Italics: the paper's number.")
+        found = set(map(_verdict, ours.loc[ours["published"].notna(), "comparison"]))
+        for verdict in [verdict for verdict in SIGNS if verdict in found]:
+            yield html.escape("{}: {}.".format(*SIGNS[verdict]))
     answers = ours.query(grid.below.answers) if grid.below.answers else ours
     for name, sentence in {**MISSING, **grid.below.counts}.items():
         if name in answers and (total := answers[name].sum()):
@@ -445,8 +452,8 @@ def _packed(units: Sequence[Hashable], sizes: Sequence[float], room: float) -> l
 MOST_ROWS = 300
 
 
-def html_table(table: pd.DataFrame, layout: Layout, title: str, asked: str = "") -> str:
-    """The parts of a table, each as a table of HTML with its notes; `asked` as in `lay_out`.
+def html_table(table: pd.DataFrame, layout: Layout, title: str) -> str:
+    """The parts of a table, each as a table of HTML with its notes.
 
     Rows have a cell for each column, so that they can be sorted by what `data-v` holds, or by their text.
     """
@@ -457,9 +464,7 @@ def html_table(table: pd.DataFrame, layout: Layout, title: str, asked: str = "")
         cut += len(part.blocks) - len(shown)
         if shown or not part.blocks:
             written.append(_part(part, shown, title))
-    notes = [f"{cut:,} more rows are in the CSV."] if cut else []
-    notes += [asked] if asked else []
-    written += [f'<p class="soft">{html.escape(note)}</p>\n' for note in notes]
+    written += [f'<p class="soft">{cut:,} more rows are in the CSV.</p>\n'] if cut else []
     return "".join(written)
 
 

@@ -84,7 +84,7 @@ def shared(data: pd.DataFrame, run: Run) -> str:
         few = part[~part["absent"].fillna("").isin(["", NOTHING_SHARED])]
         out += [f"{', '.join(few['model'])} ({size} documents)"] if len(few) else []
     words = f"Questions that all models of a panel answered at every position: {', '.join(counts)}."
-    less = f"Left out, having answered less than {LEAST_ANSWERED:.0%} of the prompts"
+    less = f"Left out, with answers to less than {LEAST_ANSWERED:.0%} of the prompts"
     return words + (f" {less}: {'; '.join(out)}." if out else "")
 
 
@@ -209,8 +209,8 @@ def _main(asked: pd.DataFrame, rows: pd.DataFrame, run: Context, **more: Any) ->
     when=("english",),
 )
 def figure1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """The paper shows GPT-3.5-Turbo. Accuracy by the gold document's position among 20
-    documents, or the number nearest to 20, with closed book and the gold document alone as levels.
+    """Accuracy by the gold document's position among 20 documents, or the number nearest to 20. Horizontal
+    lines: closed book, and the gold document alone. The paper shows GPT-3.5-Turbo.
     """
     made = with_levels(answers.usual_size(english(rows)), rows, run)
     return made[(made["source"] == "ours") | (made["model"] == EXAMPLE)]
@@ -222,8 +222,8 @@ def figure1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     when=("english",),
 )
 def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """A panel for each number of documents. The paper's models, where they are drawn, are grey. The CSV
-    also has closed book and the gold document alone, which Table 1 and Figure 1 show.
+    """One panel per number of documents. Models of the paper, if shown, are grey. Table 1 and Figure 1 show
+    closed book and the gold document alone.
     """
     return with_levels(english(rows), rows, run)
 
@@ -239,16 +239,10 @@ def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     when=("english",),
 )
 def figure6(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """The mean of all positions; so are the paper's."""
+    """Mean over all positions, also of the paper's numbers."""
     asked = english(rows)
     return curves(
-        asked,
-        run,
-        (MODEL, SIZE),
-        strata="gold_index",
-        task=QA,
-        beside=paper.MEANS,
-        models=rows,
+        asked, run, (MODEL, SIZE), strata="gold_index", task=QA, beside=paper.MEANS, models=rows
     )
 
 
@@ -264,11 +258,10 @@ def figure6(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     when=("uuids",),
 )
 def figure10(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Keys and values are UUIDs. The paper prints one number of this figure: the lowest of
-    GPT-3.5-Turbo (16K) among 300 pairs, 45.6%. The released code's EXPERIMENTS.md has
-    MPT-30B-Instruct and LongChat-13B (16K) among 140 pairs. The CSV has our lowest position
-    beside the paper's (``variant`` is ``lowest``); chosen as the lowest of several, it is a
-    little too low, as is the paper's.
+    """Keys and values are UUIDs. For this figure the paper prints one number, the lowest of GPT-3.5-Turbo
+    (16K) among 300 pairs (45.6%). The released code's EXPERIMENTS.md has MPT-30B-Instruct and LongChat-13B
+    (16K) among 140 pairs. The CSV compares our lowest position with the paper's. Each is the lowest of
+    several positions, and so a little too low.
     """
     import pandas as pd
 
@@ -324,7 +317,7 @@ def _lowest(among: pd.DataFrame, asked: pd.DataFrame, run: Context) -> Iterator[
     when=("encoder_decoder",),
 )
 def figure11(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Above; all other models below, by the gold document's position."""
+    """Accuracy by the gold document's position. Above: encoder-decoder models. Below: all other models."""
 
     def architecture(cell: Cell) -> str:
         both = cell.labels["model"] in run.run.get("encoder_decoder", ())
@@ -353,12 +346,11 @@ def figure11(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     when=("open_domain",),
 )
 def figure14(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """The retriever's recall and the readers' accuracy by the number of retrieved documents,
-    none or several of which hold an answer. The paper prints no number of this figure. It
-    says that more than 20 documents gain about 1.5% (GPT-3.5-Turbo) and about 1%
-    (Claude-1.3), but not of how many: in the CSV, rows of the task ``gain`` have our
-    accuracy with the most documents less that with 20, on the questions that were answered
-    with both, and the paper's beside it without a comparison.
+    """Recall of the retriever and accuracy of the readers by the number of retrieved documents. The answer
+    may be in none of them, or in several. The paper prints no numbers of this figure. Its text says that more
+    than 20 documents gain about 1.5% (GPT-3.5-Turbo) and about 1% (Claude-1.3), but not how many documents.
+    For the task ``gain``, the CSV has our gain from 20 documents to the most, on questions answered with
+    both. The paper's gain stands beside it without a comparison.
     """
     asked = answers.with_variant(rows)
     asked = where(asked, f"variant == 'main' and task == '{OPEN}' and lang == 'en'")
@@ -421,10 +413,9 @@ def _gains(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     when=("english",),
 )
 def figure18(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """A model that answered less than half of a panel's prompts is left out of it and named
-    below: the others would be cut down to the few that it answered. The CSV says in
-    ``absent`` why a model has no points. The paper does so with GPT-4, which answered 500
-    of the questions; it prints no numbers.
+    """Only questions that all models of a panel answered. If a model answered less than half of a panel's
+    prompts, the panel leaves it out and a note names it, since otherwise few questions would remain. The
+    paper does so with GPT-4, which answered 500 of the questions. The paper prints no numbers.
     """
     import pandas as pd
 
@@ -511,10 +502,10 @@ def ablation(
     notes=(MCNEMAR,),
 )
 def figure12(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """First: the question, or the key, after the documents or pairs alone, as in the paper's
-    Tables 5 to 7 and the released code's 140 pairs. Second: before them as well, for which
-    section 5.2 reports perfect accuracy among 300 pairs. English questions and UUIDs; the
-    table of every cell has the others.
+    """First: the question (or key) stands only after the documents (or pairs), as in the paper's Tables 5 to
+    7 and the released code's 140 pairs. Second: it also stands before them, for which section 5.2 reports
+    perfect accuracy among 300 pairs. This figure shows English questions and UUIDs; the table of every cell
+    has the others.
     """
     return ablation(rows, run, "query_aware", f"({ENGLISH_QUESTIONS}) or ({UUIDS})")
 
@@ -531,9 +522,7 @@ def figure12(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     notes=(MCNEMAR,),
 )
 def figure13(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """First the base model, second the instruction-tuned one, which the paper's Tables 5 to 7
-    have.
-    """
+    """First: the base model. Second: the instruction-tuned model, which the paper's Tables 5 to 7 have."""
     pair = Factor("pair")
     return curves(
         answers.tuning_pairs(english(rows), run),
@@ -558,8 +547,8 @@ def figure13(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     when=("unambiguous",),
 )
 def figure15(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Beside all English questions, of which the paper's numbers are. The paper's list is not
-    published: the run's configuration names one.
+    """Unambiguous questions beside all English questions; the paper's numbers are for all. The paper does not
+    publish its list, so the run's configuration names one.
     """
     return ablation(rows, run, "unambiguous")
 
@@ -576,8 +565,8 @@ def figure15(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     notes=(MCNEMAR,),
 )
 def figure16(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """English questions. First: retrieved distractors, as in the paper's Tables 5 to 7;
-    second: random ones.
+    """English questions. First: retrieved distractors, as in the paper's Tables 5 to 7. Second: random
+    distractors.
     """
     return ablation(rows, run, "random_distractors")
 
@@ -586,7 +575,7 @@ def figure16(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     "Distractors in random order",
     _lines(
         "random_order",
-        "random order, and said so",
+        "random order, said in the prompt",
         "order of relevance",
         "no English prompt has its distractors in random order",
     ),
@@ -594,7 +583,7 @@ def figure16(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     notes=(MCNEMAR,),
 )
 def figure17(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """English questions, with an instruction that says so. First: the order of relevance, as
-    in the paper's Tables 5 to 7; second: the random one.
+    """English questions. First: the order of relevance, as in the paper's Tables 5 to 7. Second: random
+    order, and an instruction that says so.
     """
     return ablation(rows, run, "random_order")

@@ -420,7 +420,7 @@ def run_settings(config: Config) -> Run:
     tokenizers = list(dict.fromkeys([*used, *run["tokenizers"]]))
     return {
         **own["comparisons"],
-        "scored_by": own["metric"] + ("; pairs by key_value_accuracy" if pairs else ""),
+        "scored_by": own["metric"] + (", and key_value_accuracy for pairs" if pairs else ""),
         "instructions": sorted(own["instructions"]),
         "tokenizers": tokenizers,
         # The paper's token counts of GPT-3.5-Turbo are those of its encoding (appendix F).

@@ -122,9 +122,9 @@ def _grid(label: str) -> Grid:
 
 @table("Accuracy without documents, and with the gold document alone", _grid(""), when=("levels",))
 def table1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """What a model knows without reading, and the most that it can get out of more documents.
-    Means leave out skipped prompts, which are longer than the model's context. The numbers of
-    Llama-2-70B-chat are not in the paper, but in the released code's EXPERIMENTS.md.
+    """Without documents: what a model knows already. With the gold document alone: the best that it can do
+    with more documents. Means leave out prompts that are longer than the model's context. The numbers of
+    Llama-2-70B-chat are from the released code's EXPERIMENTS.md, not from the paper.
     """
     asked = where(with_variant(rows), f"variant == 'main' and task in {LEVELS}")
     return _accuracies(
@@ -156,24 +156,23 @@ BY_INDEX = _grid(INDICES.label)
 
 @table("Accuracy among 10 documents by the gold document's index", BY_INDEX, when=("10_documents",))
 def table5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """From 0, for each language of the run; the paper's numbers are English."""
+    """Indices count from 0. The paper's numbers are for English."""
     return _by_index(rows, run, 10, "table5")
 
 
 @table("Accuracy among 20 documents by the gold document's index", BY_INDEX, when=("20_documents",))
 def table6(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """From 0, for each language of the run; the paper's numbers are English. Its section 3.3 gives
-    52.9% where its table has 53.8% (GPT-3.5-Turbo, index 9). Llama-2-70B-chat is not in the paper:
-    its numbers are those of the released code's EXPERIMENTS.md, of the 2,635 prompts that
-    fit into its context.
+    """Indices count from 0. The paper's numbers are for English. For GPT-3.5-Turbo at index 9, the paper's
+    section 3.3 has 52.9% and its table 53.8%. The numbers of Llama-2-70B-chat are from the released code's
+    EXPERIMENTS.md, for the 2,635 prompts that fit into its context.
     """
     return _by_index(rows, run, 20, "table6")
 
 
 @table("Accuracy among 30 documents by the gold document's index", BY_INDEX, when=("30_documents",))
 def table7(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """From 0, for each language of the run; the paper's numbers are English. Its section 3.3 gives
-    49.5% where its table has 50.5% (GPT-3.5-Turbo (16K), index 9).
+    """Indices count from 0. The paper's numbers are for English. For GPT-3.5-Turbo (16K) at index 9, the
+    paper's section 3.3 has 49.5% and its table 50.5%.
     """
     return _by_index(rows, run, 30, "table7")
 
@@ -205,8 +204,8 @@ def _cells(show: str, **more: Any) -> Grid:
     ),
 )
 def accuracy(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """All languages, ablations and positions, each answer in one row. The number of documents
-    is that of pairs for key-value retrieval. Figure 15 has the unambiguous questions alone.
+    """All languages, ablations and positions; each answer counts in one row. Key-value retrieval counts pairs
+    instead of documents. Figure 15 shows the unambiguous questions.
     """
     task, index = Factor("task", order=factors.TASKS), By(INDEX, nullable=True)
     made = tabulate(
@@ -240,16 +239,14 @@ COUNTS = (
     "comparison",
 )
 TOKENS = (
-    "In every tokenizer of the run, without a chat template. Mean and sample standard deviation are over "
-    "questions or examples. ``comparison`` says whether all three numbers are the paper's to the last digit "
-    "printed. The paper's counts of MPT-30B and LongChat-13B (16K) seem to include these models' chat "
-    "formats, so that nothing of ours can be compared with them."
+    "Counted by every tokenizer of the run. Mean and sample standard deviation are over questions or "
+    "examples. Ours equal the paper's if all three numbers do, to the last printed digit."
 )
-MEANS = "A question or example counts as the mean of its prompts, and the maximum is over prompts."
+MEANS = "Each question or example counts as the mean of its prompts; the maximum is over prompts."
 # An inference: the closed-book prompts have 15.3 tokens without one (docs/fidelity.md).
 CHAT_FORMATS = (
-    "The paper's counts of MPT-30B and LongChat-13B (16K) seem to include these models' chat formats: "
-    "nothing of ours can be compared with them."
+    "The paper's counts of MPT-30B and LongChat-13B (16K) seem to include these models' chat formats, so "
+    "ours are not compared with them."
 )
 
 
@@ -289,7 +286,10 @@ def _token_grid(label: str) -> Grid:
     _token_grid(""),
     needs="instances",
     when=("levels",),
-    notes=(f"{TOKENS} They have 43.5 and 55.6 closed book; GPT-3.5-Turbo's encoding has 15.3.",),
+    notes=(
+        f"{TOKENS} Closed book, the paper has 43.5 tokens for MPT-30B and 55.6 for LongChat-13B (16K); "
+        "GPT-3.5-Turbo's encoding has 15.3.",
+    ),
 )
 def table2(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     return _tokens(rows, run, "table2", "task", f"task in {LEVELS}")
@@ -312,8 +312,8 @@ def table3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     needs="instances",
     when=("pairs",),
     notes=(
-        f"{TOKENS} {MEANS} ``keys`` is ``uuid`` for the paper's setting. Pairs that were drawn "
-        "(``source: constructed``) are not the paper's, so that their counts are not compared.",
+        f"{TOKENS} {MEANS} The paper's keys are UUIDs. Constructed pairs (``source: constructed``) are not "
+        "the paper's, so their counts are not compared.",
     ),
 )
 def table4(rows: pd.DataFrame, run: Context) -> pd.DataFrame:

@@ -50,7 +50,9 @@ GROUP = Factor(
     order=("QA", "SUM", "RET"),
     words={"QA": "Question answering", "SUM": "Summarization", "RET": "Retrieval"},
 )
-PLACE = Factor("place", label="Place of the asked text", words={0: "first", 1: "last"})
+PLACE = Factor(
+    "place", label="Place of the asked text", words={0: "first", 0.5: "middle", 1: "last"}
+)
 UNITS = "Length (words; of Chinese, characters)"
 # How figures order and name the values of factors and other labels.
 CALLED = {
@@ -92,15 +94,15 @@ def figure3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         x="model",
         line="model",
         horizontal=True,
-        values=Values(name="Slope", unit="normalised score a bucket", limits=None),
+        values=Values(name="Slope", unit="normalised score per length step", limits=None),
         rows=Selection(where=DRAWN),
         small_print=SmallPrint(paper="the paper's Figure 3, by the released scorer"),
         nothing="no model answered prompts of two lengths",
     ),
 )
 def figure3_slopes(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """The right half of the paper's Figure 3: least squares over the places 0, 1, ... of the buckets,
-    not over their lengths, as the printed slopes are.
+    """The right half of the paper's Figure 3. As in the paper, slopes are fitted by least squares over the
+    places 0, 1, ... of the lengths, not over the lengths.
     """
     made = tabulate(
         at_lengths(rows, run, paper.PRINTED_METRIC),
@@ -141,7 +143,7 @@ def figure4(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         small_print=SmallPrint(words=HALF),
         nothing=NOTHING,
     ),
-    notes=(f"Without tasks of both languages. The paper prints no numbers. {NORMALISED}",),
+    notes=(f"Leaves out tasks in two languages. The paper prints no numbers. {NORMALISED}",),
 )
 def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     asked = where(at_lengths(rows, run), "lang in ('en', 'zh')")
@@ -161,7 +163,7 @@ def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     when=("places",),
 )
 def figure6(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Mean of the tasks' means: the same texts and question, with the asked text at each place.
-    Scores are not normalised. The paper prints no numbers.
+    """Mean over the tasks of their mean scores, not normalised. At each place of the asked text, texts and
+    question are the same. The paper prints no numbers.
     """
     return tabulate(studied(rows, run), (MODEL, GROUP, PLACE), run, measure=mean("task"))

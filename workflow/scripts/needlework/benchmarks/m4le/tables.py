@@ -52,13 +52,13 @@ TWO = Number(digits=2)
 ABILITIES = Grid(rows=(MODELS, METRIC), columns=(ABILITY,), number=TWO)
 BY_METRIC = By(METRIC, order=metrics)
 NORMALISED = (
-    "Normalised score r / (r + g): r is the model's score, g the reference's on the same task at 1K. If one "
-    "metric gave both, 0.5 means equal. The printed references are the released scorer's. A task without "
-    "a score or reference is left out."
+    "Normalised score r / (r + g): r is the model's score, g that of the reference model on the same task at "
+    "1K. If one metric gave both, 0.5 means equal. The printed references are by the released scorer. A task "
+    "without a score or reference is left out."
 )
 BOTH = (
-    "By the run's metric, and by the released scorer's (DuReader by ROUGE-L), whose numbers the paper "
-    "prints and ours are compared with."
+    "By two metrics: the run's, and the released scorer's (DuReader by ROUGE-L). Our numbers by the "
+    "second are compared with the paper's."
 )
 LONG = "At 6K and 8K the paper's own tables disagree by up to 0.084 (``docs/fidelity.md``)."
 
@@ -90,8 +90,8 @@ def at_lengths(rows: pd.DataFrame, run: Context, *further: str) -> pd.DataFrame:
     needs="instances",
 )
 def table2(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """In the unit of each task: words of English, characters of Chinese, or both added. The paper
-    prints one mean for both directions of a translation.
+    """In the unit of each task: English words, Chinese characters, or the sum of both. The paper prints one
+    mean for both directions of a translation.
     """
 
     def lengths(cell: Cell) -> Mapping[str, Any]:
@@ -113,7 +113,7 @@ def table2(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     "Normalised scores by length",
     Grid(rows=(MODELS, METRIC), columns=(COLUMN,), number=TWO),
     notes=(
-        "Mean over the tasks; the average over the lengths is that of the leaderboard. "
+        "Mean over the tasks. The average over the lengths is computed as on the leaderboard. "
         f"{NORMALISED} {BOTH} {LONG}",
     ),
 )
@@ -142,7 +142,7 @@ def by_ability(rows: pd.DataFrame, run: Context, *ranges: str) -> pd.DataFrame:
     )
 
 
-OF_RANGE = (f"Mean over all tasks and buckets of the range. {NORMALISED} {BOTH}",)
+OF_RANGE = (f"Mean over all tasks and lengths of the range. {NORMALISED} {BOTH}",)
 
 
 @table("Normalised scores by ability, 0K to 1K", ABILITIES, when=("table4",), notes=OF_RANGE)
@@ -173,8 +173,8 @@ def table6(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     ),
 )
 def tasks(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """The paper's Tables 7 to 45, in percent, by the paper's metric and by the released scorer, whose
-    numbers the paper prints, but for DuReader's.
+    """The paper's Tables 7 to 45, in percent, by the paper's metric and by the released scorer. The paper's
+    numbers are the released scorer's, except for DuReader.
     """
 
     def score(cell: Cell) -> Mapping[str, Any]:
@@ -199,8 +199,8 @@ def tasks(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     when=("closed_book",),
 )
 def closed_book(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """What a model answers without having read anything, it has guessed or knows from its training. Each
-    question of a task is asked once without texts; with them at all lengths.
+    """Without a text, a model can only guess or recall its training. Each question of a task is asked once
+    without texts, and at all lengths with texts.
     """
     return tabulate(without_texts(rows, run), (MODEL, TASK, TEXTS), run)
 
@@ -252,9 +252,9 @@ _BUCKETS = [str(length) for length in PAPER_BUCKETS]
     notes=(LONG,),
 )
 def derived(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """From the paper's numbers alone. The normalised score of each length, which Table 3 prints, is of the
-    scores in Tables 7 to 45. The average over the lengths, which the repository prints, and the slope over
-    their places, which Figure 3 prints, are of Table 3. ``n`` is the number of tasks, or of lengths.
+    """From the paper's numbers alone. The normalised scores of each length are computed from Tables 7 to 45
+    and compared with Table 3. The average over the lengths and the slope over their places are computed from
+    Table 3, and compared with the repository and with Figure 3.
     """
     import pandas as pd
 

@@ -105,15 +105,15 @@ def depth(cell: Cell) -> float:
     Dots(
         x="needle_lang",
         small_print=SmallPrint(
-            words="Mean of all lengths.",
-            paper="the paper's Table 2, which is of the longest length alone",
+            words="Mean over all lengths.",
+            paper="the paper's Table 2, for the longest length",
         ),
         nothing="no model answered prompts whose needle and haystack share a language",
     ),
 )
 def figure1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """The mean of all lengths. The paper draws a radar, without numbers; its values in the CSV are the
-    diagonal of Table 2.
+    """Mean over all lengths. The paper draws a radar without numbers. In the CSV, its numbers are the
+    diagonal of its Table 2.
     """
     made = tabulate(
         nearest(where(exact(rows), "length > 0 and needle_lang == haystack_lang")),
@@ -140,7 +140,7 @@ def figure1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     ),
 )
 def figure3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """English haystacks, and no distractors."""
+    """English haystacks, and the baseline without distractors."""
     alone = nearest(where(exact(rows), "length == 0"))
     without = tabulate(alone, (MODEL, NEEDLE), run, length=0, haystack_lang="none")
     english = tabulate(
@@ -175,9 +175,9 @@ def with_languages(data: pd.DataFrame, run: Run) -> pd.DataFrame:
     ),
 )
 def figure4(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Needles in high and medium resource languages and in low resource ones, grouped as in
-    the paper. With more than three positions the axis is the needle's depth: 0 is before
-    all distractors, 1 after them.
+    """Needles in high and medium resource languages, and in low resource languages, grouped as in the paper.
+    If there are more than three positions, the axis is the needle's depth: 0 is before all distractors, 1
+    after them.
     """
     near = in_haystacks(rows)
     groups = {lang: name for name, langs in RESOURCES.items() for lang in langs}
@@ -198,16 +198,16 @@ def figure4(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         names=Names(title=TOKENS),
         levels=("size",),
         small_print=SmallPrint(
-            words="Prompts are drawn at random; the last point is all of them.",
+            words="Prompts are drawn at random; the last point has all of them.",
             paper="the paper's Table 1",
         ),
         nothing=NO_HAYSTACK,
     ),
 )
 def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """100, 600, 1,100 random prompts and so on up to all. The interval over questions stops
-    shrinking once more prompts bring no new questions. The paper draws one standard error, the square
-    root of p (1 - p) / s, which takes prompts for independent draws (``se_independent``).
+    """Random samples of 100, 600, 1,100, ... prompts, up to all. The interval over questions stops shrinking
+    once more prompts bring no new questions. The paper draws one standard error, the square root of p (1 - p)
+    / s, as if prompts were independent draws; the CSV has it.
     """
     import numpy as np
 
@@ -245,8 +245,8 @@ def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     ),
 )
 def figure6(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Languages are those of needles in English haystacks. Existence accuracy is of prompts
-    that hold the needle. The paper shows one model.
+    """By position, and by the needle's language in English haystacks. Existence accuracy is over prompts that
+    hold the needle. The paper shows one model.
     """
     both = where(rows, BOTH_TASKS)
     made = _by_position_and_language(
@@ -279,8 +279,8 @@ def _by_position_and_language(
     ),
 )
 def figure7(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """The needle is English. Existence accuracy is of prompts that hold the needle. The paper
-    shows one model.
+    """The needle is English. Existence accuracy is over prompts that hold the needle. The paper shows one
+    model.
     """
     asked = nearest(where(rows, f"{BOTH_TASKS} and needle_lang == 'en'"))
     made = tabulate(asked, (MODEL, TASK, LENGTH, HAYSTACK), run, factor="haystack_lang")
@@ -302,10 +302,11 @@ def figure7(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         ),
         nothing="no pair of models, one greedy and one sampled, answered such prompts",
     ),
+    when=("decoding",),
 )
 def figure8(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """By language of the needle in English haystacks and by its position, at 8K and 32K tokens
-    or, where a run has neither, at all its lengths.
+    """By the needle's language in English haystacks, and by its position, at 8K and 32K tokens. If a run has
+    neither length, all of its lengths are shown.
     """
 
     def paper_mean(cell: Cell) -> float | None:

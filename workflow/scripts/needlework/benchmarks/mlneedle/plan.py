@@ -45,7 +45,14 @@ NO_HAYSTACK = "none"
 # list of all languages.
 ANSWER_BUFFER, MULTILINGUAL_TOP = 64, 500
 # Keys and values that make a condition hold (`RunFacts.filled_by`).
-FILLED_BY = {"english_answers": {f"benchmarks.{NAME}.answer_languages": "[en, <your languages>]"}}
+FILLED_BY = {
+    name: {f"benchmarks.{NAME}.{key}": value}
+    for name, key, value in (
+        ("english_answers", "answer_languages", "[en, <your languages>]"),
+        ("instruction_tuning", "comparisons.instruction_tuning", "[[<model>, <model>]]"),
+        ("decoding", "comparisons.decoding", "[[<model>, <model>]]"),
+    )
+}
 # The texts of a language's instructions. The words of the verdict are of `existence` alone.
 INSTRUCTIONS = {
     "exact": ("passages", "question"),
@@ -88,10 +95,10 @@ def data(own: Own) -> tuple[str, str]:
     texts = (
         own["needles"]
         if own["needles"].startswith("sample")
-        else f"{own['needles']} among {own['haystack']}"
+        else f"needles of {own['needles']} in passages of {own['haystack']}"
     )
     mine = in_words(texts, own["questions"], "questions per language")
-    return mine, "mlqa among mmarco, 100 questions per language"
+    return mine, "needles of mlqa in passages of mmarco, 100 questions per language"
 
 
 def slices(config: Own) -> list[str]:
@@ -221,8 +228,9 @@ def translated(own: Own) -> bool:
 def conditions(config: Config) -> dict[str, bool]:
     """Which results a configuration has data for, by the names that results have (`Result.when`)."""
     own = config["benchmarks"][NAME]
+    pairs = {name: bool(models) for name, models in own["comparisons"].items()}
     # What translation loses is measured against the English answers.
-    return {"english_answers": "en" in own["answer_languages"]}
+    return {"english_answers": "en" in own["answer_languages"], **pairs}
 
 
 def notices(own: Own) -> list[str]:
@@ -240,9 +248,8 @@ def run_settings(config: Config) -> Run:
     own, run = config["benchmarks"][NAME], config["run"]
     comparisons, metric = own["comparisons"], own["metric"]
     called = f"{metric} (the paper's exact accuracy)" if metric == "containment" else metric
-    also = (
-        "; existence by Yes or No" if "existence" in own["tasks"] and metric not in BESIDE else ""
-    )
+    existence = "existence" in own["tasks"] and metric not in BESIDE
+    also = ", and Yes or No for existence" if existence else ""
     return {
         "scored_by": called + also,
         "needle_languages": own["needle_languages"],

@@ -115,10 +115,10 @@ def write_effective_length(
     ),
 )
 def table1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Accuracy over all needle languages, haystack languages and positions, at each
-    length and without distractors (baseline). The average is the mean of the baseline and
-    the lengths, as in the paper. The effective length is the longest one whose accuracy is
-    at least 75% of the baseline's; 0 means that none is.
+    """Mean over all needle languages, haystack languages and positions, at each length and without
+    distractors (baseline). The average is the mean of the baseline and the lengths, as in the paper. The
+    effective length is the longest one whose accuracy is at least 75% of the baseline's. If no length reaches
+    this, the table has “<” and the shortest length, and the CSV 0.
     """
     import pandas as pd
 
@@ -190,10 +190,9 @@ def _share_of_baseline(own: pd.DataFrame) -> pd.Series:
     ),
 )
 def table2(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """At each length and averaged over the lengths. The paper's caption calls its numbers
-    averages; they are those of each model's longest length (``docs/fidelity.md``), and are
-    compared with ours of that length. The haystack ``multilingual`` mixes all languages;
-    the paper does not print it.
+    """Averaged over the lengths; the CSV also has each length. The paper's caption calls its numbers
+    averages, but they are those of each model's longest length (``docs/fidelity.md``). They are compared with
+    ours of that length. The haystack ``multilingual`` mixes all languages; the paper does not have it.
     """
     return tabulate(
         where(exact(rows), "length > 0"),
@@ -208,15 +207,15 @@ def table2(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 PAIRS = pairs((COLUMNS,), apart=APART, answers="role != 'delta' and column == 'average'")
 
 
-@table("Base and instruction-tuned models", PAIRS, notes=(DELTA,))
+@table("Base and instruction-tuned models", PAIRS, when=("instruction_tuning",), notes=(DELTA,))
 def table3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """The paper's instruction-tuned row holds the greedy numbers of its Table 4."""
+    """The paper's instruction-tuned row repeats the greedy row of its Table 4."""
     return _in_pairs(rows, run, "table3", run.run.get("instruction_tuning", ()))
 
 
-@table("Greedy decoding and sampling", PAIRS, notes=(DELTA,))
+@table("Greedy decoding and sampling", PAIRS, when=("decoding",), notes=(DELTA,))
 def table4(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """The first model of a pair is the greedy one."""
+    """First: greedy decoding. Second: sampling."""
     return _in_pairs(rows, run, "table4", run.run.get("greedy_or_sampling", ()))
 
 
@@ -259,10 +258,9 @@ def _in_pairs(
     by_metric=False,
 )
 def existence(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Does any passage hold the answer? ``present`` is the paper's existence accuracy: all its
-    prompts hold the needle, so a model that always says Yes gets 1. ``absent`` asks the
-    same without the needle; in ``balanced``, the mean of both, always saying Yes, or always
-    No, gets 0.5.
+    """Does any passage hold the answer? Present: all prompts hold the needle, as in the paper, and a model
+    that always says Yes scores 1. Absent: the same questions without the needle. Mean of both: a model that
+    always says Yes, or always No, scores 0.5.
     """
     needle = PRESENT.renamed("needle")
     there = By(needle, "needle_present", "balanced", last=True, several=True, text=True)
@@ -289,9 +287,9 @@ def existence(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     ),
 )
 def closed_book(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """The questions alone: what a model knows, or has seen in training. ``baseline`` has the
-    needle as the only passage. Facts of the embedded sample are invented, so on it any
-    accuracy well above 0 without passages is a leak.
+    """The questions without passages show what a model knows or has seen in training. “Needle alone” has the
+    needle as the only passage. The facts of the embedded sample are invented. If a model scores well above 0
+    on them without passages, it has seen the sample.
     """
     rows = where(rows, "length == 0 and task in ('closed_book', 'exact')")
     keys = ["model", "question_lang", "needle_lang"]
@@ -313,8 +311,8 @@ def closed_book(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     when=("english_answers",),
 )
 def translation_ceiling(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """The metric translates answers into English. This is the share of each language's gold
-    answers that are still right after it: what perfect answers would score.
+    """The metric translates answers into English. The table has the share of each language's gold answers
+    that are still right after translation, which is the score of perfect answers.
     """
     import pandas as pd
 
@@ -325,7 +323,9 @@ def translation_ceiling(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     for lang in NEEDLE.sorted(counts.index):
         n, survived = int(counts.loc[lang, "n"]), int(counts.loc[lang, "n_survived"])
         value = survived / n if n else math.nan
-        made.append((lang, value, n, stats.standard_error(value, n), *stats.wilson(value, n)))
+        made.append(
+            (lang, value, n, stats.standard_error(value, n), *stats.clopper_pearson(value, n))
+        )
     return pd.DataFrame(
         made,
         columns=[

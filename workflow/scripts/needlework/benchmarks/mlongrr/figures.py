@@ -30,16 +30,7 @@ from needlework.benchmarks.mlongrr.rows import (
 )
 from needlework.data.language_names import language_name
 from needlework.factor import Factor, in_1000
-from needlework.results.result import (
-    Bars,
-    Context,
-    Dots,
-    Facets,
-    Heatmap,
-    Run,
-    SmallPrint,
-    figure,
-)
+from needlework.results.result import Bars, Context, Dots, Facets, Heatmap, Run, SmallPrint, figure
 from needlework.results.tabulate import MODEL, tabulate
 
 if TYPE_CHECKING:
@@ -93,7 +84,7 @@ def guesses(data: pd.DataFrame, run: Run) -> str:
     """For each number of needles in the figure, how often a guess among the needles is right."""
     drawn = data.loc[data["chance"].notna(), ["n_needles", "chance"]].drop_duplicates()
     said = [
-        f"{chance:.0%} of those with {NEEDLES[n]}"
+        f"{chance:.0%} of prompts with {NEEDLES[n]}"
         for n, chance in sorted(drawn.itertuples(index=False))
     ]
     return f"A guess among the needles is right in {' and '.join(said)}." if said else ""
@@ -120,7 +111,7 @@ DETAILS = replace(DEPTHS, facets=replace(DEPTHS.facets, panel="lang", row=("n_ne
     when=("one", "texts", "english"),
 )
 def figure1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """The paper shows an image, of GPT-4."""
+    """The paper shows an image of GPT-4's accuracy."""
     asked = rows[(rows["task"] == "retrieval") & (rows["lang"] == "en")]
     asked = by_drawn_metric(first_prompt(asked, run), run)
     return tabulate(asked, (MODEL, HAYSTACK, LENGTH, DEPTH), run, measure=MEAN)
@@ -137,7 +128,7 @@ def figure1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     when=("one", "prompts"),
 )
 def figure2(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """One needle. The paper shows an image, without numbers."""
+    """One needle. The paper shows an image without numbers."""
     asked = rows[(rows["task"] == "retrieval") & (rows["template"] != "translated")]
     asked = by_drawn_metric(first_text(asked, run), run)
     return tabulate(asked, (MODEL, TEMPLATE), run, measure=MEAN)
@@ -155,9 +146,7 @@ def figure2(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     when=("number",),
 )
 def figure3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Over all lengths and depths. The paper draws a radar, without numbers; four of them are in the
-    abstract.
-    """
+    """All lengths and depths. The paper draws a radar without numbers; the abstract prints four."""
     by = (MODEL, N_NEEDLES, QUESTION, METRIC, LANG)
     asked = asked_numbers(rows, run)
     return tabulate(asked, by, run, measure=MEAN, beside=abstract, chance=chance)
@@ -173,7 +162,7 @@ def figure3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     when=("number",),
 )
 def figure4(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Over all languages. The paper shows an image, without numbers."""
+    """All languages. The paper shows an image without numbers."""
     by = (MODEL, N_NEEDLES, LENGTH, DEPTH)
     return tabulate(asked_numbers(rows, run), by, run, measure=MEAN, chance=chance)
 
@@ -196,12 +185,12 @@ def by_language(rows: pd.DataFrame, run: Context, *by: Factor, **labels: Any) ->
     over_models=True,
 )
 def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Over all models without controls. The paper shows an image, without numbers."""
+    """Mean over all models without controls. The paper shows an image without numbers."""
     return by_language(rows, run, model="all")
 
 
 @figure(
-    "Numbers and cities",
+    "Share that names the largest number, and its city",
     Bars(
         x="lang",
         line="question",
@@ -213,7 +202,7 @@ def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     when=("city",),
 )
 def figure6(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """The paper shows an image, of Gemini-1.5."""
+    """The paper shows an image of Gemini-1.5's accuracy."""
     asked = usual(rows[rows["task"] == "reasoning"], run)
     by = (MODEL, N_NEEDLES, QUESTION, LANG)
     return tabulate(asked, by, run, measure=MEAN, chance=chance)
@@ -225,7 +214,9 @@ def of_paper(rows: pd.DataFrame, run: Context, name: str) -> pd.DataFrame:
 
 
 IN_DETAIL = "by depth, length, language and number of needles"
-AN_IMAGE = ("Of the model that `published` names so. The paper shows an image, without numbers.",)
+AN_IMAGE = (
+    "The model whose key ``published`` has this name. The paper shows an image without numbers.",
+)
 
 
 @figure(f"GPT-4 {IN_DETAIL}", DETAILS, when=("number", "GPT-4"), notes=AN_IMAGE)
@@ -263,5 +254,5 @@ def figure11(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     when=("number",),
 )
 def details(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Models that are not in the paper, drawn like its Figures 7 to 11."""
+    """Models that the paper lacks, drawn like its Figures 7 to 11."""
     return of_paper(rows, run, "")

@@ -72,22 +72,22 @@ def _tokens_a_word_grid(digits: int) -> Grid:
         rows=(TOKENIZERS,),
         columns=(LANGUAGES_CALLED,),
         number=Number(digits=digits),
-        below=Below(note="Tokens a word.", empty="no prompts"),
+        below=Below(note="Tokens per word.", empty="no prompts"),
     )
 
 
 @table("Tokens per word", _tokens_a_word_grid(2), needs="instances")
 def table2(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Words are NLTK's, in those articles whose words the authors counted, where the text is theirs. No
-    model is needed. The paper's numbers of GPT-4 and its averages are cut, not rounded.
+    """Words are counted with NLTK, in the articles that the authors counted, if the text is theirs. No model
+    is needed. The paper truncates its numbers of GPT-4 and its averages instead of rounding them.
     """
     return _tokens_a_word(rows, run, "table2", 2)
 
 
 @table("Tokens per word, to five digits", _tokens_a_word_grid(5), needs="instances")
 def fertility(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Beside the authors' notebook. In Somali and Swahili the text holds all of the articles that they
-    counted; in other languages it ends elsewhere.
+    """Compared with the authors' notebook. In Somali and Swahili, the text holds all articles that the
+    authors counted. In other languages, it ends elsewhere.
     """
     return _tokens_a_word(rows, run, "fertility", 5)
 
@@ -123,10 +123,10 @@ def _tokens_a_word(rows: pd.DataFrame, run: Context, name: str, digits: int) -> 
     when=("one",),
 )
 def construction(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Tokens and sentences of haystacks with one needle, and sentences before it, beside the log of the
-    authors' notebook. With `source: released` the sentences are equal to it; its tokens (o200k_base)
-    are sums over articles, up to 30 off those of the whole text, which ours count where the needle
-    stands before or behind it.
+    """Tokens and sentences of haystacks with one needle, and sentences before the needle, compared with the
+    log of the authors' notebook. With ``source: released``, the sentences are equal. The log's tokens
+    (o200k_base) are sums over articles, up to 30 off the tokens of the whole text. If the needle stands
+    before or behind the text, ours count the whole text.
     """
 
     from needlework.results import cells
@@ -168,7 +168,7 @@ def with_numbers(rows: pd.DataFrame) -> pd.DataFrame:
         number=Number(digits=1),
         lines=(Line("least, most", ("least", "most"), Number(1), "least == least"),),
         below=Below(
-            note="Percent of the haystack's tokens before the first needle, mean of all prompts.",
+            note="Percent of the haystack's tokens before the first needle, mean over all prompts.",
             empty="no prompts with one needle",
         ),
     ),
@@ -176,7 +176,7 @@ def with_numbers(rows: pd.DataFrame) -> pd.DataFrame:
     when=("one",),
 )
 def real_depth(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """A needle goes between sentences, so it is not exactly as deep as its cell says."""
+    """A needle stands between two sentences, so its real depth can differ from the depth of its column."""
 
     def spread(cell: Cell) -> Mapping[str, Any]:
         real = cell.part.column("real_depth").astype("float64")
@@ -216,7 +216,7 @@ NEEDLES = Factor("n_needles", "int32", label="Needles")
 ASKED = Factor("question", label="Asked", order=QUESTIONS)
 METRICS = Factor("metric", label="Metric", order=METRIC.order)
 EXHAUSTED = Mark(
-    "n_exhausted > 0", "some prompts are shorter than the length, as the text ran out before it"
+    "n_exhausted > 0", "some prompts are shorter than the length, because the text ran out"
 )
 
 
@@ -234,9 +234,10 @@ EXHAUSTED = Mark(
     ),
 )
 def accuracy(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """By the strict rules (exactly the gold number, or city), by the notebooks' (the gold digits stand in
-    the answer; with several needles, in any answer of the file), and by that of Claude's notebook. The
-    abstract prints four accuracies of its best models, by the notebooks' rules.
+    """Strict rules (``strict``): the answer is exactly the gold number or city. The notebooks' rules
+    (``released``): the answer, or with several needles any answer of its file, contains the gold digits.
+    Claude's notebook has rules of its own (``released_claude``). The abstract prints four accuracies by the
+    notebooks' rules.
     """
     asked = first_prompt(first_text(rows[rows["task"] != "absent"], run), run)
     by = (MODEL, N_NEEDLES, QUESTION, METRIC, By(LANG, margin="all"))
@@ -258,7 +259,7 @@ def accuracy(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     when=("absent",),
 )
 def absent(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """The prompt asks for UNANSWERABLE where the text has no answer; the paper has no such question."""
+    """If the text has no answer, the prompt asks for UNANSWERABLE. The paper has no such question."""
     asked = usual(rows[rows["task"] == "absent"], run)
     by = (MODEL, N_NEEDLES, QUESTION, By(LANG, margin="all"))
     return tabulate(asked, by, run, measure=MEAN)

@@ -56,8 +56,8 @@ from needlework.benchmarks.oneruler.tables import (
 from needlework.data.language_names import language_name
 from needlework.factor import Factor, in_1000
 from needlework.results import published as publications
-from needlework.results.columns import COMPARISON
-from needlework.results.drawing.style import COLOURS
+from needlework.results.columns import COMPARISON, LEAST_ANSWERS
+from needlework.results.drawing.style import COLOURS, looks
 from needlework.results.result import (
     Bars,
     Context,
@@ -90,22 +90,7 @@ CALLED = {
         Factor("tokenizer"),
     )
 }
-GROUP_LOOKS = dict(
-    zip(
-        GROUPS,
-        zip((COLOURS[0], COLOURS[5], COLOURS[1], "#999999"), "os^D", strict=True),
-        strict=True,
-    )
-)
-ERROR_LOOKS = {
-    name: (colour, marker)
-    for name, colour, marker in zip(
-        ERRORS,
-        (COLOURS[1], COLOURS[0], COLOURS[5], COLOURS[4], "#bbbbbb", "#666666"),
-        "os^DvP",
-        strict=True,
-    )
-}
+GROUP_LOOKS, ERROR_LOOKS = looks(tuple(GROUPS)), looks(tuple(ERRORS))
 DRAWN = "metric == '{metric}'"
 NO_NEEDLES, NO_WORDS = "no model answered needle tasks", "no model answered tasks of common words"
 
@@ -144,8 +129,9 @@ ERRORS_BY_LANGUAGE = Points(
     line="error",
     names=Names(looks=ERROR_LOOKS),
     values=Values(limits=None, name="Share of prompts"),
+    rows=Selection(needs="value > 0"),
     small_print=SmallPrint(words="S-NIAH in {long_contexts}."),
-    nothing="no model behind an endpoint answered S-NIAH",
+    nothing="no model behind an endpoint answered S-NIAH wrongly",
 )
 
 
@@ -164,16 +150,17 @@ def languages_of(cell: Cell) -> str:
             called={"top": "largest Wikipedias", "bottom": "smallest Wikipedias"},
         ),
         values=Values(limits=None, name="S-NIAH accuracy"),
-        rows=Selection(where=DRAWN, listed=("group",)),
-        small_print=SmallPrint(counted="group != 'gap'", words="All models."),
+        rows=Selection(where=f"({DRAWN}) and group != 'gap'", listed=("group",)),
+        small_print=SmallPrint(words="All models."),
         nothing="fewer than two languages have a Wikipedia of known size",
     ),
     when=("single",),
     over_models=True,
 )
 def figure1a(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """S-NIAH of all models for the five languages at either end of the paper's Table 2, or half of a
-    run's languages where these are fewer than ten. The paper's gaps are from its text.
+    """S-NIAH of all models, for the five languages with the largest and the five with the smallest Wikipedias
+    of the paper's Table 2. If a run has fewer than ten languages, each group is half of them. The CSV has the
+    gaps; the paper's are from its text.
     """
     made = tabulate(
         ends(own(rows, run, SINGLE), run),
@@ -186,17 +173,31 @@ def figure1a(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     return made[["metric", "group", "languages", "length", *made.columns[4:]]]
 
 
+# Before Figure 1b, since a page opens with the first figure of models.
+@figure("Accuracy by language and length", HEAT, when=("needles",))
+def figure3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """All needle tasks, in percent, the best language first. The paper's numbers are read from the figure's
+    image in its repository.
+    """
+    asked = own(rows, run, NEEDLES)
+    made = tabulate(asked, EACH, run, measure=ACCURACY, beside=paper.FIGURE3)
+    return arranged(best_first(made), run, BY_METRIC, MODEL)
+
+
 def one_language(data: pd.DataFrame, run: Run) -> pd.DataFrame:
-    """The English rows, as in the paper; all languages together if there are none."""
-    lang = "en" if "en" in set(data["context_lang"]) else "all"
-    return data[data["context_lang"] == lang]
+    """The English rows, as in the paper; all languages together if these have too few answers."""
+    english = data["context_lang"] == "en"
+    if english.any() and data.loc[english, "n"].min() >= LEAST_ANSWERS:
+        return data[english]
+    return data[data["context_lang"] == "all"]
 
 
 def which_language(data: pd.DataFrame, run: Run) -> str:
     """The name of the languages that `one_language` keeps."""
     langs = [lang for lang in dict.fromkeys(data["context_lang"]) if lang != "all"]
     called = CALLED["context_lang"].called
-    return ", ".join(map(called, ["en"] if "en" in langs else langs)) + "."
+    english = "en" in set(one_language(data, run)["context_lang"])
+    return ", ".join(map(called, ["en"] if english else langs)) + "."
 
 
 @figure(
@@ -206,17 +207,19 @@ def which_language(data: pd.DataFrame, run: Run) -> str:
         facets=Facets(panel="model", columns=4),
         line="prompt",
         values=Values(limits=None, name="S-NIAH accuracy"),
-        rows=Selection(where=DRAWN, listed=("prompt",), prepare=one_language),
+        rows=Selection(
+            where=f"({DRAWN}) and prompt != 'drop'", listed=("prompt",), prepare=one_language
+        ),
         names=Names(called={"with": '"none" allowed', "without": '"none" not mentioned'}),
-        small_print=SmallPrint(counted="prompt != 'drop'", note=which_language),
+        small_print=SmallPrint(note=which_language),
         nothing="no model answered S-NIAH both with and without the option none",
     ),
     when=("without_none",),
 )
 def figure1b(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """S-NIAH with the sentence that allows the answer ``none``, and without; in English, or in all
-    languages that have both where English has not. The CSV has every language. The paper's drop is
-    o3-mini-high's in English.
+    """S-NIAH in English with and without the sentence that allows the answer ``none``. If English lacks one
+    of the two, or has fewer than ten answers, all languages that have both are shown. The CSV has every
+    language and the drops; the paper's drop is o3-mini-high's in English.
     """
     by = (*EACH, BY_PROMPT)
     asked = both_prompts(equal_tokens(where(rows, SINGLE), run))
@@ -224,20 +227,6 @@ def figure1b(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     made = arranged(made, run, BY_METRIC, MODEL, EVERY_CONTEXT, PROMPT, LENGTH)
     labels = ["metric", "model", "source", "context_lang", "prompt", "length"]
     return made[[*labels, *made.columns[len(labels) :]]]
-
-
-@figure(
-    "Accuracy by language and length",
-    HEAT,
-    when=("needles",),
-)
-def figure3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """All needle tasks, in percent, languages best first. The paper's numbers are from the image of
-    the figure in its repository.
-    """
-    asked = own(rows, run, NEEDLES)
-    made = tabulate(asked, EACH, run, measure=ACCURACY, beside=paper.FIGURE3)
-    return arranged(best_first(made), run, BY_METRIC, MODEL)
 
 
 @figure(
@@ -253,8 +242,8 @@ def figure3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     when=("needles",),
 )
 def figure4a(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """All needle tasks in long contexts (64K and 128K, or a run's two longest lengths), by the
-    resources of the language.
+    """All needle tasks in long contexts (64K and 128K, or a run's two longest lengths), for languages with
+    large and small Wikipedias.
     """
     asked = grouped(long_contexts(drawn(rows, run, NEEDLES)), run)
     return tabulate(asked, (MODEL, GROUP), run, measure=ACCURACY)
@@ -276,8 +265,8 @@ def figure4a(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     over_models=True,
 )
 def figure4b(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """All needle tasks and models in long contexts (64K and 128K, or a run's two longest lengths). The
-    paper's numbers are from its text.
+    """Mean over all needle tasks and models in long contexts (64K and 128K, or a run's two longest lengths).
+    The paper's numbers are from its text.
     """
     by_code = Factor("context_lang")
     made = tabulate(
@@ -304,7 +293,7 @@ def figure4b(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     over_models=True,
 )
 def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """All models and lengths, by the resources of the language."""
+    """Mean over all models and lengths, for languages with large and small Wikipedias."""
     return tabulate(
         needles_together(grouped(own(rows, run, ONE_LANGUAGE), run)),
         (BY_METRIC, By(TASK, "of"), By(GROUP, margin="all")),
@@ -333,8 +322,8 @@ def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     over_models=True,
 )
 def figure6a(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """All needle tasks and models, by the language of the context (panels) and of the instructions
-    (lines).
+    """Mean over all needle tasks and models. One panel per language of the context, one line per language of
+    the instructions.
     """
     asked = crossed(own(rows, run, NEEDLE_TASKS))
     by = (BY_METRIC, BY_CONTEXT, BY_INSTRUCTION, LENGTH)
@@ -348,7 +337,8 @@ def figure6a(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         line="error",
         names=Names(looks=ERROR_LOOKS),
         values=Values(limits=None, name="Share of all S-NIAH prompts"),
-        nothing="no model answered S-NIAH",
+        rows=Selection(needs="value > 0"),
+        nothing="no model answered S-NIAH wrongly",
     ),
     when=("single",),
     by_metric=False,
@@ -411,11 +401,6 @@ def text_lengths(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     return data.sort_values("context_lang", key=lambda c: c.map(places), kind="stable")
 
 
-# ONERULER's figures of the appendix: errors, reasoning, common words and tokenizers.
-
-# How figures order and name the values of factors and other labels.
-
-
 @figure(
     "Accuracy by model and length",
     Lines(
@@ -427,7 +412,7 @@ def text_lengths(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     when=("needles",),
 )
 def figure17(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """All needle tasks and languages."""
+    """Mean over all needle tasks and languages."""
     return tabulate(drawn(rows, run, NEEDLES), (MODEL, LENGTH), run, measure=ACCURACY)
 
 
@@ -445,21 +430,23 @@ def errors_by_language(rows: pd.DataFrame, run: Context, closed: bool) -> pd.Dat
     by_metric=False,
 )
 def figure18(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Shares of all S-NIAH prompts in long contexts (64K and 128K, or a run's two longest lengths), by
-    the strict rules, of models behind endpoints. The paper draws stacked bars.
+    """Shares of all S-NIAH prompts in long contexts (64K and 128K, or a run's two longest lengths), by the
+    strict rules, for models behind endpoints. The paper draws stacked bars.
     """
     return errors_by_language(rows, run, closed=True)
 
 
 @figure(
     "Errors in long contexts, open models",
-    replace(ERRORS_BY_LANGUAGE, nothing="no model but those behind endpoints answered S-NIAH"),
+    replace(
+        ERRORS_BY_LANGUAGE, nothing="no model but those behind endpoints answered S-NIAH wrongly"
+    ),
     when=("single", "open"),
     by_metric=False,
 )
 def figure19(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Shares of all S-NIAH prompts in long contexts (64K and 128K, or a run's two longest lengths), by
-    the strict rules, of models with open weights. The paper draws stacked bars.
+    """Shares of all S-NIAH prompts in long contexts (64K and 128K, or a run's two longest lengths), by the
+    strict rules, for models with open weights. The paper draws stacked bars.
     """
     return errors_by_language(rows, run, closed=False)
 
@@ -480,8 +467,8 @@ def figure19(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     when=("needles", "reasoning"),
 )
 def figure20(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """The needle tasks, for models that report them. Answers that the limit cut before any text are
-    left out.
+    """The needle tasks, for models that report reasoning tokens. Answers that the limit cut before any text
+    are left out.
     """
     by = (MODEL, Factor("answer"), LENGTH)
     return tabulate(
@@ -509,8 +496,8 @@ def figure20(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     by_metric=False,
 )
 def figure21(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """The tasks of common words, of the models that ``comparisons.reasoning`` names, or of all
-    models if the run has none of these.
+    """The tasks of common words, for the models that ``comparisons.reasoning`` names, or for all models if
+    the run has none of these.
     """
     asked = cut_answers(drawn(rows, run, WORDS), run)
     return tabulate(asked, (MODEL, TASK, LENGTH), run, measure=ACCURACY)
@@ -528,8 +515,8 @@ def figure21(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     when=("words",),
 )
 def figure22(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Both tasks over all languages; answers that the limit cut before any text are wrong. The CSV has
-    the paper's bounds.
+    """Both tasks of common words, over all languages. Answers that the limit cut before any text count as
+    wrong. The CSV has the paper's bounds.
     """
     return tabulate(
         own(rows, run, WORDS),
@@ -556,8 +543,8 @@ def figure22(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     by_metric=False,
 )
 def figure23(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """How many of the ten common words, by the resources of the language. Answers without text are
-    left out.
+    """How many of the ten common words stand in a wrong answer, for languages with large and small
+    Wikipedias. Answers without text are left out.
     """
     asked = grouped(wrong_words(drawn(rows, run, WORDS, "strict")), run)
     return tabulate(asked, (MODEL, TASK, GROUP, LENGTH), run, measure=mean_of("found"))
@@ -567,7 +554,7 @@ def which_text(data: pd.DataFrame, run: Run) -> str:
     """A note on the texts that all tokenizers count."""
     length = CALLED["length"].called(data["length"].max())
     measured_in = data["measured_in"].iloc[0]
-    return f"Texts of {length} tokens of {measured_in}, room for the answer among them."
+    return f"Texts of {length} tokens of {measured_in}, including room for the answer."
 
 
 @figure(
@@ -576,7 +563,12 @@ def which_text(data: pd.DataFrame, run: Run) -> str:
         x="context_lang",
         line="tokenizer",
         values=Values(
-            column="n_tokens", prompts="texts", limits=None, name="The same text", unit="tokens"
+            name="The same text",
+            unit="tokens",
+            column="n_tokens",
+            prompts="texts",
+            least=1,
+            limits=None,
         ),
         rows=Selection(needs="tokenizer != tokenizer.min()"),
         small_print=SmallPrint(note=which_text),
@@ -585,10 +577,10 @@ def which_text(data: pd.DataFrame, run: Run) -> str:
     needs="token_counts",
 )
 def figure24(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """The longest text of each language; no model is needed. The texts are NIAH's prompts, measured in
-    the first of ``run.tokenizers``, or else in the first model's tokenizer (``measured_in``). The
-    paper's numbers, for Tamil, are from its text; they stand beside released texts of 128,000
-    tokens of cl100k_base alone.
+    """Tokens of the longest text per language. No model is needed. The texts are NIAH's prompts; their length
+    is measured in the first of ``run.tokenizers``, or else in the first model's tokenizer. The paper's
+    numbers, for Tamil, are from its text. They are compared only with released texts of 128,000 tokens of
+    cl100k_base.
     """
     return text_lengths(rows, run)
 
@@ -605,7 +597,7 @@ def figure24(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     when=("equal_text",),
 )
 def figure25(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Figure 3 where all models read the same text, its length measured in a common tokenizer."""
+    """Like Figure 3, but all models read the same text, whose length is measured in a common tokenizer."""
     asked = none_allowed(equal_text(where(rows, NEEDLES), run))
     made = tabulate(asked, EACH, run, measure=ACCURACY, beside=paper.FIGURE25)
     return arranged(best_first(made), run, BY_METRIC, MODEL)

@@ -108,7 +108,7 @@ def _tokens(text: str) -> Iterator[Finding]:
         except (UserError, ImportError) as error:
             yield Finding(f"tokens in {name}", f"not counted: {error}")
             continue
-        yield Finding(f"tokens in {name}", f"{count / words:.2f} a word")
+        yield Finding(f"tokens in {name}", f"{count / words:.2f} per word")
 
 
 def _answers(

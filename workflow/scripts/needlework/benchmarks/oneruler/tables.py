@@ -72,12 +72,12 @@ TASK_NAMES = Factor("task", words={**TASKS, "niah": "all NIAH", "all": "all"})
 ERROR_NAMES = Factor("error", order=tuple(ERRORS), words=ERRORS)
 ALL_PROMPTS = Line("all prompts", ("value_all",), PERCENT, "n_all != n")
 LEFT_OUT = {
-    "n_dropped": "As in the paper, {} answers to tasks with needles that the output limit cut before "
-    "any text are left out; the line 'all prompts' counts them as wrong."
+    "n_dropped": "As in the paper, {} answers of needle tasks are left out, because the output limit cut "
+    "them before any text. The line 'all prompts' counts them as wrong."
 }
 EXHAUSTED = Mark(
     "n_exhausted > 0",
-    "some prompts are shorter than the length, as the vocabulary ran out before it",
+    "some prompts are shorter than the length, because the vocabulary ran out",
 )
 
 
@@ -93,17 +93,16 @@ EXHAUSTED = Mark(
         below=Below(
             answers="metric == 'strict' and task != 'niah'",
             counts=LEFT_OUT,
-            note="Accuracy in %, all languages, instructions in the context's; by the strict rules, and "
-            "by the released ones.",
+            note="Accuracy in %, over all languages, with instructions in the context's language; by the "
+            "strict and by the released rules.",
         ),
     ),
 )
 def accuracy(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Every cell by both metrics: the strict rules, and the released ones with their false
-    verdicts. As in the paper, answers that the output limit cut before any text are left out of
-    the needle tasks and wrong in the tasks of common words; the CSV also has means of all
-    prompts. The task niah is all five needle tasks, as in the paper's Figure 3. The language all
-    means all languages, with instructions in the context's language.
+    """By two metrics: strict rules, and the released rules with their false verdicts. If the output limit cut
+    an answer before any text, the needle tasks leave it out and the tasks of common words count it as wrong,
+    as in the paper. The CSV also has means of all prompts. The task niah is all five needle tasks, as in the
+    paper's Figure 3. The language all is every language, with instructions in the context's language.
     """
     prompts = (MODEL, METRIC, NONE_OPTION, BY_INSTRUCTION, BY_CONTEXT)
     tasks = (*prompts, TASK, LENGTH)
@@ -152,18 +151,17 @@ def ranks(table: pd.DataFrame) -> pd.DataFrame:
         below=Below(
             answers="metric == 'strict' and model != 'all'",
             counts=LEFT_OUT,
-            note=f"Accuracy in % over the NIAH tasks in {LONG_CONTEXTS}, by the strict rules, and by the "
-            "released ones. After a rank, in brackets: the paper's.",
+            note=f"Accuracy in % over the NIAH tasks in {LONG_CONTEXTS}, by the strict and by the released "
+            "rules. Brackets after a rank: the paper's rank.",
         ),
     ),
     over_models=True,
 )
 def languages(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """The paper's Table 2 with our ranks: the five needle tasks in long contexts (64K and 128K, or
-    a run's two longest lengths), for all models together and for each, by both metrics. As
-    in the paper, answers that the output limit cut before any text are left out; the CSV also has
-    means of all prompts. High-resource languages have at least 250,000 articles. The paper's text has
-    three of the means over its models, and their ranks.
+    """The paper's Table 2 with our ranks: the five needle tasks in long contexts (64K and 128K, or a run's
+    two longest lengths). As in the paper, answers that the output limit cut before any text are left out; the
+    CSV also has means of all prompts. High-resource languages have at least 250,000 Wikipedia articles. The
+    paper's text has three of the means over its models, and their ranks.
     """
     made = tabulate(
         long_contexts(own(rows, run, f"{ONE_LANGUAGE} and {NEEDLE_TASKS}")),
@@ -194,7 +192,7 @@ def languages(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         below=Below(
             over="languages",
             note="Kendall's τ between the accuracies of languages with equal tokens and with equal text; "
-            "n: languages. The paper's is over all of its models.",
+            "n: languages. The paper's τ is over all of its models.",
             empty="no pair was run",
         ),
     ),
@@ -202,10 +200,9 @@ def languages(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     over_models=True,
 )
 def lengths_tau(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Kendall's tau over the needle tasks' accuracies of languages: with equal tokens, each
-    model in its own tokenizer, and with equal text, all models in a common one (appendix
-    D). The paper has one number, over all its models; it is compared with a run of all of
-    them, in all lengths and languages.
+    """Kendall's tau between the accuracies of languages in the needle tasks with equal tokens (each model's
+    own tokenizer) and with equal text (one tokenizer for all models, appendix D). The paper prints one
+    number, over all its models. It is compared with a run of all of them, in all lengths and languages.
     """
     return agreement(rows, run)
 
@@ -223,9 +220,9 @@ def lengths_tau(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     by_metric=False,
 )
 def errors(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Shares of all prompts, by the strict rules: the answer ``none`` although there is a number, wrong
-    numbers only, some right numbers but not exactly these, neither a number nor ``none``,
-    and no text at all, cut by the limit or not.
+    """Shares of all prompts, by the strict rules. The errors: the answer ``none`` although there is a number,
+    only wrong numbers, some right numbers but not exactly the right ones, neither a number nor ``none``, and
+    no text (cut by the limit or not).
     """
     asked = with_errors(drawn(rows, run, f"{ONE_LANGUAGE} and task in {PRESENT}", "strict"))
     all_contexts = By(CONTEXT, margin="all", only_margin=True)
@@ -285,8 +282,8 @@ ENCODINGS = ("o200k_base", "cl100k_base")
     when=("books",),
 )
 def table4(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Whole files, in each tokenizer of the run; no model is needed. The paper names tiktoken's
-    o200k, but 24 of its 26 numbers are those of cl100k_base, so both are compared.
+    """Whole files, in each tokenizer of the run. No model is needed. The paper names tiktoken's o200k, but 24
+    of its 26 numbers are those of cl100k_base, so both are compared.
     """
     # A count has no interval: it equals the paper's or differs.
     import pandas as pd

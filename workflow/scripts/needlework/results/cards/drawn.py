@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from needlework.results.cards.card import AXES
+from needlework.results.columns import LEAST_ANSWERS
 from needlework.results.drawing.grid import LINE, figure_of
 from needlework.results.drawing.style import (
     COLOURS,
@@ -21,7 +22,6 @@ from needlework.results.drawing.style import (
     TALLEST,
     style,
 )
-from needlework.results.numbers.tables import LEAST_ANSWERS
 from needlework.results.page.words import METHOD, called, lengths_in_words, questions, sentence
 
 if TYPE_CHECKING:

@@ -39,9 +39,10 @@ class Size:
 
 @dataclass
 class Row:
-    """A row of panels: its column across, its title, its lines' keys, and the data of each panel.
+    """A row of panels: its column across, title, lines' keys, and the data of each panel.
 
-    first, last: whether titles stand above it, and the axis across is named below it.
+    group: the row's values but the last, such as its model, whose rows belong together. first, last: whether
+    titles stand above it, and the axis across is named below it.
     """
 
     x: str
@@ -49,6 +50,7 @@ class Row:
     keys: Sequence[tuple[str, Any]]
     panels: Sequence[Any]
     data: Sequence[pd.DataFrame]
+    group: Sequence[Any] = ()
     first: bool = False
     last: bool = False
 
@@ -73,7 +75,7 @@ def rows_of(picture: Picture, ncols: int) -> list[Row]:
                     if named
                     else ""
                 )
-                block.append(Row(x, title, keys, some, data))
+                block.append(Row(x, title, keys, some, data, value[:-1]))
         for i, row in enumerate(block):
             row.first, row.last = i == 0, i + 1 == len(block) or block[i + 1].x != row.x
         if rows and len(block) == 1:
@@ -91,11 +93,7 @@ def panel_rows(picture: Picture, x: str, values: Sequence[Any], panel: Any) -> p
     return data[data[x].notna()] if len(picture.across) > 1 else data
 
 
-def pages(
-    picture: Picture,
-    size: Size,
-    fill: Callable[[Figure, Panels], None],
-) -> list[Figure]:
+def pages(picture: Picture, size: Size, fill: Callable[[Figure, Panels], None]) -> list[Figure]:
     """A figure a page; `fill` draws into its panels, which have their titles."""
     spec, figures = picture.spec, []
     aside = LEGEND if len(picture.parts()) > 1 else 0.0
@@ -123,11 +121,12 @@ def pages(
 
 
 def _packed(rows: Sequence[Row], most: int) -> Iterator[list[Row]]:
-    """At most so many rows a page; what has titles above it begins a page rather than breaks over two."""
-    starts = [i for i, row in enumerate(rows) if row.first]
+    """At most so many rows a page; titles or a group begin a page rather than break over two."""
     begin = 0
     while len(rows) - begin > most:
-        whole = [i for i in starts if begin < i <= begin + most]
+        after = range(begin + 1, begin + most + 1)
+        whole = [i for i in after if rows[i].first]
+        whole = whole or [i for i in after if rows[i].group != rows[i - 1].group]
         end = whole[-1] if whole else begin + most
         yield list(rows[begin:end])
         begin = end
@@ -135,11 +134,7 @@ def _packed(rows: Sequence[Row], most: int) -> Iterator[list[Row]]:
 
 
 def laid_out(
-    picture: Picture,
-    size: Size,
-    rows: Sequence[Row],
-    ncols: int,
-    width: float,
+    picture: Picture, size: Size, rows: Sequence[Row], ncols: int, width: float
 ) -> tuple[Figure, Panels]:
     """The figure of these rows, and its panels, titled."""
     spec, aside = picture.spec, len(picture.parts()) > 1
@@ -262,15 +257,9 @@ def level_line(ax: Axes, picture: Picture, data: pd.DataFrame, *, down: bool = F
     if picture.spec.level is None:
         return
     column, name = picture.spec.level
+    line = ax.axvline if down else ax.axhline
     for value in data[column].dropna().unique():
-        look: dict[str, Any] = {
-            "color": "#555555",
-            "linestyle": ":",
-            "linewidth": 1.0,
-            "label": name,
-            "zorder": 1.6,
-        }
-        (ax.axvline if down else ax.axhline)(value, **look)
+        line(value, color="#555555", linestyle=":", linewidth=1.0, label=name, zorder=1.6)
 
 
 def values_axis(picture: Picture, panels: Panels, *, down: bool) -> None:
@@ -289,21 +278,14 @@ def values_axis(picture: Picture, panels: Panels, *, down: bool) -> None:
             axis.set_major_formatter(lambda value, _: f"{value:,.0f}")
             # Numbers of six digits touch each other at the usual distances.
             ax.locator_params(axis="x" if down else "y", nbins=5)
-    name = values_name(picture)
-    if down:
-        name_across(panels, lambda row: name)
-    elif len({id(row) for _, row, _ in panels}) > 1:
-        figure = panels[0][0].get_figure(root=True)
-        assert figure is not None, "axes stand in a figure"
-        figure.supylabel(name, fontsize=7.5)
-    else:
-        panels[0][0].set_ylabel(name)
-
-
-def values_name(picture: Picture) -> str:
-    """What the axis of values is called, and its unit."""
-    name, unit = picture.say(picture.spec.values.name), picture.say(picture.spec.values.unit)
-    return f"{name} ({unit})" if unit else name
+    name = picture.values_name
+    if not down:
+        name_down(panels, name)
+        return
+    name_across(panels, lambda row: name)
+    if len(panels) == 1:
+        # Beside long names a panel is narrower than its axis' name, which a figure's edge would cut.
+        panels[0][0].set_xlabel(name, loc="right")
 
 
 def in_percent(share: float) -> str:
@@ -311,9 +293,18 @@ def in_percent(share: float) -> str:
     return f"{round(100 * share, 6) + 0.0:g}".replace("-", "\u2212")
 
 
-def name_across(panels: Panels, name_of: Callable[[Row], str]) -> None:
-    """The name of the axis across, once below the last row of panels that share it."""
-    for row in {id(row): row for _, row, _ in panels if row.last}.values():
+def name_down(panels: Panels, name: str) -> None:
+    """The name of the axis down, once for all rows of panels."""
+    if len({id(row) for _, row, _ in panels}) == 1:
+        panels[0][0].set_ylabel(name)
+    elif figure := panels[0][0].get_figure(root=True):
+        figure.supylabel(name, fontsize=7.5)
+
+
+def name_across(panels: Panels, name_of: Callable[[Row], str], *, above: bool = False) -> None:
+    """The name of the axis across, once below the last row of panels that share it, or above the first."""
+    named = [row for _, row, _ in panels if (row.first if above else row.last)]
+    for row in {id(row): row for row in named}.values():
         axes = [ax for ax, own, _ in panels if own is row]
         middle = axes[(len(axes) - 1) // 2]
         middle.set_xlabel(name_of(row))

@@ -15,15 +15,16 @@ from needlework.results.drawing.grid import (
     level_line,
     longest_word,
     name_across,
+    name_down,
     pages,
     values_axis,
-    values_name,
     wrapped,
 )
 from needlework.results.drawing.picture import Line, Picture
 from needlework.results.drawing.style import (
     COLOURS,
     COLUMN,
+    GRID,
     GROUND,
     INK,
     ON_DARK,
@@ -129,27 +130,16 @@ def _points(ax: Axes, spec: Lines, line: Line, x: pd.Series, rows: pd.DataFrame)
     ours = rows[(rows["source"] == "ours") & rows[spec.values.column].notna()]
     look: dict[str, Any] = {"color": colour, "label": line.label}
     if len(ours) and line.rest:
-        ax.plot(
-            x[ours.index],
-            ours[spec.values.column],
-            **look,
-            marker=marker,
-            linewidth=0.7,
-            zorder=1.3,
-        )
+        ax.plot(x[ours.index], ours[spec.values.column], **look,
+                marker=marker, linewidth=0.7, zorder=1.3)  # fmt: skip
     elif len(ours):
         reach = error_bars(ours, spec.values.column)
         ax.errorbar(x[ours.index], ours[spec.values.column], yerr=reach, **look,
                     marker=marker, elinewidth=0.7)  # fmt: skip
     short = ours[ours["n_exhausted"] > 0] if "n_exhausted" in ours else ours.iloc[:0]
     if len(short):
-        ax.plot(
-            x[short.index],
-            short[spec.values.column],
-            **hollow_marker(line.look),
-            linestyle="none",
-            zorder=4,
-        )
+        ax.plot(x[short.index], short[spec.values.column], **hollow_marker(line.look),
+                linestyle="none", zorder=4)  # fmt: skip
     mark_incomplete(ax, ours, x[ours.index], spec.values.column)
     theirs = rows["paper_value"]
     if theirs.notna().any() and not spec.levels:
@@ -262,6 +252,8 @@ def bars(picture: Picture) -> list[Figure]:
     beside = not isinstance(spec, Points) and picture.ours.duplicated(columns).any()
     dodged = beside or isinstance(spec, Dots)
     n = len(picture.looks) if dodged else 1
+    # Points of equal value overlap, but do not hide each other.
+    spread = 0.8 if dodged else 0.5 if isinstance(spec, Points) else 0.0
     names = [picture.called(x, place) for place in places] if down else ticks
     names = [wrapped(name, 1.6 if down else 0.75) for name in names]
     tall = 0.03 + LINE * (1 + max(name.count("\n") for name in names))
@@ -277,12 +269,13 @@ def bars(picture: Picture) -> list[Figure]:
         for ax, row, data in panels:
             if data[spec.values.column].isna().all():
                 empty(ax, "no answer")
-            if isinstance(spec, Points):
+            if not spec.intervals:
                 ends = data.groupby(x)[spec.values.column].agg(["min", "max"]).reindex(places)
                 ax.hlines(range(len(places)), ends["min"], ends["max"], color="#cccccc", zorder=1)
             for line in picture.lines(data[data[x].isin(places)], row.keys):
                 where = line.rows[x].map(places.index)
-                where = where + ((row.keys.index(line.key) + 0.5) / n - 0.5) * 0.8 * dodged
+                aside = (row.keys.index(line.key) + 0.5) / len(picture.looks) - 0.5
+                where = where + aside * spread
                 _marks(ax, picture, line, where, down, 0.74 / n)
             level_line(ax, picture, data, down=down)
             if down:
@@ -331,10 +324,8 @@ def _marks(ax: Axes, picture: Picture, line: Line, where: Any, down: bool, thick
         xy = (line.rows["paper_value"], where) if down else (where, line.rows["paper_value"])
         own = named and (spec.line == "model" or isinstance(spec, Points))
         shape = hollow_marker(("#333333", marker if own else "D"))
-        label, over = (
-            (line.paper_label if own else "the paper's"),
-            2 if isinstance(spec, Points) else 5,
-        )
+        label = line.paper_label if own else "the paper's"
+        over = 2 if isinstance(spec, Points) else 5
         ax.plot(*xy, **shape, linestyle="none", markersize=5.5, label=label, zorder=over)
 
 
@@ -359,21 +350,17 @@ def heat_map(picture: Picture) -> list[Figure]:
     def fill(figure: Figure, panels: Panels) -> None:
         for ax, row, data in panels:
             for cell in data.to_dict("records"):
-                _cell(
-                    ax,
-                    cell,
-                    columns.index(cell[x]),
-                    y[cell[spec.down]],
-                    shade,
-                    spec.values.column,
-                    with_paper,
-                )
+                at = columns.index(cell[x]), y[cell[spec.down]]
+                _cell(ax, cell, at, shade, spec.values.column, with_paper)
             # Bold letters are a tenth wider than those that the title's size is chosen for.
             points = max(SMALLEST, 0.9 * float(ax.title.get_fontsize()))
-            ax.set_title(ax.get_title(), pad=14, fontweight="bold", fontsize=points)
+            # Above the ticks and the name of the axis across.
+            pad = 24 if picture.label(x) else 14
+            ax.set_title(ax.get_title(), y=1, pad=pad, fontweight="bold", fontsize=points)
             ax.set(xlim=(-0.5, len(columns) - 0.5), ylim=(max(y.values()) + 0.5, -0.5))
             ax.set_xticks(range(len(columns)), [picture.tick(x, value) for value in columns])
             ax.xaxis.tick_top()
+            ax.xaxis.set_label_position("top")
             ax.tick_params(length=0, pad=1.5)
             ax.grid(visible=False)
             ax.spines[:].set_visible(False)
@@ -384,42 +371,47 @@ def heat_map(picture: Picture) -> list[Figure]:
                     label.set_visible(any((part[spec.down] == name).any() for part in row.data))
                     bold = "bold" if name == spec.margin else "normal"
                     label.set(color=ORANGE if name in tinted else INK, fontweight=bold)
-                ax.set_ylabel(picture.label(spec.down))
-        name_across(panels, lambda row: picture.label(x))
+        name_down(panels, picture.label(spec.down))
+        # Above: below, it would be taken for the colour bar's name.
+        name_across(panels, lambda row: picture.label(x), above=True)
+        if picture.data["few"].all():
+            return
         aspect, shrink = (60, 0.5) if len(panels) > 2 else (35, 0.9)
         axes = [ax for ax, *_ in panels]
         bar = figure.colorbar(
             shade, ax=axes, location="bottom", fraction=0.02, pad=0.01, aspect=aspect, shrink=shrink
         )
         bar.set_ticks([0, 0.25, 0.5, 0.75, 1], labels=["0", "25", "50", "75", "100"])
-        bar.set_label(values_name(picture), fontsize=7)
+        bar.set_label(picture.values_name, fontsize=7)
         bar.outline.set_linewidth(0.4)
 
     return pages(picture, size, fill)
 
 
 def _cell(
-    ax: Axes, cell: dict[str, Any], x: float, y: float, shade: Any, value: str, with_paper: bool
+    ax: Axes, cell: dict[str, Any], at: tuple[float, float], shade: Any, value: str, paired: bool
 ) -> None:
     """A cell with its number in percent, the paper's beneath; with a dot where its prompts are short."""
     from matplotlib.patches import Rectangle
 
-    number, paper = cell[value], cell["paper_value"]
-    colour = shade.to_rgba(number) if number == number else (1, 1, 1, 1)
+    (x, y), number, paper = at, cell[value], cell["paper_value"]
+    edge = GRID if cell["few"] else GROUND
+    plain = cell["few"] or number != number
+    colour = (1, 1, 1, 1) if plain else shade.to_rgba(number)
     # `add_patch` also computes new limits, which are set here: a quarter of a heat map's time.
     ax.add_artist(
-        Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=colour, edgecolor=GROUND, linewidth=0.8)
+        Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=colour, edgecolor=edge, linewidth=0.8)
     )
     # Of the colour's luminance, as the eye weighs red, green and blue.
     dark = 0.3 * colour[0] + 0.59 * colour[1] + 0.11 * colour[2] < 0.58
     look: dict[str, Any] = {
         "ha": "center",
         "va": "center",
-        "color": ON_DARK if dark else ON_LIGHT if number == number else INK,
+        "color": "#555555" if cell["few"] else INK if plain else ON_DARK if dark else ON_LIGHT,
     }
     words = f"{100 * number:.0f}" if number == number else "\u2013"
     words += "*" if cell["incomplete"] and number == number else ""
-    ax.text(x, y - (0.16 if with_paper else 0.0), words, fontsize=6.5, **look)
+    ax.text(x, y - (0.16 if paired else 0.0), words, fontsize=6.5, **look)
     if paper == paper:
         ax.text(
             x, y + 0.27, f"{100 * paper:.0f}", fontsize=SMALLEST, alpha=0.8, style="italic", **look

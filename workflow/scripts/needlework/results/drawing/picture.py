@@ -69,6 +69,8 @@ class Picture:
     factors: Mapping[str, Factor]
     run: Run
     printing: Printing = PRINTING
+    # Whether there are marks of too few answers.
+    few: bool = False
 
     @classmethod
     def of(
@@ -98,6 +100,11 @@ class Picture:
         data = data.assign(incomplete=marked)
         # Rows are chosen many times, which takes three times as long with columns of Arrow's strings.
         data = data.astype(dict.fromkeys(data.select_dtypes("str"), "object"))
+        data = data.assign(few=few_answers(spec, data))
+        few = bool(data["few"].any())
+        # Cells of too few answers are numbers without a colour, since a map is more than each of its cells.
+        if not isinstance(spec, Heatmap):
+            data = data[~data["few"]]
         ours = data[data["source"] == "ours"]
         if spec.facets.panel not in ("", "model"):
             # No panel is of the paper's numbers alone.
@@ -105,7 +112,10 @@ class Picture:
                 data[spec.facets.panel].isin(ours[spec.facets.panel])
                 | data[spec.facets.panel].isna()
             ]
-        picture = cls(spec, frame, data, factors, run, printing)
+        picture = cls(spec, frame, data, factors, run, printing, few)
+        if picture.few and not (ours[spec.values.n] > 0).any():
+            why = f"most {spec.mark}s are of fewer than {{least}} {{prompts}}; the CSV has the numbers"
+            raise NothingToDraw(why.format_map(vars(spec.values)))
         if ours.empty or (spec.rows.needs and ours.query(spec.rows.needs, engine="python").empty):
             raise NothingToDraw(spec.nothing)
         if ours[spec.values.column].isna().all():
@@ -184,6 +194,12 @@ class Picture:
     def say(self, words: str) -> str:
         """Words with the run's settings in them."""
         return words.format_map({"unit_of_length": "tokens", **self.run})
+
+    @property
+    def values_name(self) -> str:
+        """What the axis of values is called, and its unit."""
+        name, unit = self.say(self.spec.values.name), self.say(self.spec.values.unit)
+        return f"{name} ({unit})" if unit else name
 
     @cached_property
     def looks(self) -> dict[tuple[str, Any], Look]:
@@ -275,6 +291,18 @@ class Picture:
         return sum(look == REST for look in self.looks.values())
 
 
+def few_answers(spec: Drawing, data: pd.DataFrame) -> pd.Series:
+    """Which rows of ours have fewer than `Values.least` answers, or share a panel with mostly such rows."""
+    asked = data[(data["source"] == "ours") & (data[spec.values.n] > 0)]
+    few = asked[spec.values.n] < spec.values.least
+    if not isinstance(spec, Heatmap):
+        columns = [spec.x] if isinstance(spec.x, str) else spec.x
+        panels = [asked[name].notna() for name in columns]
+        panels += [asked[name] for name in (*spec.facets.row, spec.facets.panel) if name]
+        few |= few.groupby(panels, dropna=False).transform("mean") > 0.5
+    return few.reindex(data.index, fill_value=False)
+
+
 def evenly(values: Sequence[T], most: int) -> list[list[T]]:
     """The values in as few parts of at most `most` as will do, of nearly equal size."""
     n = -(-len(values) // most)
@@ -320,6 +348,9 @@ def counted(picture: Picture) -> str:
         asked = span_of(given["n_questions"])
         words += f" ({asked} question{'' if asked == '1' else 's'})"
     words += "."
+    if picture.few:
+        name = picture.values_name.lower()
+        words += f" {spec.few_look.format(**vars(spec.values) | {'mark': spec.mark, 'name': name})}"
     if missing := sum(int(data[name].sum()) for name in ("n_skipped", "n_error") if name in data):
         words += f" {missing:,} answers skipped or failed."
     if dropped := int(data["n_dropped"].sum()) if "n_dropped" in data else 0:

@@ -17,9 +17,9 @@ SMALLEST, MOST_COLOURED = 6.0, 6
 # The id, in an SVG, of the words that stand where there is nothing to draw.
 NOTHING = "nothing-to-draw"
 
-# Okabe and Ito's hues without yellow, which fades on white. For readers with deuteranopia or protanopia, any
-# two of these are further apart (21 in CIELAB) than those of the palette itself (18, green and pink).
-COLOURS = ("#0072B2", "#D55E00", "#139F69", "#CC79A7", "#FF9400", "#78ACFD", "#555555")
+# Each has 3.1 to 1 or more on white. Any two are 23 apart in CIELAB, also with deuteranopia and
+# protanopia, and 4 in lightness, the neighbours of the first six 14, for print in grey.
+COLOURS = ("#1453BE", "#D06B38", "#0B4535", "#A34C9C", "#7E340A", "#3397E6", "#7C7C7C")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 PUBLISHED_COLOUR = "#8a8a8a"
 GRID = "#dddddd"
@@ -28,14 +28,15 @@ REST = ("#b5b5b5", ".")
 # Of text on a cell with a colour of its own: unlike `INK` and `GROUND` they stay as they are in dark mode.
 ON_LIGHT, ON_DARK = "#232323", "#fefefe"
 INK, GROUND = "#222222", "#ffffff"
-# What a dark page makes of the colours that are no data, by what they are on a light one: text and axes take
-# the colour of the text around the figure (currentColor).
+# What a dark page makes of colours that it would hide, by what they are on a light one: text and axes
+# take the colour of the text around the figure (currentColor).
 DARK_GROUND, DARK_INK = "#15181b", "#e4e7ea"
 DARK = {
     **dict.fromkeys(("#000000", INK, "#333333"), "currentColor"),
     **dict.fromkeys(("#555555", "#777777"), "#a2acb5"),
     **dict.fromkeys((GRID, "#cccccc", "#e9e9e9"), "#343b42"),
     GROUND: DARK_GROUND,
+    **{"#1453be": "#b4c2ff", "#0b4535": "#57e5c9", "#7e340a": "#ecc6a2"},
 }
 
 RC: dict[Any, Any] = {
@@ -107,7 +108,7 @@ def looks(names: Sequence[str]) -> dict[str, tuple[str, str]]:
 
 
 def model_colours(models: Sequence[str], coloured: Sequence[str] = ()) -> dict[str, str]:
-    """Each model's own colour on cards and pages, as in figures: six have one, the rest dark grey.
+    """Each model's own colour on cards and pages, as in figures: six have one, the rest grey.
 
     coloured: models in colour, instead of the first six.
     """
@@ -115,10 +116,16 @@ def model_colours(models: Sequence[str], coloured: Sequence[str] = ()) -> dict[s
     return {model: own[model][0] if model in own else COLOURS[-1] for model in models}
 
 
+def on_pages(colour: str) -> str:
+    """A colour as CSS: another one on dark pages that would hide it."""
+    return f"light-dark({colour}, {DARK.get(colour.lower(), colour)})"
+
+
 def ordered_colours(n: int) -> list[str]:
     """`n` colours from light to dark, for what has an order (context lengths)."""
     from matplotlib import colormaps
     from matplotlib.colors import to_hex
 
+    # The lightest has 3 to 1 on white.
     ramp = colormaps["viridis_r"]
-    return [to_hex(ramp(0.18 + 0.77 * i / max(1, n - 1))) for i in range(n)]
+    return [to_hex(ramp(0.41 + 0.41 * i / max(1, n - 1))) for i in range(n)]

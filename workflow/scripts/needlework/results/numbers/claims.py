@@ -16,8 +16,8 @@ import numpy as np
 from needlework.data.language_names import language_name
 from needlework.factor import Factor
 from needlework.results import comparisons, significance, stats
+from needlework.results.columns import LEAST_ANSWERS
 from needlework.results.numbers.curves import Curve, Floats
-from needlework.results.numbers.tables import LEAST_ANSWERS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,7 +53,8 @@ def compared(curve: Curve) -> Iterator[dict[str, Any]]:
         last = curve.level == second
         value, low, high, n = stats.difference_of_sides(curve.values, curve.questions, first, last)
         means = [float(curve.values[side].mean()) for side in (first, last)]
-        careful = [_mean(curve.careful[side]) for side in (first, last)]
+        # NaN if the second scorer has no value of an answer.
+        careful = [float(curve.careful[side].mean()) for side in (first, last)]
         if value > 0 and curve.axis == "language" and ENGLISH not in curve.levels:
             # A loss in the language that is worse.
             places, second = [second], places[0]
@@ -79,7 +80,7 @@ def test(curve: Curve, places: Sequence[int], loss: bool) -> tuple[float, float]
 
     loss: whether the test is of a loss alone (one-sided). If each question has as many values at each of
     these levels, its levels are exchanged (`exchange_test`). Otherwise sides ask other questions, and
-    questions change sides (`label_test`).
+    questions in the same settings change sides (`label_test`).
     """
     questions = int(curve.questions.max()) + 1
     sums, counts = np.zeros((2, questions, len(places)))
@@ -92,7 +93,19 @@ def test(curve: Curve, places: Sequence[int], loss: bool) -> tuple[float, float]
         return significance.exchange_test(moves(sums), loss=loss)
     one, other = (np.column_stack([of[:, :-1].sum(axis=1), of[:, -1]]) for of in (sums, counts))
     seed = (curve.model, *curve.labels.values(), curve.axis, curve.levels[places[-1]])
-    return significance.label_test(one, other, loss=loss, seed=seed)
+    return significance.label_test(one, other, strata(curve), loss=loss, seed=seed)
+
+
+def strata(curve: Curve) -> list[int]:
+    """A code per question: questions that are asked in the same settings have the same."""
+    settings: dict[int, list[int]] = {}
+    for question, unit in zip(curve.questions.tolist(), curve.units.tolist(), strict=True):
+        settings.setdefault(question, []).append(unit)
+    codes: dict[tuple[int, ...], int] = {}
+    return [
+        codes.setdefault(tuple(sorted(settings[question])), len(codes))
+        for question in sorted(settings)
+    ]
 
 
 def moves(sums: Floats) -> Floats:
@@ -100,11 +113,6 @@ def moves(sums: Floats) -> Floats:
     others = (sums.sum(axis=1, keepdims=True) - sums) / (sums.shape[1] - 1)
     found: Floats = (sums - others)[:, ::-1]
     return found
-
-
-def _mean(values: Floats) -> float:
-    """NaN if a value is missing."""
-    return float(values.mean())
 
 
 def in_words(

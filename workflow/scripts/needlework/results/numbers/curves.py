@@ -13,7 +13,7 @@ import numpy.typing as npt
 from needlework.factor import Factor
 from needlework.results import cells, stats
 from needlework.results.cards.card import Card, Part
-from needlework.results.numbers.tables import LEAST_ANSWERS
+from needlework.results.columns import LEAST_ANSWERS
 from needlework.results.result import Context
 
 if TYPE_CHECKING:
@@ -95,9 +95,9 @@ class Curve:
     """The crossed rows of a model along an axis.
 
     factor: the axis. levels: its kept levels. level: an index into `levels` per row. questions: a code per
-    row. careful: the second scorer's values, NaN where it has none. baseline: of a length, each row's value
-    without distractors, NaN where it was not asked. others: for each other model, its mean per level on the
-    same prompts.
+    row. units: a code per row of its setting, which occurs at all levels. careful: the second scorer's
+    values, NaN where it has none. baseline: of a length, each row's value without distractors, NaN where it
+    was not asked. others: for each other model, its mean per level on the same prompts.
     """
 
     model: str
@@ -108,6 +108,7 @@ class Curve:
     level: Codes
     values: Floats
     questions: Codes
+    units: Codes
     careful: Floats
     baseline: Floats
     others: Mapping[str, Floats]
@@ -226,6 +227,7 @@ def _curves(
             level,
             rows.values[kept],
             np.unique(rows.questions[kept], return_inverse=True)[1],
+            rows.unit[kept],
             rows.careful[kept],
             rows.baseline[kept],
             _others(rows, unit, kept, used, [name for name in models if name != model]),

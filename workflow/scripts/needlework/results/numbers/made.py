@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from needlework.results.cards.card import Card
 from needlework.results.numbers.answers import answers
 from needlework.results.numbers.claims import claims, compared, models_compared
 from needlework.results.numbers.curves import Curve, curves
@@ -17,15 +18,18 @@ from needlework.results.result import Context
 if TYPE_CHECKING:
     import pandas as pd
 
-    from needlework.benchmarks.benchmark import Shown
-
 
 @dataclass(frozen=True)
 class Asked:
-    """A benchmark of a run. scores: by every metric. rows: by the metrics that results are made of."""
+    """A benchmark of a run, as `benchmark.Shown` says how it is shown.
+
+    scores: by every metric. rows: by the metrics that results are made of.
+    """
 
     name: str
-    shown: Shown
+    card: Card | None
+    closed_book: tuple[str, Any]
+    designed: Sequence[str]
     factors: Sequence[str]
     scores: pd.DataFrame
     rows: pd.DataFrame
@@ -38,12 +42,11 @@ def tables(benchmarks: Iterable[Asked], models: Sequence[str]) -> dict[str, pd.D
     made: dict[str, list[dict[str, object]]] = {name: [] for name in TABLES}
     answered, factors = {}, {}
     for own in benchmarks:
-        shown = own.shown.closed_book, own.shown.designed[1]
         mine = own.scores[own.scores["model"].isin(list(models))]
-        made["means"] += means(own.name, mine, *shown)
-        answered[own.name] = headline(mine, shown[1], shown[0])
+        made["means"] += means(own.name, mine, own.closed_book, own.designed)
+        answered[own.name] = headline(mine, own.designed, own.closed_book)
         factors[own.name] = own.factors
-        if card := own.shown.card:
+        if card := own.card:
             rows = own.rows[own.rows["model"].isin(list(models))]
             careful = mine[mine["metric"] == CAREFUL].drop_duplicates(KEYS).set_index(KEYS)["value"]
             of_benchmark = list(curves(own.name, card, rows, careful, own.run, models))

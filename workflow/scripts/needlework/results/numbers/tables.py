@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from needlework.results.columns import LEAST_ANSWERS
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -60,8 +62,6 @@ _TEXTS = (
     ),
     *("first_side", "second_side", "metric", "tasks", "by", "language", "size", "link"),
 )
-# A panel, or a cell of the first screen, has at least so many answers per point.
-LEAST_ANSWERS = 10
 
 
 def frame(table: str, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:

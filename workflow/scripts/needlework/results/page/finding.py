@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from needlework.results.columns import LEAST_ANSWERS
 from needlework.results.numbers.claims import ALL
-from needlework.results.numbers.tables import LEAST_ANSWERS
-from needlework.results.page.overview import Cell
+from needlework.results.page.overview import Cell, cell
 from needlework.results.page.terminal import lower_tasks
 from needlework.results.page.words import (
     ASKED,
@@ -161,7 +161,7 @@ def _asked(benchmark: str, model: str, numbers: Mapping[str, pd.DataFrame]) -> A
             & (by_metric["tasks"] == by_metric["tasks"].iloc[0])
         ]
         cells = [
-            (row["language"], _cell(row))
+            (row["language"], cell(row))
             for row in first[first["language"] != ""].to_dict("records")
             if row["n"] >= LEAST_ANSWERS
         ]
@@ -177,11 +177,6 @@ def _asked(benchmark: str, model: str, numbers: Mapping[str, pd.DataFrame]) -> A
             lower=lower_tasks(own),
         )
     return None
-
-
-def _cell(row: Mapping[str, Any]) -> Cell:
-    ends = row["value"], row["ci_low"], row["ci_high"]
-    return Cell(*ends, int(row["n"]), int(row["n_questions"]), row["link"])
 
 
 def _curves(benchmark: str, model: str, points: pd.DataFrame) -> list[Curve]:

@@ -55,7 +55,7 @@ def agreement(known: Sequence[Case], found: pd.DataFrame) -> pd.DataFrame:
     """How often the judge agrees with known verdicts: over all, by verdict, by benchmark and by language.
 
     Columns: by, level, n (known answers), replies, decided, agreed, and the share `agreement` of the decided
-    with its 95% interval (Wilson's). A language with fewer than FEWEST answers is in `all` alone.
+    with Clopper and Pearson's 95% interval. A language with fewer than FEWEST answers is in `all` alone.
     """
     import pandas as pd
 
@@ -77,7 +77,7 @@ def agreement(known: Sequence[Case], found: pd.DataFrame) -> pd.DataFrame:
         decided = [i for i in places if given[i] in (RIGHT, WRONG)]
         agreed = sum((given[i] == RIGHT) == known[i].right for i in decided)
         share = agreed / len(decided) if decided else float("nan")
-        low, high = stats.wilson(share, len(decided))
+        low, high = stats.clopper_pearson(share, len(decided))
         row: dict[str, Any] = {"by": by, "level": level, "n": len(places)}
         row["replies"] = sum(given[i] != NO_REPLY for i in places)
         row |= {"decided": len(decided), "agreed": agreed, "agreement": share}

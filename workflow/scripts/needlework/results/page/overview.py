@@ -61,9 +61,12 @@ def grids(means: pd.DataFrame) -> list[Grid]:
         ["metric", "tasks"], sort=False
     ):
         languages = sorted(set(own["language"]) - {""})
+        cells: dict[str, dict[str, Cell]] = {}
+        for row in own.to_dict("records"):
+            cells.setdefault(row["model"], {})[row["language"]] = cell(row)
         rows = {
-            str(model): tuple(_cell(mine, language) for language in ["", *languages])
-            for model, mine in own.groupby("model", sort=False)
+            model: tuple(mine.get(language) for language in ["", *languages])
+            for model, mine in cells.items()
         }
         first = own.iloc[0]
         made.append(
@@ -79,11 +82,10 @@ def grids(means: pd.DataFrame) -> list[Grid]:
     return made
 
 
-def _cell(means: pd.DataFrame, language: str) -> Cell | None:
-    for row in means[means["language"] == language].to_dict("records"):
-        ends = row["value"], row["ci_low"], row["ci_high"]
-        return Cell(*ends, int(row["n"]), int(row["n_questions"]), row["link"])
-    return None
+def cell(row: Mapping[str, Any]) -> Cell:
+    """The cell of a row of MEANS."""
+    ends = row["value"], row["ci_low"], row["ci_high"]
+    return Cell(*ends, int(row["n"]), int(row["n_questions"]), row["link"])
 
 
 def warnings(benchmark: str, scores: pd.DataFrame) -> list[Warning]:

@@ -24,7 +24,7 @@ from needlework.models.accounts import (
     remarks,
     requests_line,
 )
-from needlework.results.drawing.style import model_colours
+from needlework.results.drawing.style import model_colours, on_pages
 from needlework.results.numbers.means import KEYS, explorer, means
 from needlework.results.numbers.tables import empty, frame, panels
 from needlework.results.page import misreads, overview
@@ -241,12 +241,13 @@ def write_page(
     readers = front.run.get("readers", {})
     results = _Results(benchmarks, models, readers, folder, tables, printed)
     parts = [_part(results, name) for name in benchmarks]
+    colours = model_colours(results.shown, front.run.get("coloured", ()))
     values = {
         "version": __version__,
         **_sorting(templates / "sort.js"),
         **_front(front, results, parts),
         **_first_screen(results, cards),
-        "colours": model_colours(results.shown, front.run.get("coloured", ())),
+        "colours": {model: on_pages(colour) for model, colour in colours.items()},
         "agreement": "" if printed is None else agreement(printed),
         "reproduction": None if printed is None else _reproduction(printed, reproduction[1]),
         "benchmarks": parts,

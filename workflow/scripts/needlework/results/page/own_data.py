@@ -109,8 +109,8 @@ _COUNTS = {
     ),
     "no_answer_left": (
         *("questions", True),
-        "are left out, since the metric ignores articles and punctuation, and an answer has nothing else: "
-        "write it otherwise",
+        "are left out, since an answer has only articles and punctuation, which the metric ignores: rewrite "
+        "the answer",
     ),
     "gold_without_answer": (
         *("questions", True),
@@ -123,7 +123,7 @@ _COUNTS = {
     ),
     "answer_of_punctuation": (
         *("questions", False),
-        "have an answer of punctuation alone, which every reply seems to hold: write it otherwise",
+        "have an answer of punctuation alone, which every reply seems to hold: rewrite the answer",
     ),
 }
 
