@@ -28,8 +28,8 @@ from needlework.benchmarks.m4le.data.tasks import PAPER_BUCKETS, PRINTED, TASKS
 from needlework.benchmarks.m4le.factors import TABLES
 from needlework.planning.config import validated
 from needlework.planning.layers import layered
-from needlework.planning.layout import Layout
 from needlework.planning.model_checks import lengths_of
+from needlework.planning.rule_inputs import RuleInputs
 from needlework.results import published
 from needlework.results.result import Context, Needs
 
@@ -47,15 +47,15 @@ BESIDE = {
 
 
 @cache
-def layout(name: str, changes: str = "") -> Layout:
+def layout(name: str, changes: str = "") -> RuleInputs:
     """A preset, laid over the default configuration; then `changes` (YAML)."""
     preset = yaml.safe_load((ROOT / f"presets/{name}.yaml").read_text("utf-8"))
-    return Layout(validated(layered(DEFAULT, [preset, yaml.safe_load(changes) or {}])))
+    return RuleInputs(validated(layered(DEFAULT, [preset, yaml.safe_load(changes) or {}])))
 
 
-def context(files: Layout, benchmark: str, needs: Needs) -> Context:
+def context(files: RuleInputs, benchmark: str, needs: Needs) -> Context:
     """What a preset's numbers are made with."""
-    return Context(_printed(benchmark), files.run_settings(benchmark, needs))
+    return Context(_printed(benchmark), files.facts.run_settings(benchmark, needs))
 
 
 @cache
@@ -63,13 +63,13 @@ def _printed(benchmark: str) -> pd.DataFrame:
     return published.load(ROOT / f"resources/published/{benchmark}.csv")
 
 
-def _names(files: Layout) -> dict[str, str]:
+def _names(files: RuleInputs) -> dict[str, str]:
     """What the paper calls each model of the preset; its own name where it has none."""
     models = files.config["models"]
     return {name: models[name]["published"] or name for name in files.config["run"]["models"]}
 
 
-def mlneedle(files: Layout) -> Frames:
+def mlneedle(files: RuleInputs) -> Frames:
     """Every needle language, haystack language, position and length."""
     paper = context(files, "mlneedle", "scores")
     means: dict[str, dict[int, float]] = {}
@@ -86,7 +86,7 @@ def mlneedle(files: Layout) -> Frames:
         return {"scores": factories.mlneedle.make(tuple(means), 3)}
 
 
-def lost_in_the_middle(files: Layout) -> Frames:
+def lost_in_the_middle(files: RuleInputs) -> Frames:
     """All tasks, sizes, positions and ablations; and the lengths of as many prompts as the paper has."""
     paper = context(files, "lost_in_the_middle", "scores")
     shapes = {}
@@ -105,7 +105,7 @@ def lost_in_the_middle(files: Layout) -> Frames:
     return {"scores": scores, "instances": whole}
 
 
-def oneruler(files: Layout) -> Frames:
+def oneruler(files: RuleInputs) -> Frames:
     """All tasks, languages, lengths and pairs of languages."""
     skills = {model: (0.97 - 0.01 * i, 0.03) for i, model in enumerate(_names(files))}
     own = factories.oneruler
@@ -123,7 +123,7 @@ def oneruler(files: Layout) -> Frames:
     share = pd.Series([shares.get(cell, math.nan) for cell in cells], scores.index)
     drawn = share.notna() & scores["task"].str.startswith("niah") & (scores["verdict"] != "length")
     scores.loc[drawn, "value"] = (rng.random(drawn.sum()) < share[drawn]).astype(float)
-    tokenizers = tuple(files.tokenizers)
+    tokenizers = tuple(files.prompts.tokenizers)
     return {
         "scores": scores,
         "token_counts": own.token_counts(tokenizers),
@@ -131,9 +131,9 @@ def oneruler(files: Layout) -> Frames:
     }
 
 
-def mlongrr(files: Layout) -> Frames:
+def mlongrr(files: RuleInputs) -> Frames:
     """All lengths, languages, needles and depths; the essays and the second prompt of one needle."""
-    own, asked = factories.mlongrr, files.settings("mlongrr")
+    own, asked = factories.mlongrr, files.prompts.settings("mlongrr")
     with (
         patch.object(own, "MODELS", dict.fromkeys(_names(files), 0.8)),
         patch.object(own, "LANGS", tuple(asked["languages"])),
@@ -148,11 +148,11 @@ def mlongrr(files: Layout) -> Frames:
     prompts = news[(news["metric"] == "strict") & (news["model"] == model)].assign(
         sentences=33, sentences_before=8, real_depth=24.0, haystack_tokens=1800
     )
-    instances = [prompts.assign(tokenizer=name) for name in files.tokenizers]
+    instances = [prompts.assign(tokenizer=name) for name in files.prompts.tokenizers]
     return {"scores": scores, "instances": pd.concat(instances, ignore_index=True)}
 
 
-def m4le(files: Layout) -> Frames:
+def m4le(files: RuleInputs) -> Frames:
     """All tasks and lengths of which the paper prints a number, by both metrics."""
     paper, rng = context(files, "m4le", "scores"), np.random.default_rng(0)
     made: list[dict[str, Any]] = []

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import warm_snakemake
-from needlework.planning.layout import Layout
+from needlework.planning.rule_inputs import RuleInputs
 from needlework.prompts.spans import Documents
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -77,17 +77,23 @@ class Workflow:
         return self.directory / "results" / path
 
 
-def prompt_files(workflow: Workflow, files: Layout, benchmark: str, tokenizer: str) -> list[Path]:
+def prompt_files(
+    workflow: Workflow, files: RuleInputs, benchmark: str, tokenizer: str
+) -> list[Path]:
     """A benchmark's instance files."""
     folder = workflow.result(f"instances/{benchmark}/{tokenizer}")
-    return [folder / f"{name}.parquet" for name in files.slices(benchmark)]
+    return [folder / f"{name}.parquet" for name in files.prompts.slices(benchmark)]
 
 
-def documents_of(workflow: Workflow, files: Layout, benchmark: str, tokenizer: str) -> Documents:
+def documents_of(
+    workflow: Workflow, files: RuleInputs, benchmark: str, tokenizer: str
+) -> Documents:
     """All that a benchmark's prompts refer to."""
-    corpora = [workflow.result(f"corpora/{table}.parquet") for table in files.quoted(benchmark)]
+    corpora = [
+        workflow.result(f"corpora/{table}.parquet") for table in files.prompts.quoted(benchmark)
+    ]
     folder = workflow.result(f"documents/{benchmark}/{tokenizer}")
-    made = [folder / f"{name}.parquet" for name in files.slices(benchmark)]
+    made = [folder / f"{name}.parquet" for name in files.prompts.slices(benchmark)]
     return Documents.of(benchmark, list(map(str, corpora)), list(map(str, made)))
 
 

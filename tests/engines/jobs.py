@@ -25,7 +25,7 @@ import yaml
 from needlework.journal import Journal
 from needlework.models.selection import only_of
 from needlework.planning.config import validated
-from needlework.planning.layout import Layout
+from needlework.planning.rule_inputs import RuleInputs
 from needlework.records import read_table
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -183,7 +183,7 @@ class Job:
             "rule": "generate_answers",
             "wildcards": {"model": "tiny", "benchmark": "made", "turn": turn},
             "params": {
-                **{"model": Layout(config).model_settings("tiny"), "lengths": [512]},
+                **{"model": RuleInputs(config).answers.model_settings("tiny"), "lengths": [512]},
                 **{"only": only_of(config, "tiny", "made"), "state": ""},
             },
             "resources": {"gpu": 0},

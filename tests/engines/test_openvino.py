@@ -26,7 +26,8 @@ from needlework.models.gguf_models import _constant, _tensors, _weights, kept_fo
 from needlework.models.job_records import remember
 from needlework.models.openvino_engines import Alone, Together
 from needlework.planning.config import validated
-from needlework.planning.layout import Layout, job_gpus, job_threads
+from needlework.planning.job_resources import job_gpus, job_threads
+from needlework.planning.rule_inputs import RuleInputs
 from needlework.prompts.openvino_runtime import genai, runtime
 from needlework.prompts.spans import literal
 from needlework.prompts.tokenizers import load_tokenizer
@@ -519,7 +520,7 @@ def test_a_job_takes_processor_cores_and_no_gpu() -> None:
             "run": {"models": ["m"], "benchmarks": ["lost_in_the_middle"]},
         }
     )
-    files = Layout(config)
+    files = RuleInputs(config)
     assert (job_gpus(files.config["models"]["m"]), job_threads(files.config["models"]["m"])) == (
         0,
         16,

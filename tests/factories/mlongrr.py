@@ -16,7 +16,7 @@ from factories import ROOT, answering, losing
 from needlework.benchmarks.mlongrr import corpus as mlongrr
 from needlework.benchmarks.mlongrr import plan
 from needlework.planning.configuration import defaults_of
-from needlework.planning.layout import Layout
+from needlework.planning.rule_inputs import RuleInputs
 
 LANGS = ("en", "vi", "id", "sw", "so")
 LENGTHS = (2000, 8000, 16000, 32000, 64000)
@@ -176,14 +176,14 @@ def tables(slice_settings: Mapping[str, Any], mirror: Path | None = None) -> dic
 def table(corpus: str, lang: str, mirror: Path | None = None) -> pa.Table:
     """A corpus, from the files that the layout names."""
     config = {"sources": {}, "run": {}, "benchmarks": {}, "corpora": {}}
-    layout = Layout(config)
+    layout = RuleInputs(config)
     sources = [
         str(mirror / file.removeprefix("results/sources/"))
         if mirror and file.startswith("results/sources/")
         else file
-        for file in layout.corpus_sources(corpus, lang)
+        for file in layout.corpora.corpus_sources(corpus, lang)
     ]
-    if layout.corpus_reader(corpus) == "benchmarks.oneruler.corpus":
+    if layout.corpora.corpus_reader(corpus) == "benchmarks.oneruler.corpus":
         from needlework.benchmarks.oneruler import corpus as oneruler
 
         return oneruler.table(corpus, lang, sources, {})

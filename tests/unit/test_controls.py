@@ -10,7 +10,7 @@ import golden_runs
 from factories import demo_run
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.planning.config import validated
-from needlework.planning.layout import Layout
+from needlework.planning.rule_inputs import RuleInputs
 from needlework.results import published
 from needlework.results.result import Context
 from needlework.results.tabulate import counted_models
@@ -86,5 +86,5 @@ def test_controls_are_known_by_their_backend():
     models = {name: entry | {"backend": kind} for name, kind in kinds.items()}
     run = {"models": ["reader", "gold", "silent"], "benchmarks": ["oneruler"]}
     config = demo_run(models=models, run=run)
-    settings = Layout(validated(config)).run_settings("oneruler", "scores")
+    settings = RuleInputs(validated(config)).facts.run_settings("oneruler", "scores")
     assert settings["controls"] == ["gold", "silent"]

@@ -86,7 +86,10 @@ def test_a_stale_configuration_page_is_noticed(generator, tmp_path, monkeypatch,
         generator.main()
     page.write_text(CONFIGURATION.read_text("utf-8"), "utf-8")
     generator.main()
-    for file, before, after in ((page, "`run`", "`runs`"), (schema, '"minimum": 1', '"minimum": 2')):
+    for file, before, after in (
+        (page, "`run`", "`runs`"),
+        (schema, '"minimum": 1', '"minimum": 2'),
+    ):
         text = file.read_text("utf-8")
         file.write_text(text.replace(before, after, 1), "utf-8")
         with pytest.raises(SystemExit, match=f"{file.name} is out of date"):

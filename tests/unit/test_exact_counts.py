@@ -30,7 +30,7 @@ from needlework.benchmarks.oneruler import plan as oneruler_plan
 from needlework.benchmarks.oneruler import prompts as oneruler
 from needlework.data.corpora import sample
 from needlework.planning.config import validated
-from needlework.planning.layout import Layout
+from needlework.planning.rule_inputs import RuleInputs
 from needlework.prompts.spans import Documents, numbered, render
 from needlework.prompts.tokenizers import Tokenizer
 from tokenizers_made import NAMES
@@ -63,7 +63,7 @@ def documents_of(
 
 def configured(benchmark: str, **own: Any) -> dict[str, Any]:
     config = configuration(benchmark, demo(benchmark) | own)
-    return Layout(validated(config)).settings(benchmark)
+    return RuleInputs(validated(config)).prompts.settings(benchmark)
 
 
 def of_oneruler(config: dict, lengths: list[int], read: Callable[[Any], Any]) -> Build:

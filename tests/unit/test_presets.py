@@ -15,8 +15,8 @@ from needlework.benchmarks.parts import names
 from needlework.planning.affects import effective_config
 from needlework.planning.config import validated
 from needlework.planning.layers import layered
-from needlework.planning.layout import Layout
 from needlework.planning.model_checks import lengths_of
+from needlework.planning.rule_inputs import RuleInputs
 from runs import ROOT, Workflow
 
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
@@ -63,7 +63,7 @@ def test_a_papers_preset_inherits_nothing_of_the_demos_size(benchmark: str) -> N
         config = validated(layered(base, [preset]))
         lengths = lengths_of(config, config["run"]["models"][0], benchmark)
         own, slices = (
-            Layout(config).settings(benchmark),
+            RuleInputs(config).prompts.settings(benchmark),
             plan.slices(config["benchmarks"][benchmark]),
         )
         asked.append({name: plan.settings(own, name, lengths) for name in slices})

@@ -23,7 +23,7 @@ from needlework.data.corpora.corpus import Corpus
 from needlework.planning.affects import affecting
 from needlework.planning.config import validated
 from needlework.planning.json_schema import schema
-from needlework.planning.layout import Layout
+from needlework.planning.rule_inputs import RuleInputs
 from needlework.results import published as publications
 from needlework.results.drawing import draw
 from needlework.results.result import Context, without_incomparable
@@ -42,8 +42,8 @@ EACH = pytest.mark.parametrize(
 
 
 @pytest.fixture
-def files() -> Layout:
-    return Layout(validated(DEFAULT))
+def files() -> RuleInputs:
+    return RuleInputs(validated(DEFAULT))
 
 
 def closure(script: str, *modules: str) -> set[str]:
@@ -170,15 +170,15 @@ def test_a_further_result_gives_every_output(like, files, monkeypatch, tmp_path)
     own = load_benchmark("mlneedle")
     more = replace(own.by_name[like], name="further", title="A further one", caption="Further.")
     added = replace(own, results=(*own.results, more))
-    monkeypatch.setattr(Layout, "benchmark", lambda self, name: added)
+    monkeypatch.setattr(RuleInputs, "benchmark", lambda self, name: added)
     assert set(more.endings) == (
         {"svg", "pdf", "png", "txt"} if more.kind == "figures" else {"tex", "html"}
     )
-    assert more in files.results("mlneedle")
-    assert more in files.results_by_needs("mlneedle")["scores"]
+    assert more in files.results.results("mlneedle")
+    assert more in files.results.results_by_needs("mlneedle")["scores"]
     assert more.label.lower().endswith("a further one")
     files.config["run"]["benchmarks"] = ["oneruler"]
-    assert "mlneedle_further" in files.unfilled()
+    assert "mlneedle_further" in files.results.unfilled()
 
     paper = publications.load(ROOT / "resources/published/mlneedle.csv")
     run = {"unit_of_length": "words", **factories.mlneedle.SETTINGS}
@@ -206,8 +206,10 @@ def test_a_further_corpus_is_offered_and_read(files, monkeypatch) -> None:
         schema.cache_clear()
     monkeypatch.setitem(registry.CORPORA, "further", further)
     assert registry.languages_of("further") == ("en",)
-    assert files.corpus_reader("further") == "data.corpora.sample"
-    assert files.corpus_sources("further", "en") == files.corpus_sources("sample_questions", "en")
+    assert files.corpora.corpus_reader("further") == "data.corpora.sample"
+    assert files.corpora.corpus_sources("further", "en") == files.corpora.corpus_sources(
+        "sample_questions", "en"
+    )
 
 
 # What a change makes anew
@@ -251,7 +253,7 @@ def test_speed_and_places_are_no_parameters() -> None:
 
 @EACH
 def test_slices_depend_on_what_affects_prompts_alone(benchmark) -> None:
-    own = Layout(validated(DEFAULT)).settings(benchmark.name)
+    own = RuleInputs(validated(DEFAULT)).prompts.settings(benchmark.name)
     node = schema()["properties"]["benchmarks"]["properties"][benchmark.name]
     usual = node.get("affects", "prompts")
     kinds = {key: child.get("affects", usual) for key, child in node["properties"].items()}

@@ -15,8 +15,9 @@ import yaml
 from markupsafe import escape
 
 from invariants import check_cut, check_documents, check_instances, check_lengths, check_pairs
+from needlework.benchmarks.benchmark import load_benchmark
 from needlework.planning.config import validated
-from needlework.planning.layout import Layout
+from needlework.planning.rule_inputs import RuleInputs
 from needlework.prompts.spans import Documents
 from needlework.prompts.tokenizers import load_tokenizer
 from needlework.results.drawing import NothingToDraw, draw
@@ -28,7 +29,7 @@ from runs import ROOT, Workflow, documents_of, prompt_files
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("demo")]
 
 MODELS = ("lexical", "oracle", "empty")
-FILES = Layout(validated(yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))))
+FILES = RuleInputs(validated(yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))))
 BENCHMARKS = FILES.config["run"]["benchmarks"]
 # Released scorers that fail their own gold answers: by benchmark, the rows that they rate. Claude's
 # notebook looks at two of three needles; a gold list of online-shopping keeps its full stop.
@@ -50,7 +51,7 @@ def instances_of(demo: Workflow, benchmark: str) -> list[Path]:
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
 def test_every_table_and_figure_is_there(demo, benchmark) -> None:
     magic = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}
-    for result in FILES.results(benchmark):
+    for result in FILES.results.results(benchmark):
         there = f"{result.kind}/{benchmark}/{result.name}"
         assert len(pd.read_csv(demo.result(f"{there}.csv"))), there
         for ending in result.endings:
@@ -62,7 +63,7 @@ def test_every_table_and_figure_is_there(demo, benchmark) -> None:
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
 def test_oracle_scores_one_and_empty_zero_in_every_cell(demo, benchmark) -> None:
     """Answering with the references scores 1 in every cell, answering nothing 0."""
-    cell = ["model", "metric", "task", *FILES.benchmark(benchmark).columns]
+    cell = ["model", "metric", "task", *load_benchmark(benchmark).columns]
     scores = scores_of(demo, benchmark)
     cells = scores.groupby(cell, dropna=False)["value"].mean()
     assert (cells["empty"] == 0.0).all()
@@ -78,8 +79,8 @@ def test_oracle_scores_one_and_empty_zero_in_every_cell(demo, benchmark) -> None
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
 def test_a_result_without_rows_is_shown_or_says_why(demo, benchmark) -> None:
     """As the jobs read it: a file's columns have no types then."""
-    own = FILES.benchmark(benchmark)
-    for result in FILES.results(benchmark):
+    own = load_benchmark(benchmark)
+    for result in FILES.results.results(benchmark):
         file = demo.result(f"{result.kind}/{benchmark}/{result.name}.csv")
         none = pd.read_csv(file, keep_default_na=False, na_values=[""], dtype=object, nrows=0)
         if isinstance(result.shown, Drawing):
@@ -88,7 +89,7 @@ def test_a_result_without_rows_is_shown_or_says_why(demo, benchmark) -> None:
                     result.shown,
                     none,
                     own.shown.called,
-                    FILES.run_settings(benchmark, result.needs),
+                    FILES.facts.run_settings(benchmark, result.needs),
                 )
         else:
             assert "tabular" in lay_out(none, result.shown, "label", result.title)
@@ -96,9 +97,9 @@ def test_a_result_without_rows_is_shown_or_says_why(demo, benchmark) -> None:
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
 def test_data_of_the_run_stand_once_on_the_page(demo, benchmark) -> None:
-    said = escape(FILES.data(benchmark))
+    said = escape(FILES.facts.data(benchmark))
     assert demo.result(f"{benchmark}.html").read_text("utf-8").count(said) == 1
-    for result in FILES.results(benchmark):
+    for result in FILES.results.results(benchmark):
         if result.kind == "figures":
             note = demo.result(f"figures/{benchmark}/{result.name}.txt").read_text("utf-8")
             assert note and "This run:" not in note
@@ -125,7 +126,7 @@ def documents(demo: Workflow, benchmark: str) -> Documents:
 
 def test_every_prompt_of_mlneedle_keeps_the_invariants(demo) -> None:
     """One needle at its place, no answer elsewhere, the budget kept and filled: of every prompt."""
-    files, own = instances_of(demo, "mlneedle"), FILES.settings("mlneedle")
+    files, own = instances_of(demo, "mlneedle"), FILES.prompts.settings("mlneedle")
     tokenizer = load_tokenizer("words", {"kind": "words"})
     checked = check_instances(files, documents(demo, "mlneedle"), tokenizer)
     # Per needle language: haystacks x 3 lengths x (3 exact + 4 existence), and 3 without haystack.
@@ -197,7 +198,7 @@ def test_the_number_of_cores_changes_nothing(demo, tmp_path) -> None:
     made = [
         f for kind in ("distractors", "instances") for f in other.result(kind).rglob("*.parquet")
     ]
-    assert len(made) == len(FILES.settings("mlneedle")["multilingual"]) + len(names)
+    assert len(made) == len(FILES.prompts.settings("mlneedle")["multilingual"]) + len(names)
     for file in made:
         same = demo.directory / file.relative_to(other.directory)
         assert file.read_bytes() == same.read_bytes(), file
@@ -229,8 +230,8 @@ def report(demo, tmp_path_factory) -> Path:
 def test_a_report_is_built_offline(report) -> None:
     text = report.read_text(encoding="utf-8")
     for benchmark in BENCHMARKS:
-        assert FILES.benchmark(benchmark).title in text
-        assert all(result.label in text for result in FILES.results(benchmark))
+        assert load_benchmark(benchmark).title in text
+        assert all(result.label in text for result in FILES.results.results(benchmark))
 
 
 def test_the_report_opens_with_results(demo, report) -> None:
@@ -244,7 +245,7 @@ def test_the_report_opens_with_results(demo, report) -> None:
         page.goto(report.as_uri())
         assert page.wait_for_selector(".needlework table.finding").bounding_box()["y"] < 500
         text = page.locator(".needlework dl.run").text_content()
-        assert all(FILES.benchmark(name).title in text for name in BENCHMARKS)
+        assert all(load_benchmark(name).title in text for name in BENCHMARKS)
         assert all(model in text for model in MODELS)
         overview = demo.result("index.html")
         assert overview.stat().st_size < 400_000

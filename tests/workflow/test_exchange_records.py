@@ -12,13 +12,13 @@ import yaml
 
 from eee_schema import errors
 from needlework.planning.config import validated
-from needlework.planning.layout import Layout
+from needlework.planning.rule_inputs import RuleInputs
 from needlework.records import file_digest
 from runs import ROOT, Workflow
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("demo")]
 
-FILES = Layout(validated(yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))))
+FILES = RuleInputs(validated(yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))))
 BENCHMARKS = FILES.config["run"]["benchmarks"]
 
 
@@ -63,7 +63,7 @@ def test_every_instance_is_valid_and_belongs_to_its_record(demo, records, mirror
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
 def test_records_read_back_are_the_tables_to_the_digit(demo, records, benchmark) -> None:
     models = [model for name, model in records if name == benchmark and model != "paper"]
-    for result in (r for r in FILES.results(benchmark) if r.needs == "scores"):
+    for result in (r for r in FILES.results.results(benchmark) if r.needs == "scores"):
         table = pd.read_csv(
             demo.result(f"{result.kind}/{benchmark}/{result.name}.csv"), dtype=str, na_filter=False
         )

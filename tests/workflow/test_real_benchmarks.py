@@ -12,8 +12,9 @@ import yaml
 
 from factories.lost_in_the_middle import pairs_path, stand_ins
 from invariants import check_lengths, check_pairs
+from needlework.benchmarks.benchmark import load_benchmark
 from needlework.planning.config import validated
-from needlework.planning.layout import Layout
+from needlework.planning.rule_inputs import RuleInputs
 from needlework.prompts.tokenizers import load_tokenizer
 from needlework.records import file_digest
 from runs import ROOT, Workflow, documents_of, prompt_files
@@ -80,7 +81,7 @@ def real(mirror, tmp_path_factory) -> Workflow:
 
 
 @pytest.fixture(scope="module")
-def files(real) -> Layout:
+def files(real) -> RuleInputs:
     config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
     mine = yaml.safe_load((real.directory.parent / "real.yaml").read_text(encoding="utf-8"))
     merged = config | {k: v for k, v in mine.items() if k not in ("models", "benchmarks")}
@@ -88,12 +89,12 @@ def files(real) -> Layout:
         merged["models"][name] |= mine["models"][name]
     for name, own in mine["benchmarks"].items():
         merged["benchmarks"][name] |= own
-    return Layout(validated(merged))
+    return RuleInputs(validated(merged))
 
 
 @pytest.mark.parametrize("benchmark", ["lost_in_the_middle", "oneruler"])
 def test_every_table_and_figure_is_drawn(real, files, benchmark) -> None:
-    for result in files.results(benchmark):
+    for result in files.results.results(benchmark):
         numbers = real.result(f"{result.kind}/{benchmark}/{result.name}.csv")
         assert len(pd.read_csv(numbers)), result.name
         if result.kind == "figures":
@@ -106,7 +107,7 @@ def test_oracle_and_empty(real, files, benchmark) -> None:
         pq.read_table(real.result(f"scores/{model}/{benchmark}.parquet")).to_pandas()
         for model in MODELS
     )
-    cell = ["model", "metric", "task", *files.benchmark(benchmark).columns]
+    cell = ["model", "metric", "task", *load_benchmark(benchmark).columns]
     cells = scores.groupby(cell, dropna=False)["value"].mean()
     assert (cells["oracle"] == 1.0).all()
     assert (cells["empty"] == 0.0).all()

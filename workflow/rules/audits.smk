@@ -17,7 +17,7 @@ FIRST_ANSWERS = {
 rule draw_audit:
     input:
         # results/instances/{benchmark}/{tokenizer}/{slice}.parquet
-        lambda w: files.instances(w.model, w.benchmark),
+        lambda w: files.prompts.instances(w.model, w.benchmark),
     output:
         "results/audit_answers/{model}/{benchmark}/{turn}/prompts.parquet",
     log:
@@ -31,10 +31,10 @@ rule draw_audit:
         runtime=30,
     params:
         # The questions, of which the first are asked again.
-        limits=lambda w: files.audited_questions(w.turn),
+        limits=lambda w: files.audits.audited_questions(w.turn),
         seed=config["run"]["seed"],
-        lengths=lambda w: files.lengths(w.model, w.benchmark),
-        only=lambda w: files.only(w.model, w.benchmark),
+        lengths=lambda w: files.answers.lengths(w.model, w.benchmark),
+        only=lambda w: files.answers.only(w.model, w.benchmark),
         code=code_digest("draw_audit.py"),
     message:
         "Drawing questions of {wildcards.benchmark} for the audits of {wildcards.model}"
@@ -45,7 +45,7 @@ rule draw_audit:
 rule count_audit:
     input:
         # results/instances/{benchmark}/{tokenizer}/{slice}.parquet
-        lambda w: files.instances(w.model, w.benchmark),
+        lambda w: files.prompts.instances(w.model, w.benchmark),
     output:
         "results/audit_answers/{model}/{benchmark}/cells.json",
     log:
@@ -58,9 +58,9 @@ rule count_audit:
         mem_mb=lambda w, attempt: 4000 * attempt,
         runtime=30,
     params:
-        factors=lambda w: files.audited_factors(w.benchmark),
-        lengths=lambda w: files.lengths(w.model, w.benchmark),
-        only=lambda w: files.only(w.model, w.benchmark),
+        factors=lambda w: files.audits.audited_factors(w.benchmark),
+        lengths=lambda w: files.answers.lengths(w.model, w.benchmark),
+        only=lambda w: files.answers.only(w.model, w.benchmark),
         code=code_digest("count_audit.py"),
     message:
         "Counting the cells of {wildcards.benchmark} for the audits of {wildcards.model}"
@@ -71,7 +71,7 @@ rule count_audit:
 use rule generate_answers as audit_answers with:
     input:
         # results/audit_answers/{model}/{benchmark}/{turn}/prompts.parquet, and what these prompts quote
-        unpack(lambda w: files.audit_prompts(w.model, w.benchmark, w.turn)),
+        unpack(lambda w: files.audits.audit_prompts(w.model, w.benchmark, w.turn)),
         # The user's file.
         chat_template=lambda w: config["models"][w.model]["chat_template"] or [],
     output:
@@ -89,7 +89,7 @@ use rule generate_answers as audit_answers with:
         # Those that were drawn.
         lengths=None,
         only=None,
-        state=lambda w: files.request_state(
+        state=lambda w: files.answers.request_state(
             f"logs/audit_answers/{w.model}/{w.benchmark}/{w.turn}.json"
         ),
     message:
@@ -109,14 +109,14 @@ use rule translate_answers as translate_audit with:
 
 use rule score_answers as score_audit with:
     input:
-        unpack(lambda w: files.scorer_files(w.benchmark)),
+        unpack(lambda w: files.scores.scorer_files(w.benchmark)),
         instances=["results/audit_answers/{model}/{benchmark}/{turn}/prompts.parquet"],
         generations="results/audit_answers/{model}/{benchmark}/{turn}/generations.parquet",
         translations=lambda w: (
             [
                 f"results/audit_answers/{w.model}/{w.benchmark}/{w.turn}/translations.parquet"
             ]
-            if files.translated(w.benchmark)
+            if files.scores.translated(w.benchmark)
             else []
         ),
         similarity=[],
@@ -130,7 +130,7 @@ use rule score_answers as score_audit with:
 
 rule tabulate_audit:
     input:
-        lambda w: paths(files.audit_files(AUDITS[w.base, w.changed])),
+        lambda w: paths(files.audits.audit_files(AUDITS[w.base, w.changed])),
     output:
         csv="results/audits/{base}/{changed}/audit.csv",
         summary="results/audits/{base}/{changed}/audit.md",
@@ -154,9 +154,9 @@ rule tabulate_audit:
         mem_mb=lambda w, attempt: 4000 * attempt,
         runtime=30,
     params:
-        files=lambda w: files.audit_files(AUDITS[w.base, w.changed]),
-        factors={name: files.benchmark(name).asked for name in BENCHMARKS},
-        metrics={name: files.settings(name).get("metric") for name in BENCHMARKS},
+        files=lambda w: files.audits.audit_files(AUDITS[w.base, w.changed]),
+        factors={name: load_benchmark(name).asked for name in BENCHMARKS},
+        metrics={name: files.prompts.settings(name).get("metric") for name in BENCHMARKS},
         audit=config["audit"] | {"seed": config["run"]["seed"]},
         changes=lambda w: changes(config, w.base, w.changed),
         worse_than=lambda w: AUDITS[w.base, w.changed].worse_than,

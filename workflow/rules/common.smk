@@ -30,9 +30,12 @@ from needlework.benchmarks.parts import part_file
 from needlework.jobs.job import NEW_OBJECTS
 from needlework.planning.audits import check_audits, check_shared
 from needlework.planning.config_files import check_folder, located, read_nodes
-from needlework.planning.layout import job_gpus, job_threads, resource
+from needlework.benchmarks.benchmark import load_benchmark
+from needlework.planning.job_resources import job_gpus, job_threads
+from needlework.planning.inputs.own_data import own_data_instances
+from needlework.planning.layout import paths, resource, result_file
 from needlework.planning.model_checks import check_published
-from needlework.planning.rule_inputs import RuleInputs, paths, result_file
+from needlework.planning.rule_inputs import RuleInputs
 from needlework.planning.preflight import without_records
 from needlework.planning.model_access import check_model_files
 from needlework.planning.layers import command_line_values, layered
@@ -116,14 +119,14 @@ def scoring_environment(translator="none"):
     """The metric `released_semantic` needs an embedding model, the others do not."""
     own = {}
     for name in config["run"]["benchmarks"]:
-        semantic = files.scoring_settings(name).get("metric") == "released_semantic"
+        semantic = files.scores.scoring_settings(name).get("metric") == "released_semantic"
         own[name] = environment("sentence-transformers" if semantic else translator)
     return shared_or_each(own, "benchmark")
 
 
 def search_environment(retrieval):
     """The environment in which passages are ranked."""
-    gpu = files.search_gpus(retrieval)
+    gpu = files.retrieval.search_gpus(retrieval)
     return "../../envs/retrieval-gpu.yaml" if gpu else "../../envs/retrieval.yaml"
 
 
@@ -206,7 +209,7 @@ if workflow.is_main_process:
 
 def search(w):
     """How a benchmark finds its distractors in a language: in which corpora, and how."""
-    return files.search(w.benchmark, w.lang)
+    return files.retrieval.search(w.benchmark, w.lang)
 
 
 def caption_of(name, text):
@@ -226,7 +229,7 @@ def caption_of(name, text):
 
 def caption_file(benchmark, result):
     """A result's caption, which the report reads from a file."""
-    return caption_of(f"{benchmark}_{result.name}", files.caption(benchmark, result))
+    return caption_of(f"{benchmark}_{result.name}", files.facts.caption(benchmark, result))
 
 
 def report_text(template):
@@ -269,7 +272,7 @@ def in_report(benchmark, result, path):
     return report(
         path,
         caption=caption_file(benchmark, result),
-        category=files.benchmark(benchmark).title,
+        category=load_benchmark(benchmark).title,
         subcategory=result.kind.capitalize(),
         labels={"result": result.label},
     )

@@ -1,8 +1,8 @@
 # From the sources' own files to one table for each corpus and language, and what the user's own data hold.
 
-from needlework.planning.rule_inputs import own_tables, own_uses
+from needlework.planning.inputs.own_data import own_tables, own_uses
 
-OWN_TABLES = own_tables(files)
+OWN_TABLES = own_tables(files.prompts)
 OWN_DATA = "results/own_data.json"
 
 
@@ -23,7 +23,7 @@ rule fetch_source:
     params:
         # A change of `mirror` must not fetch files again, so the script reads it from the
         # configuration; it is not a parameter.
-        entry=lambda w: files.source_entry(f"{w.source}/{w.file}"),
+        entry=lambda w: files.corpora.source_entry(f"{w.source}/{w.file}"),
         prefix_mb=lambda w: config["sources"].get(w.source, {}).get("prefix_mb"),
         code=code_digest("fetch_source.py"),
     message:
@@ -35,7 +35,7 @@ rule fetch_source:
 rule read_corpus:
     input:
         # results/sources/{source}/{file}, or files of resources/ and of a user's folder.
-        lambda w: files.corpus_sources(w.corpus, w.lang),
+        lambda w: files.corpora.corpus_sources(w.corpus, w.lang),
     output:
         "results/corpora/{corpus}/{lang}.parquet",
     log:
@@ -45,18 +45,18 @@ rule read_corpus:
     conda:
         lambda w: (
             "../../envs/datasets.yaml"
-            if files.is_own_corpus(w.corpus)
+            if files.corpora.is_own_corpus(w.corpus)
             else "../../envs/corpora.yaml"
         )
     resources:
         mem_mb=2000,
         runtime=60,
     params:
-        settings=lambda w: files.corpus_settings(w.corpus, w.lang),
-        reader=lambda w: files.corpus_reader(w.corpus),
+        settings=lambda w: files.corpora.corpus_settings(w.corpus, w.lang),
+        reader=lambda w: files.corpora.corpus_reader(w.corpus),
         code=lambda w: code_digest(
             "read_corpus.py",
-            f"needlework/{files.corpus_reader(w.corpus).replace('.', '/')}.py",
+            f"needlework/{files.corpora.corpus_reader(w.corpus).replace('.', '/')}.py",
         ),
     message:
         "Reading {wildcards.corpus} in {wildcards.lang}"
@@ -81,8 +81,8 @@ rule own_data:
         mem_mb=lambda w, attempt: 2000 * attempt,
         runtime=60,
     params:
-        uses=own_uses(files),
-        tokenizer=files.text_tokenizer,
+        uses=own_uses(files.prompts),
+        tokenizer=files.prompts.text_tokenizer,
         code=code_digest("describe_own_data.py"),
     message:
         "Looking at the data of your own"

@@ -11,8 +11,8 @@ WHOLE = rf"(?!(?:{SHARDED or '(?!)'})/)[A-Za-z0-9._-]+"
 rule generate_answers:
     input:
         # results/{instances,documents}/{benchmark}/{tokenizer}/{slice}.parquet, results/corpora/{table}.parquet
-        unpack(lambda w: files.prompts(w.benchmark, files.tokenizer(w.model))),
-        unpack(lambda w: files.model_files(w.model)),
+        unpack(lambda w: files.prompts.of(w.benchmark, files.prompts.tokenizer(w.model))),
+        unpack(lambda w: files.answers.model_files(w.model)),
     output:
         "results/generations/{model}/{benchmark}.parquet",
     log:
@@ -29,13 +29,13 @@ rule generate_answers:
         gpu=lambda w: job_gpus(config["models"][w.model]),
         # Slurm could give a job's GPUs on several nodes.
         nodes=1,
-        mem_mb=lambda w, attempt: files.host_memory(w.model) * attempt,
+        mem_mb=lambda w, attempt: files.answers.host_memory(w.model) * attempt,
         runtime=lambda w, attempt: 720 * attempt,
     params:
-        model=lambda w: files.model_settings(w.model),
-        lengths=lambda w: files.lengths(w.model, w.benchmark),
-        only=lambda w: files.only(w.model, w.benchmark),
-        state=lambda w: files.request_state(
+        model=lambda w: files.answers.model_settings(w.model),
+        lengths=lambda w: files.answers.lengths(w.model, w.benchmark),
+        only=lambda w: files.answers.only(w.model, w.benchmark),
+        state=lambda w: files.answers.request_state(
             f"logs/generate_answers/{w.model}/{w.benchmark}.json"
         ),
         code=lambda w: code_digest(
@@ -61,7 +61,7 @@ use rule generate_answers as generate_shard with:
     conda:
         model_environment(IN_SHARDS)
     params:
-        state=lambda w: files.request_state(
+        state=lambda w: files.answers.request_state(
             f"logs/generate_answers/{w.model}/{w.benchmark}.{w.shard}.json"
         ),
     message:
@@ -70,11 +70,11 @@ use rule generate_answers as generate_shard with:
 
 rule merge_answers:
     input:
-        unpack(lambda w: files.prompts(w.benchmark, files.tokenizer(w.model))),
-        unpack(lambda w: files.model_files(w.model)),
+        unpack(lambda w: files.prompts.of(w.benchmark, files.prompts.tokenizer(w.model))),
+        unpack(lambda w: files.answers.model_files(w.model)),
         shards=lambda w: expand(
             f"results/generations/{w.model}/{w.benchmark}.{{shard}}.parquet",
-            shard=files.answer_shards(w.model),
+            shard=files.answers.answer_shards(w.model),
         ),
     output:
         "results/generations/{model}/{benchmark}.parquet",
@@ -90,9 +90,9 @@ rule merge_answers:
         mem_mb=lambda w, attempt: 4000 * attempt,
         runtime=60,
     params:
-        model=lambda w: files.model_settings(w.model),
-        lengths=lambda w: files.lengths(w.model, w.benchmark),
-        only=lambda w: files.only(w.model, w.benchmark),
+        model=lambda w: files.answers.model_settings(w.model),
+        lengths=lambda w: files.answers.lengths(w.model, w.benchmark),
+        only=lambda w: files.answers.only(w.model, w.benchmark),
         code=code_digest("merge_answers.py"),
     message:
         "Merging the answers of {wildcards.model} to {wildcards.benchmark}"
@@ -105,7 +105,7 @@ rule merge_answers:
 # and no `benchmark`, whose file would count as one. It prints to the terminal, so it is a local rule.
 rule estimate:
     input:
-        paths([files.prompts_of_models(name) for name in BENCHMARKS]),
+        paths([files.prompts.prompts_of_models(name) for name in BENCHMARKS]),
     log:
         "logs/estimate.log",
     localrule: True
@@ -115,7 +115,7 @@ rule estimate:
         mem_mb=8000,
         runtime=60,
     params:
-        **files.estimated(),
+        **files.answers.estimated(),
         table="results/estimate.csv",
         subset="results/subset.yaml",
     message:

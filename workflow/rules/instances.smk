@@ -4,13 +4,13 @@
 rule build_instances:
     input:
         # The tables that the benchmark builds the slice from, under its own names for them.
-        unpack(lambda w: files.built_from(w.benchmark, w.tokenizer, w.slice)),
+        unpack(lambda w: files.prompts.built_from(w.benchmark, w.tokenizer, w.slice)),
         distractors=lambda w: expand(
             f"results/distractors/{w.benchmark}/{{lang}}.parquet",
-            lang=files.slice_searches(w.benchmark, w.tokenizer, w.slice),
+            lang=files.prompts.slice_searches(w.benchmark, w.tokenizer, w.slice),
         ),
         # resources/prompts/{benchmark}/*.txt
-        templates=lambda w: files.templates(w.benchmark),
+        templates=lambda w: files.prompts.templates(w.benchmark),
     output:
         instances="results/instances/{benchmark}/{tokenizer}/{slice}.parquet",
         documents="results/documents/{benchmark}/{tokenizer}/{slice}.parquet",
@@ -24,9 +24,9 @@ rule build_instances:
         mem_mb=lambda w, attempt: 3000 * attempt,
         runtime=lambda w, attempt: 60 * attempt,
     params:
-        settings=lambda w: files.slice_settings(w.benchmark, w.tokenizer, w.slice),
+        settings=lambda w: files.prompts.slice_settings(w.benchmark, w.tokenizer, w.slice),
         tables=lambda w: [
-            *files.built_from(w.benchmark, w.tokenizer, w.slice),
+            *files.prompts.built_from(w.benchmark, w.tokenizer, w.slice),
             "distractors",
         ],
         tokenizer=lambda w: config["tokenizers"][w.tokenizer],
@@ -42,7 +42,7 @@ rule build_instances:
 rule count_tokens:
     input:
         # results/{instances,documents}/{benchmark}/{tokenizer}/{slice}.parquet, results/corpora/{table}.parquet
-        unpack(lambda w: files.prompts(w.benchmark, files.text_tokenizer)),
+        unpack(lambda w: files.prompts.of(w.benchmark, files.prompts.text_tokenizer)),
     output:
         "results/token_counts/{benchmark}/{tokenizer}.parquet",
     log:
@@ -56,7 +56,7 @@ rule count_tokens:
         runtime=lambda w, attempt: 60 * attempt,
     params:
         tokenizer=lambda w: config["tokenizers"][w.tokenizer],
-        factors=lambda w: list(files.benchmark(w.benchmark).columns),
+        factors=lambda w: list(load_benchmark(w.benchmark).columns),
         code=code_digest("count_tokens.py"),
     message:
         "Counting the prompts of {wildcards.benchmark} in {wildcards.tokenizer}"
@@ -67,7 +67,7 @@ rule count_tokens:
 rule count_books:
     input:
         # results/sources/{source}/{file}, or files of resources/ and of a user's folder.
-        lambda w: paths(files.books(w.benchmark)),
+        lambda w: paths(files.prompts.books(w.benchmark)),
     output:
         "results/token_counts/{benchmark}/books/{tokenizer}.parquet",
     log:
@@ -80,7 +80,7 @@ rule count_books:
         mem_mb=lambda w, attempt: 4000 * attempt,
         runtime=lambda w, attempt: 60 * attempt,
     params:
-        books=lambda w: files.books(w.benchmark),
+        books=lambda w: files.prompts.books(w.benchmark),
         tokenizer=lambda w: config["tokenizers"][w.tokenizer],
         code=code_digest("count_books.py"),
     message:
@@ -92,7 +92,7 @@ rule count_books:
 rule describe_prompts:
     input:
         # results/instances/{benchmark}/{tokenizer}/{slice}.parquet
-        lambda w: files.prompts(w.benchmark, w.tokenizer)["instances"],
+        lambda w: files.prompts.of(w.benchmark, w.tokenizer)["instances"],
     output:
         report(
             "results/tables/{benchmark}/prompts-{tokenizer}.csv",
@@ -110,7 +110,7 @@ rule describe_prompts:
         mem_mb=lambda w, attempt: 4000 * attempt,
         runtime=30,
     params:
-        prompts=lambda w: repr(files.benchmark(w.benchmark).shown.prompts),
+        prompts=lambda w: repr(load_benchmark(w.benchmark).shown.prompts),
         code=code_digest("describe_prompts.py"),
     message:
         "Describing the prompts of {wildcards.benchmark} for {wildcards.tokenizer}"

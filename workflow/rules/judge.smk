@@ -5,7 +5,7 @@ from needlework.models.engine_arguments import judging
 # What is shown of its verdicts, and last its replies; nothing without a judge.
 JUDGED = expand(
     "results/judge/{model}/{file}",
-    model=files.judges,
+    model=files.answers.judges,
     file=["judged.csv", "agreement.csv", "verdicts.csv", "replies.parquet"],
 )
 
@@ -13,10 +13,10 @@ JUDGED = expand(
 rule judge_prompts:
     input:
         # resources/judge/known.csv, and resources/judge/{kind}.txt as `templates`
-        **files.judge_files(),
-        prompts=files.explorer_inputs()["prompts"],
+        **files.answers.judge_files(),
+        prompts=files.pages.explorer_inputs()["prompts"],
         # results/{scores,generations}/{model}/{benchmark}.parquet
-        answers=files.answers_of_models(files.card_models()),
+        answers=files.scores.answers_of_models(files.answers.card_models()),
     output:
         "results/judge/{model}/prompts.parquet",
     log:
@@ -29,9 +29,9 @@ rule judge_prompts:
         mem_mb=lambda w, attempt: 8000 * attempt,
         runtime=60,
     params:
-        files={name: files.explored(name) for name in BENCHMARKS},
-        kinds={name: dict(files.benchmark(name).scoring.judged) for name in BENCHMARKS},
-        tokenizer=lambda w: files.tokenizer(w.model),
+        files={name: files.pages.explored(name) for name in BENCHMARKS},
+        kinds={name: dict(load_benchmark(name).scoring.judged) for name in BENCHMARKS},
+        tokenizer=lambda w: files.prompts.tokenizer(w.model),
         code=code_digest("build_judge_prompts.py"),
     message:
         "Choosing the answers that {wildcards.model} judges"
@@ -44,8 +44,8 @@ use rule generate_answers as judge_replies with:
         instances=["results/judge/{model}/prompts.parquet"],
         corpora=[],
         documents=[],
-        chat_template=lambda w: files.model_files(w.model)["chat_template"],
-        marks=lambda w: files.model_files(w.model)["marks"],
+        chat_template=lambda w: files.answers.model_files(w.model)["chat_template"],
+        marks=lambda w: files.answers.model_files(w.model)["marks"],
     output:
         "results/{benchmark}/{model}/replies.parquet",
     log:
@@ -57,15 +57,15 @@ use rule generate_answers as judge_replies with:
         benchmark="judge",
         model=r"[A-Za-z0-9._-]+",
     conda:
-        model_environment(files.judges)
+        model_environment(files.answers.judges)
     params:
         model=lambda w: {
-            **files.model_settings(w.model),
+            **files.answers.model_settings(w.model),
             **judging(config["models"][w.model]),
         },
         lengths=None,
         only=None,
-        state=lambda w: files.judge_state(f"logs/judge_replies/{w.model}.json"),
+        state=lambda w: files.answers.judge_state(f"logs/judge_replies/{w.model}.json"),
     message:
         "{wildcards.model} judges answers that the second scorer leaves undecided"
 
@@ -76,7 +76,7 @@ rule tabulate_judge:
         replies="results/judge/{model}/replies.parquet",
         scores=expand(
             "results/scores/{model}/{benchmark}.parquet",
-            model=files.card_models(),
+            model=files.answers.card_models(),
             benchmark=BENCHMARKS,
         ),
         known=resource("judge/known.csv"),

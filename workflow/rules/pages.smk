@@ -4,11 +4,11 @@ from needlework.planning.affects import effective_config, page_digest
 from needlework.results.drawing.style import model_colours
 
 # The models with a report card; and what the numbers of cards and page are made from, by benchmark.
-CARD_MODELS = files.card_models()
-NUMBERED = files.page_numbers()
+CARD_MODELS = files.answers.card_models()
+NUMBERED = files.pages.page_numbers()
 # The files and texts of each benchmark for results/index.html, and what was run, in words.
-SHOWN = {name: files.overview(name) for name in BENCHMARKS}
-RAN = files.ran(
+SHOWN = {name: files.pages.overview(name) for name in BENCHMARKS}
+RAN = files.pages.ran(
     workflow.config_settings.configfiles, workflow.config_settings.config or {}
 )
 OVERVIEW = resource("overview/index.html.j2")
@@ -35,7 +35,7 @@ rule page_numbers:
         runtime=60,
     params:
         benchmarks=NUMBERED,
-        models=files.shown_models(),
+        models=files.pages.shown_models(),
         code=page_digest(NUMBERED),
     message:
         "Numbers of the page of results"
@@ -69,7 +69,7 @@ rule report_card:
         mem_mb=lambda w, attempt: 2000 * attempt,
         runtime=30,
     params:
-        titles={name: files.benchmark(name).title for name in NUMBERED},
+        titles={name: load_benchmark(name).title for name in NUMBERED},
         colours=model_colours(CARD_MODELS, config["figures"]["coloured"]),
         code=code_digest("draw_card.py"),
     message:
@@ -81,7 +81,7 @@ rule report_card:
 rule report_cards:
     input:
         (
-            files.card_files()
+            files.pages.card_files()
             or (
                 lambda w: refuse(
                     "This run has no model: report cards are of models that are no "
@@ -95,7 +95,7 @@ rule report_cards:
 # Every prompt, answer and verdict of the run in a folder of static files.
 rule explorer:
     input:
-        **files.explorer_inputs(),
+        **files.pages.explorer_inputs(),
         program=resource("explorer/explorer.js"),
         style=resource("explorer/explorer.css"),
     output:
@@ -111,7 +111,7 @@ rule explorer:
         mem_mb=lambda w, attempt: 8000 * attempt,
         runtime=240,
     params:
-        files={name: files.explored(name) for name in BENCHMARKS},
+        files={name: files.pages.explored(name) for name in BENCHMARKS},
         code=code_digest("write_explorer.py"),
     message:
         "Writing the explorer"
@@ -123,9 +123,9 @@ rule overview:
     input:
         scores=paths([own["scores"] for own in SHOWN.values()]),
         # What became of the requests.
-        generations=paths(files.generation_files()),
+        generations=paths(files.answers.generation_files()),
         # results/{tables,figures}/{benchmark}/{result}.{csv,html,svg ...}
-        results=files.overview_results(),
+        results=files.pages.overview_results(),
         cards=expand("results/cards/page/{model}.svg", model=CARD_MODELS),
         numbers=rules.page_numbers.output,
         # Their sentences.
@@ -133,9 +133,9 @@ rule overview:
         reproduction=["results/reproduction.csv", "results/reproduction.svg"],
         own_data=OWN_DATA if OWN_TABLES else [],
         judged=JUDGED,
-        instances=files.own_data_instances(),
+        instances=own_data_instances(files.prompts),
         template=OVERVIEW,
-        parts=files.overview_parts(),
+        parts=files.pages.overview_parts(),
     output:
         page="results/index.html",
         benchmarks=[f"results/{name}.html" for name in SHOWN],
@@ -153,7 +153,7 @@ rule overview:
     params:
         benchmarks=SHOWN,
         models=MODELS,
-        shown=files.shown_models(),
+        shown=files.pages.shown_models(),
         run={**RAN, "coloured": config["figures"]["coloured"]},
         code=code_digest("write_overview.py"),
     message:
@@ -171,8 +171,8 @@ rule provenance:
             model=MODELS,
             benchmark=BENCHMARKS,
         ),
-        generations=paths(files.generation_files()),
-        translations=files.translations(),
+        generations=paths(files.answers.generation_files()),
+        translations=files.scores.translations(),
         registry=resource("sources.yaml"),
     output:
         "results/provenance.json",
@@ -188,7 +188,7 @@ rule provenance:
         runtime=30,
     params:
         configuration=effective_config(config),
-        generations=files.generation_files(),
+        generations=files.answers.generation_files(),
         code=code_digest("write_provenance.py"),
     message:
         "Writing the provenance of the results"

@@ -11,21 +11,21 @@ RUN_SCORES = [
     path
     for name in BENCHMARKS
     if name in ("mlneedle", "oneruler")
-    for path in files.score_files(name)
+    for path in files.scores.score_files(name)
     if Path(path).is_file()
 ]
 RUN_FACTORS = [
     path for path in ["results/benchmark_factors.md"] if Path(path).is_file()
 ]
 # The prompts of the run.
-MEASURED = {name: files.prompts(name, files.text_tokenizer) for name in BENCHMARKS}
+MEASURED = {name: files.prompts.of(name, files.prompts.text_tokenizer) for name in BENCHMARKS}
 
 
 for wanted, title in {
     "reproduction": "Every printed number",
     "reproduction_without_models": "Every printed number that needs no model",
 }.items():
-    beside = files.reproduced(with_models=wanted == "reproduction")
+    beside = files.results.reproduced(with_models=wanted == "reproduction")
 
     rule:
         name:

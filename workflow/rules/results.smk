@@ -6,25 +6,25 @@ from needlework.planning.affects import numbers_digest, shown_digest
 from needlework.planning.audits import compared, pairs
 
 # The titles of all results by their CSV files.
-TITLES = files.titles()
+TITLES = files.results.titles()
 # The files that `snakemake` without a target makes.
 RESULTS = [
-    *files.result_files(),
+    *files.results.result_files(),
     *expand(
         "results/tables/{benchmark}/prompts-{tokenizer}.csv",
         benchmark=BENCHMARKS,
-        tokenizer=files.tokenizers,
+        tokenizer=files.prompts.tokenizers,
     ),
     "results/tables/columns.csv",
-    *files.card_files(),
+    *files.pages.card_files(),
 ]
 
 
 for name in BENCHMARKS:
-    title = files.benchmark(name).title
+    title = load_benchmark(name).title
 
     # Results that are made of the same files, by `Result.needs`.
-    for needs, results in files.results_by_needs(name).items():
+    for needs, results in files.results.results_by_needs(name).items():
         tables = [result for result in results if result.kind == "tables"]
         figures = [result for result in results if result.kind == "figures"]
 
@@ -32,8 +32,8 @@ for name in BENCHMARKS:
             name:
                 f"{name}_numbers_of_{needs}"
             input:
-                rows=files.result_rows(name)[needs],
-                published=files.published(name),
+                rows=files.results.result_rows(name)[needs],
+                published=files.facts.published(name),
             output:
                 # results/{tables,figures}/{name}/{result}.csv
                 [numbers(name, result) for result in results],
@@ -50,7 +50,7 @@ for name in BENCHMARKS:
                 benchmark=name,
                 names=[result.name for result in results],
                 needs=needs,
-                run=files.run_settings(name, needs),
+                run=files.facts.run_settings(name, needs),
                 code=numbers_digest(name),
             message:
                 f"{title}: numbers of {len(results)} results"
@@ -88,7 +88,7 @@ for name in BENCHMARKS:
             params:
                 benchmark=name,
                 names=[result.name for result in results],
-                run=files.run_settings(name, needs),
+                run=files.facts.run_settings(name, needs),
                 figures=config["figures"],
                 code=shown_digest(name),
             message:
@@ -102,12 +102,12 @@ for name in BENCHMARKS:
                 name:
                     f"{name}_{result.name}"
                 input:
-                    files.files_of_result(name, result),
+                    files.results.files_of_result(name, result),
                 localrule: True
 
 
 # A result that the configuration cannot fill: the error says what it needs.
-for target, remedy in files.unfilled().items():
+for target, remedy in files.results.unfilled().items():
 
     rule:
         name:
@@ -156,7 +156,7 @@ for name in BENCHMARKS:
             svg=report(
                 f"results/comparisons/{name}.svg",
                 caption="../report/comparisons.rst",
-                category=files.benchmark(name).title,
+                category=load_benchmark(name).title,
                 subcategory="Comparisons",
                 labels={"result": "Models compared"},
             ),
@@ -172,8 +172,8 @@ for name in BENCHMARKS:
             runtime=60,
         params:
             benchmark=name,
-            title=files.benchmark(name).title,
-            factors=files.benchmark(name).asked,
+            title=load_benchmark(name).title,
+            factors=load_benchmark(name).asked,
             sides=lambda w, name=name: comparison(compared, name),
             pairs=lambda w, name=name: comparison(pairs, name),
             code=code_digest("compare_models.py"),

@@ -21,7 +21,7 @@ rule embed_corpus:
         mem_mb=lambda w, attempt: 4000 * attempt,
         runtime=lambda w, attempt: 120 * attempt,
     params:
-        embedder=lambda w: files.embedder_settings(w.embedder),
+        embedder=lambda w: files.retrieval.embedder_settings(w.embedder),
         code=code_digest("embed_corpus.py"),
     message:
         "Embedding {wildcards.corpus} {wildcards.lang}"
@@ -38,10 +38,10 @@ rule search_passages:
             f"results/corpora/{search(w).needles}/{{lang}}.parquet",
             lang=search(w).answer_languages,
         ),
-        question_vectors=lambda w: files.vectors(
+        question_vectors=lambda w: files.retrieval.vectors(
             search(w).needles, search(w).question_lang, w.retrieval
         ),
-        passage_vectors=lambda w: files.vectors(search(w).haystack, w.lang, w.retrieval),
+        passage_vectors=lambda w: files.retrieval.vectors(search(w).haystack, w.lang, w.retrieval),
     output:
         temp("results/distractors/{benchmark}/{lang}.{retrieval}.npy"),
     log:
@@ -52,7 +52,7 @@ rule search_passages:
         lambda w: search_environment(w.retrieval)
     threads: 4
     resources:
-        gpu=lambda w: files.search_gpus(w.retrieval),
+        gpu=lambda w: files.retrieval.search_gpus(w.retrieval),
         nodes=1,
         mem_mb=lambda w, attempt: 4000 * attempt,
         runtime=lambda w, attempt: 60 * attempt,
@@ -73,7 +73,7 @@ rule search_passages:
 
 rule measure_similarity:
     input:
-        unpack(lambda w: files.prompts(w.benchmark, w.tokenizer)),
+        unpack(lambda w: files.prompts.of(w.benchmark, w.tokenizer)),
     output:
         "results/similarity/{benchmark}/{tokenizer}.parquet",
     log:
@@ -90,7 +90,7 @@ rule measure_similarity:
         runtime=lambda w, attempt: 120 * attempt,
     params:
         name=config["retrieval"]["embedder"],
-        embedder=files.embedder_settings(config["retrieval"]["embedder"]),
+        embedder=files.retrieval.embedder_settings(config["retrieval"]["embedder"]),
         code=code_digest("measure_similarity.py"),
     message:
         "Comparing needles and distractors of {wildcards.benchmark}"

@@ -3,7 +3,7 @@
 from needlework.scoring.careful.words import files as careful_files
 
 # Its kind: none, google, nllb or llm.
-TRANSLATOR = files.translator["kind"]
+TRANSLATOR = files.scores.translator["kind"]
 
 
 rule translate_answers:
@@ -17,14 +17,14 @@ rule translate_answers:
         "benchmarks/translate_answers/{model}/{benchmark}.tsv"
     conda:
         environment(TRANSLATOR)
-    threads: job_threads(files.translator)
+    threads: job_threads(files.scores.translator)
     resources:
-        gpu=job_gpus(files.translator),
+        gpu=job_gpus(files.scores.translator),
         nodes=1,
         mem_mb=lambda w, attempt: 8000 * attempt,
         runtime=lambda w, attempt: 240 * attempt,
     params:
-        translator=files.translator_settings,
+        translator=files.scores.translator_settings,
         code=code_digest(
             "translate_answers.py",
             f"needlework/scoring/translators/{TRANSLATOR}.py",
@@ -39,14 +39,14 @@ rule translate_references:
     input:
         questions=lambda w: expand(
             "results/corpora/{needles}/{lang}.parquet",
-            needles=files.settings(w.benchmark)["needles"],
-            lang=files.settings(w.benchmark)["answer_languages"],
+            needles=files.prompts.settings(w.benchmark)["needles"],
+            lang=files.prompts.settings(w.benchmark)["answer_languages"],
         ),
         # The smallest slices that name every question that is asked.
         instances=lambda w: expand(
             f"results/instances/{w.benchmark}/{{tokenizer}}/{{slice}}.parquet",
-            tokenizer=files.tokenizer(MODELS[0]),
-            slice=files.baselines(w.benchmark),
+            tokenizer=files.prompts.tokenizer(MODELS[0]),
+            slice=files.prompts.baselines(w.benchmark),
         ),
     output:
         "results/translation_ceilings/{benchmark}.parquet",
@@ -56,15 +56,15 @@ rule translate_references:
         "benchmarks/translate_references/{benchmark}.tsv"
     conda:
         scoring_environment(TRANSLATOR)
-    threads: job_threads(files.translator)
+    threads: job_threads(files.scores.translator)
     resources:
-        gpu=job_gpus(files.translator),
+        gpu=job_gpus(files.scores.translator),
         nodes=1,
         mem_mb=lambda w, attempt: 8000 * attempt,
         runtime=lambda w, attempt: 240 * attempt,
     params:
-        translator=files.translator_settings,
-        settings=lambda w: files.scoring_settings(w.benchmark),
+        translator=files.scores.translator_settings,
+        settings=lambda w: files.scores.scoring_settings(w.benchmark),
         code=lambda w: code_digest(
             "translate_references.py",
             f"needlework/scoring/translators/{TRANSLATOR}.py",
@@ -79,12 +79,12 @@ rule translate_references:
 rule score_answers:
     input:
         # Further inputs of the benchmark's metric, under its own names: phrases, or quoted tables.
-        unpack(lambda w: files.scorer_files(w.benchmark)),
+        unpack(lambda w: files.scores.scorer_files(w.benchmark)),
         # results/instances/{benchmark}/{tokenizer}/{slice}.parquet
-        instances=lambda w: files.instances(w.model, w.benchmark),
+        instances=lambda w: files.prompts.instances(w.model, w.benchmark),
         generations="results/generations/{model}/{benchmark}.parquet",
-        translations=lambda w: files.translation_files(w.model, w.benchmark),
-        similarity=lambda w: files.similarity_files(w.model, w.benchmark),
+        translations=lambda w: files.scores.translation_files(w.model, w.benchmark),
+        similarity=lambda w: files.scores.similarity_files(w.model, w.benchmark),
         # What the metric "careful" reads answers with.
         careful=[resource(file) for file in careful_files()],
     output:
@@ -99,12 +99,12 @@ rule score_answers:
         mem_mb=lambda w, attempt: 4000 * attempt,
         runtime=60,
     params:
-        settings=lambda w: files.scoring_settings(w.benchmark),
-        lengths=lambda w: files.lengths(w.model, w.benchmark),
-        only=lambda w: files.only(w.model, w.benchmark),
-        factors=lambda w: files.scored_by(w.benchmark),
-        more=lambda w: list(files.scorer_files(w.benchmark)),
-        beside=lambda w: files.metrics_beside(w.benchmark),
+        settings=lambda w: files.scores.scoring_settings(w.benchmark),
+        lengths=lambda w: files.answers.lengths(w.model, w.benchmark),
+        only=lambda w: files.answers.only(w.model, w.benchmark),
+        factors=lambda w: files.scores.scored_by(w.benchmark),
+        more=lambda w: list(files.scores.scorer_files(w.benchmark)),
+        beside=lambda w: files.scores.metrics_beside(w.benchmark),
         code=lambda w: code_digest("score_answers.py", part_file(w.benchmark, "scores")),
     message:
         "Scoring {wildcards.model} on {wildcards.benchmark}"

@@ -8,7 +8,7 @@ rule export_prompts:
         instances="results/instances/{benchmark}/{tokenizer}/{slice}.parquet",
         documents="results/documents/{benchmark}/{tokenizer}/{slice}.parquet",
         corpora=lambda w: expand(
-            "results/corpora/{table}.parquet", table=files.quoted(w.benchmark)
+            "results/corpora/{table}.parquet", table=files.prompts.quoted(w.benchmark)
         ),
     output:
         jsonl="results/export/{benchmark}/{tokenizer}/{slice}.jsonl",
@@ -34,7 +34,7 @@ rule export_tasks:
     input:
         prompts=lambda w: expand(
             f"results/export/{w.benchmark}/{w.tokenizer}/{{slice}}.parquet",
-            slice=files.slices(w.benchmark),
+            slice=files.prompts.slices(w.benchmark),
         ),
         inspect_task=resource("export/inspect_task.py"),
         lm_eval=resource("export/lm_eval_prompts.py"),
@@ -64,16 +64,16 @@ rule export:
         expand(
             "results/export/{benchmark}/{tokenizer}/{task}",
             benchmark=BENCHMARKS,
-            tokenizer=files.tokenizers,
+            tokenizer=files.prompts.tokenizers,
             task=["inspect_task.py", "lm_eval"],
         ),
-        files.exported(),
+        files.sharing.exported(),
     localrule: True
 
 
 rule records:
     input:
-        **files.records_inputs(),
+        **files.sharing.records_inputs(),
         provenance="results/provenance.json",
     output:
         directory("results/records"),
@@ -87,7 +87,7 @@ rule records:
         mem_mb=lambda w, attempt: 8000 * attempt,
         runtime=240,
     params:
-        benchmarks=[files.recorded(name) for name in BENCHMARKS],
+        benchmarks=[files.sharing.recorded(name) for name in BENCHMARKS],
         settings=config["records"],
         code=code_digest("write_records.py"),
     message:

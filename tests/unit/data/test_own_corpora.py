@@ -23,7 +23,7 @@ from needlework.data.corpora.registry import languages_of, own_corpus
 from needlework.data.corpora.tabular import Context
 from needlework.errors import UserError
 from needlework.planning.config import validated
-from needlework.planning.layout import Layout
+from needlework.planning.rule_inputs import RuleInputs
 from needlework.records import PASSAGES, QUESTIONS, RECORDS
 
 pytest.importorskip("datasets")
@@ -496,22 +496,22 @@ def test_taken_names_and_reserved_endings_are_refused() -> None:
 def test_a_language_changes_no_table_of_another(tmp_path: Path) -> None:
     path = lines(tmp_path / "p.jsonl", {"body": "a"})
     own = hub_corpus("passages", {"text": "body"}, "en")
-    first = Layout(validated(config(own, mlneedle={}))).corpus_settings("mine", "en")
+    first = RuleInputs(validated(config(own, mlneedle={}))).corpora.corpus_settings("mine", "en")
     own["languages"]["sw"] = {"files": path}
-    layout = Layout(validated(config(own, mlneedle={})))
-    assert layout.corpus_settings("mine", "en") == first
-    assert layout.corpus_sources("mine", "sw") == path
-    assert layout.corpus_sources("mine", "en") == []
-    assert layout.corpus_reader("mine") == "data.corpora.tabular"
+    layout = RuleInputs(validated(config(own, mlneedle={})))
+    assert layout.corpora.corpus_settings("mine", "en") == first
+    assert layout.corpora.corpus_sources("mine", "sw") == path
+    assert layout.corpora.corpus_sources("mine", "en") == []
+    assert layout.corpora.corpus_reader("mine") == "data.corpora.tabular"
 
 
 def test_questions_bring_the_passages_of_lost_in_the_middle() -> None:
     own = hub_corpus("questions", COLUMNS, "en")
     block = {"needles": "mine", "languages": ["en"], "tasks": ["multi_document_qa"]}
     made = validated(config(own, lost_in_the_middle=block))
-    layout = Layout(made)
-    assert layout.search("lost_in_the_middle", "en").haystack == "mine_passages"
-    assert layout.corpus_reader("mine_passages") == "data.corpora.tabular"
+    layout = RuleInputs(made)
+    assert layout.retrieval.search("lost_in_the_middle", "en").haystack == "mine_passages"
+    assert layout.corpora.corpus_reader("mine_passages") == "data.corpora.tabular"
     assert own_corpus("mine_passages", made["corpora"]) == made["corpora"]["mine"]
     assert languages_of("mine", made["corpora"]) == ("en",)
 

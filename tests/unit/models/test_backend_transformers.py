@@ -20,7 +20,7 @@ from needlework.journal import Journal
 from needlework.models.backends import transformers
 from needlework.models.backends.base import Answer, load_backend
 from needlework.models.generation import generate
-from needlework.planning.layout import job_gpus
+from needlework.planning.job_resources import job_gpus
 
 GREEDY = {"temperature": 0}
 ENDS = [1, *range(5, 512, 25)]

@@ -20,7 +20,7 @@ from needlework.journal import Journal
 from needlework.models.backends import vllm
 from needlework.models.backends.base import Request, load_backend
 from needlework.models.generation import generate
-from needlework.planning.layout import job_gpus
+from needlework.planning.job_resources import job_gpus
 
 
 def entry(**changes: Any) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from needlework.models.backends import openai
 from needlework.models.backends.base import load_backend
 from needlework.planning.affects import effective_config
 from needlework.planning.config import validated
-from needlework.planning.layout import Layout
+from needlework.planning.rule_inputs import RuleInputs
 
 ENTRIES: dict[str, dict[str, Any]] = {
     "openai": {"name": "some-model", "base_url": "http://127.0.0.1:9/v1", "key_env": "A_KEY"},
@@ -87,8 +87,8 @@ def test_only_what_changes_answers_asks_again(backend, change, same) -> None:
     own = identity(backend, **change)
     assert (own == identity(backend)) == same
     assert json.loads(json.dumps(own)) == own
-    ours, theirs = Layout(config(backend, **change)), Layout(config(backend))
-    assert (ours.model_settings("mine") == theirs.model_settings("mine")) == same
+    ours, theirs = RuleInputs(config(backend, **change)), RuleInputs(config(backend))
+    assert (ours.answers.model_settings("mine") == theirs.answers.model_settings("mine")) == same
     # But all reaches the engine: the script reads the entry itself.
     entry = ours.config["models"]["mine"]
     assert change.get("engine", {}).items() <= entry.get("engine", {}).items()
@@ -102,7 +102,7 @@ def test_how_a_reply_comes_is_no_part_of_identity() -> None:
 def test_the_engines_limit_is_in_the_table_not_the_identity() -> None:
     limit = {"max_model_len": 4000}
     assert identity("vllm", engine=limit) == identity("vllm")
-    settings = Layout(config("vllm", engine=limit)).model_settings("mine")
+    settings = RuleInputs(config("vllm", engine=limit)).answers.model_settings("mine")
     assert settings["engine"] == limit, "the table has other rows skipped"
 
 

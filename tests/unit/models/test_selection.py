@@ -15,8 +15,8 @@ from needlework.errors import UserError
 from needlework.models.selection import in_words, mask, only_of
 from needlework.planning.config import validated
 from needlework.planning.configuration import ROOT
-from needlework.planning.layout import Layout
 from needlework.planning.model_checks import left_out
+from needlework.planning.rule_inputs import RuleInputs
 
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
 ROWS = pa.table(
@@ -58,12 +58,12 @@ def test_a_restriction_is_said_in_words() -> None:
 
 
 def test_captions_say_which_models_were_asked_a_part() -> None:
-    files = Layout(configured({"mlneedle": {"needle_lang": ["en"]}}))
+    files = RuleInputs(configured({"mlneedle": {"needle_lang": ["en"]}}))
     said = "lexical was asked only needle language en."
-    assert files.run_settings("mlneedle", "scores")["asked"] == said
-    table = next(r for r in files.results("mlneedle") if r.needs == "scores")
-    assert files.caption("mlneedle", table).endswith(said)
-    assert files.asked("oneruler") == ""
+    assert files.facts.run_settings("mlneedle", "scores")["asked"] == said
+    table = next(r for r in files.results.results("mlneedle") if r.needs == "scores")
+    assert files.facts.caption("mlneedle", table).endswith(said)
+    assert files.facts.asked("oneruler") == ""
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,9 @@ def test_a_restriction_is_of_all_benchmarks_or_by_name(only, mlneedle, oneruler)
     found = [only_of(configured(only), "lexical", name) for name in ("mlneedle", "oneruler")]
     assert found == [mlneedle, oneruler]
     # Answers do not depend on it.
-    plain, restricted = (Layout(configured(own)).model_settings("lexical") for own in ({}, only))
+    plain, restricted = (
+        RuleInputs(configured(own)).answers.model_settings("lexical") for own in ({}, only)
+    )
     assert plain == restricted
 
 

@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from factories import demo_run
+from needlework.benchmarks.benchmark import load_benchmark
 from needlework.data.corpora.registry import local_files
 from needlework.errors import UserError
 from needlework.planning.affects import effective_config
@@ -20,8 +21,8 @@ from needlework.planning.config import inherited, notices, replaced_choices, val
 from needlework.planning.configuration import plain, with_defaults
 from needlework.planning.json_schema import schema
 from needlework.planning.layers import command_line_values, layered
-from needlework.planning.layout import Layout
 from needlework.planning.model_checks import lengths_of
+from needlework.planning.rule_inputs import RuleInputs
 
 ROOT = Path(__file__).resolve().parents[3]
 PRESETS = sorted((ROOT / "presets").glob("*.yaml"))
@@ -443,9 +444,11 @@ def test_answers_in_all_languages_of_the_corpus_are_accepted() -> None:
     """So a further needle language changes no other slice."""
 
     def slices(*languages: str) -> dict[str, Any]:
-        layout = Layout(validated(changed("benchmarks.mlneedle.needle_languages", [*languages])))
-        names = layout.benchmark("mlneedle").plan.slices(layout.settings("mlneedle"))
-        read = layout.slice_settings, layout.slice_tables
+        layout = RuleInputs(
+            validated(changed("benchmarks.mlneedle.needle_languages", [*languages]))
+        )
+        names = load_benchmark("mlneedle").plan.slices(layout.prompts.settings("mlneedle"))
+        read = layout.prompts.slice_settings, layout.prompts.slice_tables
         return {name: [part("mlneedle", "words", name) for part in read] for name in names}
 
     before, after = slices("en"), slices("en", "vi")
@@ -616,9 +619,11 @@ def test_the_questions_language_is_one_of_the_corpus() -> None:
 
 def test_without_english_answers_nothing_is_translated() -> None:
     texts = {"tr": {"exact": "{passages} {question}"}}
-    made = {lang: Layout(own_questions(lang, instructions=texts)) for lang in ("tr", "en")}
-    assert not made["tr"].translated("mlneedle") and made["en"].translated("mlneedle")
-    names = {lang: [r.name for r in files.results("mlneedle")] for lang, files in made.items()}
+    made = {lang: RuleInputs(own_questions(lang, instructions=texts)) for lang in ("tr", "en")}
+    assert not made["tr"].scores.translated("mlneedle") and made["en"].scores.translated("mlneedle")
+    names = {
+        lang: [r.name for r in files.results.results("mlneedle")] for lang, files in made.items()
+    }
     assert "translation_ceiling" in names["en"] and "translation_ceiling" not in names["tr"]
 
 

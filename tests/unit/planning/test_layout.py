@@ -11,12 +11,15 @@ import pytest
 
 import preset_runs
 from factories import demo_run
+from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.parts import names
 from needlework.data.corpora.registry import CORPORA, languages_of
 from needlework.planning.affects import numbers_digest, shown_digest
 from needlework.planning.config import validated
+from needlework.planning.job_resources import CPU_THREADS, job_gpus, job_threads
 from needlework.planning.json_schema import schema
-from needlework.planning.layout import CPU_THREADS, Layout, job_gpus, job_threads, resource
+from needlework.planning.layout import resource
+from needlework.planning.rule_inputs import RuleInputs
 from needlework.results.result import told
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -50,8 +53,8 @@ def config() -> dict[str, Any]:
 
 
 @pytest.fixture
-def files(config: dict[str, Any]) -> Layout:
-    return Layout(validated(config))
+def files(config: dict[str, Any]) -> RuleInputs:
+    return RuleInputs(validated(config))
 
 
 def tables(corpus: str, *languages: str) -> list[str]:
@@ -61,36 +64,36 @@ def tables(corpus: str, *languages: str) -> list[str]:
 # Corpora
 
 
-def test_a_corpus_is_read_from_its_source(files: Layout) -> None:
-    assert files.corpus_sources("mlqa", "de") == ["results/sources/mlqa/MLQA_V1.zip"]
-    (german,) = files.corpus_sources("mmarco", "de")
+def test_a_corpus_is_read_from_its_source(files: RuleInputs) -> None:
+    assert files.corpora.corpus_sources("mlqa", "de") == ["results/sources/mlqa/MLQA_V1.zip"]
+    (german,) = files.corpora.corpus_sources("mmarco", "de")
     assert german.startswith("results/sources/mmarco/") and "german" in german
-    assert files.corpus_sources("mmarco", "hi") != [german]
-    assert files.source_entry("mlqa/MLQA_V1.zip")["id"] == "mlqa/MLQA_V1.zip"
-    found = files.corpus_sources("sample_questions", "de")
+    assert files.corpora.corpus_sources("mmarco", "hi") != [german]
+    assert files.corpora.source_entry("mlqa/MLQA_V1.zip")["id"] == "mlqa/MLQA_V1.zip"
+    found = files.corpora.corpus_sources("sample_questions", "de")
     assert found == sorted(found) and len(found) == len(
         [*(ROOT / "resources/sample").glob("*.json")]
     )
-    assert files.corpus_reader("sample_questions") == "data.corpora.sample"
+    assert files.corpora.corpus_reader("sample_questions") == "data.corpora.sample"
 
 
-def test_every_corpus_has_a_reader_and_its_languages(files: Layout) -> None:
+def test_every_corpus_has_a_reader_and_its_languages(files: RuleInputs) -> None:
     own = schema()["properties"]["benchmarks"]["properties"]["mlneedle"]["properties"]
     assert own["needles"]["enum"] == ["mlqa", "xquad", "sample_questions"]
     assert own["haystack"]["enum"] == ["xquad_paragraphs", "mmarco", "sample_passages"]
     for corpus in CORPORA:
-        assert callable(import_module(f"needlework.{files.corpus_reader(corpus)}").table)
+        assert callable(import_module(f"needlework.{files.corpora.corpus_reader(corpus)}").table)
         assert languages_of(corpus)
         # The files of `m4le_constructed` are in a user's folder.
         for lang in languages_of(corpus) if corpus != "m4le_constructed" else ():
             packaged = lang in CORPORA[corpus].packaged
-            assert bool(files.corpus_sources(corpus, lang)) != packaged
+            assert bool(files.corpora.corpus_sources(corpus, lang)) != packaged
 
 
 def test_how_much_was_fetched_changes_no_corpus(config: dict[str, Any]) -> None:
     config["sources"] = {"mmarco": {"prefix_mb": 5, "pool": 70, "passages": 60}}
     config["run"]["seed"] = 2
-    found = Layout(validated(config)).corpus_settings("mmarco", "en")
+    found = RuleInputs(validated(config)).corpora.corpus_settings("mmarco", "en")
     assert found == {"pool": 70, "passages": 60, "seed": 2}
 
 
@@ -105,8 +108,8 @@ def test_resources_are_named_from_where_the_workflow_runs(tmp_path: Path, monkey
 # Retrieval
 
 
-def test_a_search_leaves_out_answers_in_all_accepted_languages(files: Layout) -> None:
-    search = files.search("mlneedle", "hi")
+def test_a_search_leaves_out_answers_in_all_accepted_languages(files: RuleInputs) -> None:
+    search = files.retrieval.search("mlneedle", "hi")
     assert (search.haystack, search.needles, search.question_lang) == ("mmarco", "mlqa", "en")
     assert set(search.answer_languages) == {"en", "de", "es"}
 
@@ -114,10 +117,13 @@ def test_a_search_leaves_out_answers_in_all_accepted_languages(files: Layout) ->
 def test_only_what_runs_on_a_gpu_takes_one_and_cores(config: dict[str, Any]) -> None:
     for device, semantic in (("cpu", 0), ("gpu", 1)):
         config["retrieval"]["device"] = device
-        files = Layout(validated(config))
-        assert (files.search_gpus("semantic"), files.search_gpus("random")) == (semantic, 0)
+        files = RuleInputs(validated(config))
+        assert (files.retrieval.search_gpus("semantic"), files.retrieval.search_gpus("random")) == (
+            semantic,
+            0,
+        )
     config["embedders"] |= {"slow": config["embedders"]["mpnet"] | {"device": "cpu"}}
-    files = Layout(validated(config))
+    files = RuleInputs(validated(config))
     entries = [files.config["embedders"][name] for name in ("ngram", "mpnet", "slow")]
     assert [*map(job_gpus, entries)] == [0, 1, 0]
     assert [*map(job_threads, entries)] == [1, 6, CPU_THREADS]
@@ -126,16 +132,16 @@ def test_only_what_runs_on_a_gpu_takes_one_and_cores(config: dict[str, Any]) -> 
 # Instances
 
 
-def test_a_slice_reads_what_its_languages_need(files: Layout) -> None:
+def test_a_slice_reads_what_its_languages_need(files: RuleInputs) -> None:
     def inputs(name: str) -> tuple[dict[str, list[str]], list[str]]:
         named = ("mlneedle", "words", name)
-        return files.slice_tables(*named), files.slice_searches(*named)
+        return files.prompts.slice_tables(*named), files.prompts.slice_searches(*named)
 
     found, searches = inputs("de-hi")
     assert found["questions"] == tables("mlqa", "de", "en", "es")
     assert found["passages"] == tables("mmarco", "hi")
     assert searches == ["hi"]
-    names = [Path(path).stem for path in files.templates("mlneedle")]
+    names = [Path(path).stem for path in files.prompts.templates("mlneedle")]
     assert names == ["closed_book", "exact", "existence"]
 
     found, searches = inputs("en-multilingual")
@@ -146,39 +152,39 @@ def test_a_slice_reads_what_its_languages_need(files: Layout) -> None:
     assert found["passages"] == searches == []
 
 
-def test_the_lengths_are_those_of_the_models_with_the_tokenizer(files: Layout) -> None:
+def test_the_lengths_are_those_of_the_models_with_the_tokenizer(files: RuleInputs) -> None:
     def lengths(tokenizer: str) -> list[int]:
-        return files.slice_settings("mlneedle", tokenizer, "en-hi")["lengths"]
+        return files.prompts.slice_settings("mlneedle", tokenizer, "en-hi")["lengths"]
 
     # Not 8192, which only a model wants that does not run.
     assert lengths("words") == [1024, 2048, 4096]
     assert lengths("characters") == [1024, 2048, 4096, 8192]
 
 
-def test_a_benchmark_has_a_slice_for_each_pair_of_languages(files: Layout) -> None:
+def test_a_benchmark_has_a_slice_for_each_pair_of_languages(files: RuleInputs) -> None:
     names = [f"{n}-{h}" for n in ("en", "de") for h in ("en", "hi", "multilingual", "none")]
-    assert files.tokenizer("other") == "characters"
-    assert files.slices("mlneedle") == names
-    assert set(files.baselines("mlneedle")) == {"en-none", "de-none"}
+    assert files.prompts.tokenizer("other") == "characters"
+    assert files.prompts.slices("mlneedle") == names
+    assert set(files.prompts.baselines("mlneedle")) == {"en-none", "de-none"}
 
 
 # Models
 
 
-def test_generation_reads_every_document_that_a_prompt_can_hold(files: Layout) -> None:
-    assert files.quoted("mlneedle") == [
+def test_generation_reads_every_document_that_a_prompt_can_hold(files: RuleInputs) -> None:
+    assert files.prompts.quoted("mlneedle") == [
         *tables("mlqa", "en", "de"),
         *tables("mmarco", "en", "hi", "zh"),
     ]
 
 
 def test_names_and_selections_do_not_invalidate_answers(config: dict[str, Any]) -> None:
-    before = Layout(validated(config)).model_settings("long")
+    before = RuleInputs(validated(config)).answers.model_settings("long")
     assert {"backend", "context", "samples", "sampling", "max_failed", "answers"} <= set(before)
     config["models"]["long"] |= {"lengths": [2048], "published": "A", "tokenizer": "characters"}
-    assert Layout(validated(config)).model_settings("long") == before
+    assert RuleInputs(validated(config)).answers.model_settings("long") == before
     config["models"]["long"]["sampling"] = {"temperature": 0}
-    assert Layout(validated(config)).model_settings("long") != before
+    assert RuleInputs(validated(config)).answers.model_settings("long") != before
 
 
 @pytest.mark.parametrize(
@@ -194,10 +200,10 @@ def test_names_and_selections_do_not_invalidate_answers(config: dict[str, Any]) 
 )
 def test_a_model_has_cores_for_its_gpus(config, entry, gpus, threads) -> None:
     config["models"]["mine"] = {"tokenizer": "words", "context": 40000} | entry
-    files = Layout(validated(config))
+    files = RuleInputs(validated(config))
     mine = files.config["models"]["mine"]
     assert (job_gpus(mine), job_threads(mine)) == (gpus, threads)
-    assert "device" not in files.model_settings("mine")
+    assert "device" not in files.answers.model_settings("mine")
 
 
 # Translation
@@ -207,10 +213,10 @@ NLLB = {"kind": "nllb", "name": "a/model", "revision": "1"}
 LLM = {"kind": "llm", "name": "a/model", "base_url": "http://localhost/v1"}
 
 
-def translated(config: dict[str, Any], entry: dict[str, Any]) -> Layout:
+def translated(config: dict[str, Any], entry: dict[str, Any]) -> RuleInputs:
     config["translators"] = {"mine": entry}
     config["translation"] = {"translator": "mine"}
-    return Layout(validated(config))
+    return RuleInputs(validated(config))
 
 
 @pytest.mark.parametrize(
@@ -227,8 +233,11 @@ def test_only_a_translator_that_runs_here_takes_gpus_and_cores(
     config, entry, gpus, threads
 ) -> None:
     files = translated(config, entry)
-    assert files.translator["kind"] == entry["kind"]
-    assert (job_gpus(files.translator), job_threads(files.translator)) == (gpus, threads)
+    assert files.scores.translator["kind"] == entry["kind"]
+    assert (job_gpus(files.scores.translator), job_threads(files.scores.translator)) == (
+        gpus,
+        threads,
+    )
 
 
 @pytest.mark.parametrize(
@@ -242,31 +251,31 @@ def test_only_a_translator_that_runs_here_takes_gpus_and_cores(
 def test_what_changes_no_translation_is_no_part_of_it(
     config, entry, without_effect, with_effect
 ) -> None:
-    before = translated(config, entry).translator_settings
-    assert translated(config, entry | without_effect).translator_settings == before
-    assert translated(config, entry | with_effect).translator_settings != before
+    before = translated(config, entry).scores.translator_settings
+    assert translated(config, entry | without_effect).scores.translator_settings == before
+    assert translated(config, entry | with_effect).scores.translator_settings != before
     assert before["kind"] == entry["kind"]
 
 
 # Results
 
 
-def test_the_results_are_the_tables_and_figures_of_the_paper(files: Layout) -> None:
+def test_the_results_are_the_tables_and_figures_of_the_paper(files: RuleInputs) -> None:
     """Those of pairs only where the configuration names some: the demo's readers are none."""
-    found = [result.name for result in files.results("mlneedle")]
+    found = [result.name for result in files.results.results("mlneedle")]
     pairs = {"instruction_tuning": [["empty", "lexical"]], "decoding": [["lexical", "oracle"]]}
     config = copy.deepcopy(DEFAULT)
     config["benchmarks"]["mlneedle"]["comparisons"] = pairs
-    more = [result.name for result in Layout(validated(config)).results("mlneedle")]
+    more = [result.name for result in RuleInputs(validated(config)).results.results("mlneedle")]
     assert {f"table{n}" for n in (1, 2)} <= set(found)
     assert {f"figure{n}" for n in (1, 3, 4, 5, 6, 7)} <= set(found)
     assert set(more) - set(found) == {"table3", "table4", "figure8"}
     remedy = "set `benchmarks.mlneedle.comparisons.decoding: [[<model>, <model>]]`."
-    assert files.unfilled()["mlneedle_figure8"].endswith(remedy)
+    assert files.results.unfilled()["mlneedle_figure8"].endswith(remedy)
     assert len(set(found)) == len(found)
-    assert all(Path(path).is_file() for path in files.published("mlneedle"))
-    assert files.published("mlneedle")
-    for name in files.templates("mlneedle"):
+    assert all(Path(path).is_file() for path in files.facts.published("mlneedle"))
+    assert files.facts.published("mlneedle")
+    for name in files.prompts.templates("mlneedle"):
         assert Path(name).is_file()
 
 
@@ -282,11 +291,15 @@ def both() -> dict[str, Any]:
 
 def jobs_of(config: dict[str, Any]) -> dict[tuple[str, str], Any]:
     """What the jobs of a configuration's results depend on, by benchmark and rows."""
-    layout = Layout(validated(config))
+    layout = RuleInputs(validated(config))
     return {
-        (name, needs): (layout.run_settings(name, needs), numbers_digest(name), shown_digest(name))
+        (name, needs): (
+            layout.facts.run_settings(name, needs),
+            numbers_digest(name),
+            shown_digest(name),
+        )
         for name in config["run"]["benchmarks"]
-        for needs in layout.results_by_needs(name)
+        for needs in layout.results.results_by_needs(name)
     }
 
 
@@ -316,30 +329,35 @@ def test_results_are_made_of_the_benchmark_that_changed() -> None:
 def test_a_phrase_for_none_is_an_input_of_scoring_alone() -> None:
     """It once rebuilt prompts and ran generation again."""
     config = demo_run()
-    layout = Layout(validated(config))
+    layout = RuleInputs(validated(config))
     phrases = [resource("oneruler/none_phrases.yaml")]
-    assert layout.scoring_files("oneruler") == {"phrases": phrases}
+    assert layout.scores.scoring_files("oneruler") == {"phrases": phrases}
     assert "phrases" not in str(
-        [layout.slice_tables("oneruler", "words", name) for name in layout.slices("oneruler")]
+        [
+            layout.prompts.slice_tables("oneruler", "words", name)
+            for name in layout.prompts.slices("oneruler")
+        ]
     )
-    assert not layout.scoring_files("mlneedle")
+    assert not layout.scores.scoring_files("mlneedle")
 
 
 def test_data_of_both_sides_stand_once_and_in_no_caption() -> None:
     """Captions say the models of means over models: no controls, none that is asked nothing."""
     own = {"run": {"models": ["smollm2", "lexical", "oracle"], "benchmarks": ["oneruler", "m4le"]}}
-    files = Layout(validated({**DEFAULT, **own}))
-    results = files.benchmark("oneruler").by_name
-    said = {name: files.caption("oneruler", results[name]) for name in ("figure4b", "accuracy")}
-    examples = files.settings("oneruler")["examples"]
+    files = RuleInputs(validated({**DEFAULT, **own}))
+    results = load_benchmark("oneruler").by_name
+    said = {
+        name: files.facts.caption("oneruler", results[name]) for name in ("figure4b", "accuracy")
+    }
+    examples = files.prompts.settings("oneruler")["examples"]
     data = f"This run: the embedded sample, {examples} examples per cell. The paper: oneruler, 50 "
     counted = "Means over models are over lexical, without the controls (oracle)."
-    assert files.data("oneruler").startswith(data)
+    assert files.facts.data("oneruler").startswith(data)
     assert not any("This run:" in caption for caption in said.values())
     assert counted in said["figure4b"] and "Means over" not in said["accuracy"]
-    assert files.run_settings("oneruler", "scores")["data"].startswith(data)
+    assert files.facts.run_settings("oneruler", "scores")["data"].startswith(data)
     asked_nothing = "; not asked: ONERULER, M4LE"
-    assert files.ran([], {})["models"]["smollm2"].endswith(asked_nothing)
+    assert files.pages.ran([], {})["models"]["smollm2"].endswith(asked_nothing)
 
 
 @pytest.mark.parametrize("name", names())
@@ -348,12 +366,14 @@ def test_what_scores_make_names_its_metric(name: str) -> None:
     keys = schema()["properties"]["benchmarks"]["properties"][name]["properties"]
     for metric in keys["metric"]["enum"]:
         run = {"models": ["lexical"], "benchmarks": [name]}
-        files = Layout(validated({**DEFAULT, "run": run, "benchmarks": {name: {"metric": metric}}}))
-        facts = files.run_settings(name, "scores")
-        for result in files.benchmark(name).results:
+        files = RuleInputs(
+            validated({**DEFAULT, "run": run, "benchmarks": {name: {"metric": metric}}})
+        )
+        facts = files.facts.run_settings(name, "scores")
+        for result in load_benchmark(name).results:
             grids = [] if result.kind == "figures" else result.shown
             columns = {factor.name for grid in grids for factor in (*grid.rows, *grid.columns)}
-            said = [files.caption(name, result).replace("\\", ""), told(result, facts)]
+            said = [files.facts.caption(name, result).replace("\\", ""), told(result, facts)]
             by_metric = result.needs == "scores" and result.by_metric and "metric" not in columns
             assert all((f"Metric: {metric}" in text) == by_metric for text in said), result.name
             papers = f"{said} {result.full_caption} {result.shown}".casefold()
@@ -362,5 +382,5 @@ def test_what_scores_make_names_its_metric(name: str) -> None:
 
 def test_a_preset_has_the_papers_data() -> None:
     for benchmark in ("mlneedle", "lost_in_the_middle", "oneruler", "mlongrr", "m4le"):
-        assert preset_runs.layout(benchmark).data(benchmark) == ""
-        assert "the embedded sample" in Layout(validated(DEFAULT)).data(benchmark)
+        assert preset_runs.layout(benchmark).facts.data(benchmark) == ""
+        assert "the embedded sample" in RuleInputs(validated(DEFAULT)).facts.data(benchmark)

@@ -16,8 +16,8 @@ from needlework.errors import UserError
 from needlework.planning.affects import affecting, effective_config
 from needlework.planning.config import decided, notices, replaced_choices, validated
 from needlework.planning.config_files import read_nodes
-from needlework.planning.layout import Layout
 from needlework.planning.model_checks import check_published
+from needlework.planning.rule_inputs import RuleInputs
 from needlework.planning.secret_checks import key_variables
 from runs import ROOT, Workflow
 
@@ -52,15 +52,15 @@ def planned(config: Any) -> None:
     notices(full)
     effective_config(full)
     key_variables(full)
-    files = Layout(full)
+    files = RuleInputs(full)
     for benchmark in full["run"]["benchmarks"]:
-        files.unfilled()
-        for name in files.slices(benchmark)[:20]:
-            files.slice_tables(benchmark, files.tokenizers[0], name)
-        files.quoted(benchmark)
-        files.asked(benchmark)
+        files.results.unfilled()
+        for name in files.prompts.slices(benchmark)[:20]:
+            files.prompts.slice_tables(benchmark, files.prompts.tokenizers[0], name)
+        files.prompts.quoted(benchmark)
+        files.facts.asked(benchmark)
     for model in full["run"]["models"]:
-        files.model_settings(model), affecting("models", full["models"][model], "answers")
+        files.answers.model_settings(model), affecting("models", full["models"][model], "answers")
 
 
 def texts(value: Any) -> Iterator[str]:

@@ -16,14 +16,14 @@ sys.path.append("workflow/scripts")
 import yaml
 from needlework.codedigest import code_digest
 from needlework.planning.config import validated
-from needlework.planning.layout import Layout
+from needlework.planning.rule_inputs import RuleInputs
 from needlework.planning.preflight import Used, check
 config = validated(yaml.safe_load(open("config.yaml")))
-files = Layout(config)
-assert sum(len(files.results(name)) for name in config["run"]["benchmarks"]) > 30
+files = RuleInputs(config)
+assert sum(len(files.results.results(name)) for name in config["run"]["benchmarks"]) > 30
 for language in ("en", "hi"):
-    assert files.corpus_sources("mmarco", language)
-    assert files.slice_tables("mlneedle", "words", f"{language}-en")
+    assert files.corpora.corpus_sources("mmarco", language)
+    assert files.prompts.slice_tables("mlneedle", "words", f"{language}-en")
 check(config, Used(set(config["run"]["models"]), {"words"}, translating=True))
 assert code_digest("generate_answers.py", "needlework/models/backends/lexical.py")
 """

@@ -130,8 +130,8 @@ def test_an_address_of_a_client_reaches_no_file(args) -> None:
     backend = load_backend("inspect", config["models"]["a"] | {"model": "a"})
     told = [
         effective_config(config),
-        [files.model_settings(name) for name in "ab"],
-        files.estimated(),
+        [files.answers.model_settings(name) for name in "ab"],
+        files.answers.estimated(),
         changes(config, "a", "b"),
         backend.identity(),
         backend._address,
@@ -150,7 +150,7 @@ def test_another_address_of_a_client_asks_nothing_again(args) -> None:
     assert one.identity() == two.identity()
     older = {name: value for name, value in args.items() if name != "base_url"}
     assert (one.former_identity() or one.identity()).get("args", {}) == older
-    settings = [RuleInputs(pair(own)).model_settings("a") for own in (args, other)]
+    settings = [RuleInputs(pair(own)).answers.model_settings("a") for own in (args, other)]
     assert settings[0] == settings[1]
 
 

@@ -10,7 +10,8 @@ import pytest
 from factories import demo_run
 from needlework.planning.audits import Audit
 from needlework.planning.config import validated
-from needlework.planning.rule_inputs import RuleInputs, paths
+from needlework.planning.layout import paths
+from needlework.planning.rule_inputs import RuleInputs
 from needlework.planning.run_end import accounts, request_lines
 
 
@@ -25,7 +26,7 @@ def test_paths_of_nested_mappings_are_listed_once_in_order() -> None:
 
 
 def test_the_explorer_reads_prompts_and_answers_of_every_model() -> None:
-    files = inputs().explorer_inputs()
+    files = inputs().pages.explorer_inputs()
     answers = [
         f"results/{kind}/{model}/mlneedle.parquet"
         for model in ("lexical", "oracle")
@@ -38,20 +39,20 @@ def test_the_explorer_reads_prompts_and_answers_of_every_model() -> None:
 
 @pytest.mark.parametrize("asked", [True, False])
 def test_similarity_is_read_only_if_the_run_asks_for_it(asked: bool) -> None:
-    found = inputs(retrieval={"similarity": asked}).similarity_files("lexical", "mlneedle")
+    found = inputs(retrieval={"similarity": asked}).scores.similarity_files("lexical", "mlneedle")
     assert found == ["results/similarity/mlneedle/words.parquet"] * asked
 
 
 def test_vectors_are_read_for_semantic_retrieval_alone() -> None:
     files = inputs()
-    assert files.vectors("sample_passages", "en", "random") == []
-    assert files.vectors("sample_passages", "en", "semantic") == [
+    assert files.retrieval.vectors("sample_passages", "en", "random") == []
+    assert files.retrieval.vectors("sample_passages", "en", "semantic") == [
         "results/embeddings/ngram/sample_passages/en.npy"
     ]
 
 
 def test_an_audit_reads_each_side_first_and_again() -> None:
-    found = inputs().audit_files(Audit("lexical", "oracle", None))["mlneedle"]
+    found = inputs().audits.audit_files(Audit("lexical", "oracle", None))["mlneedle"]
     assert found["cells"] == "results/audit_answers/lexical/mlneedle/cells.json"
     assert found["changed_again"] == [
         f"results/audit_answers/oracle/mlneedle/again/{kind}.parquet"

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from needlework.factor import Factor
-from needlework.planning.layout import Layout
+from needlework.planning.rule_inputs import RuleInputs
 from needlework.records import scores_schema, write_table
 from needlework.results import reproduction
 from needlework.results.drawing import notice
@@ -324,8 +324,8 @@ def test_folders_of_this_machine_are_on_no_page() -> None:
     models = {"m": {"backend": "vllm", "name": "/home/me/weights/llama", "revision": None}}
     models["e"] = {"backend": "empty", "name": None, "revision": None}
     run = {"models": ["m", "e"], "benchmarks": [], "notice": None}
-    layout = Layout({"run": run, "models": models})
-    ran = layout.ran([ROOT / "presets/small.yaml", "/home/me/secret/mine.yaml"], {"run": {}})
+    layout = RuleInputs({"run": run, "models": models})
+    ran = layout.pages.ran([ROOT / "presets/small.yaml", "/home/me/secret/mine.yaml"], {"run": {}})
     assert ran["files"] == ["presets/small.yaml", "mine.yaml", "run of --config"]
-    assert layout.ran([], {})["files"] == ["config.yaml, the demo's"]
+    assert layout.pages.ran([], {})["files"] == ["config.yaml, the demo's"]
     assert (ran["models"], ran["readers"]) == ({"m": "llama, vllm"}, {"e": "empty"})

@@ -18,7 +18,7 @@ from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.oneruler.factors import ARTICLES
 from needlework.benchmarks.parts import names
 from needlework.planning.json_schema import schema
-from needlework.planning.layout import Layout
+from needlework.planning.rule_inputs import RuleInputs
 from needlework.results import reproduction
 from needlework.results.published import JUDGED
 from needlework.results.result import Context
@@ -343,7 +343,7 @@ SHARED = {
 
 
 @cache
-def preset(benchmark: str) -> Layout:
+def preset(benchmark: str) -> RuleInputs:
     return preset_runs.layout(benchmark, PRESETS[benchmark][0])
 
 
@@ -368,12 +368,12 @@ def judged(benchmark: str, rows: pd.DataFrame, run: Mapping[str, Any]) -> pd.Dat
 @cache
 def usual(benchmark: str) -> pd.DataFrame:
     """The verdicts of the paper's own settings."""
-    run = preset(benchmark).run_settings(benchmark, "scores")
+    run = preset(benchmark).facts.run_settings(benchmark, "scores")
     found = judged(benchmark, scores(benchmark), run)
     return found[found["verdict"].isin(JUDGED)]
 
 
-def changed(benchmark: str, key: str, value: str) -> Layout:
+def changed(benchmark: str, key: str, value: str) -> RuleInputs:
     """The preset with another value of a key; `*` is every name that the configuration has there."""
     config = copy.deepcopy(preset(benchmark).config)
     *path, last = key.split(".")
@@ -383,14 +383,14 @@ def changed(benchmark: str, key: str, value: str) -> Layout:
         blocks = [own for b in blocks for own in (b if isinstance(b, list) else [b])]
     for block in blocks:
         block[last] = yaml.safe_load(value)
-    return Layout(config)
+    return RuleInputs(config)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("benchmark", "key"), [(b, k) for b, own in TOLD.items() for k in own])
 def test_a_differing_setting_is_named_where_verdicts_were(benchmark: str, key: str) -> None:
     value, reason, *kept = TOLD[benchmark][key]
-    run = changed(benchmark, key, value).run_settings(benchmark, "scores")
+    run = changed(benchmark, key, value).facts.run_settings(benchmark, "scores")
     found = judged(benchmark, scores(benchmark), run).loc[usual(benchmark).index]
     places = found.index.map("/".join)
     keeps = np.array([any(fnmatchcase(p, pattern) for pattern in kept) for p in places])
@@ -407,7 +407,7 @@ def test_a_differing_setting_is_named_where_verdicts_were(benchmark: str, key: s
 )
 def test_a_verdict_is_of_all_rows_that_the_paper_has(benchmark: str, column: str) -> None:
     """Where a run lacks some, a number of others has none."""
-    rows, run = scores(benchmark), preset(benchmark).run_settings(benchmark, "scores")
+    rows, run = scores(benchmark), preset(benchmark).facts.run_settings(benchmark, "scores")
     values = rows[column].dropna().unique()
     for value in dict.fromkeys((values[0], values[-1])):
         found = judged(benchmark, rows[rows[column] != value], run)

@@ -20,7 +20,7 @@ from needlework.data.corpora.registry import languages_of
 from needlework.errors import UserError
 from needlework.planning.config import validated
 from needlework.planning.layers import layered
-from needlework.planning.layout import Layout
+from needlework.planning.rule_inputs import RuleInputs
 
 NAME = "lost_in_the_middle"
 TABLES, FIGURES = results(NAME, "tables"), results(NAME, "figures")
@@ -114,9 +114,9 @@ def test_searches_compare_as_the_metric_does() -> None:
     # Another benchmark's searches compare as its own metric does.
     found = config(**SAMPLE)
     found["run"]["benchmarks"].append("mlneedle")
-    files = Layout(validated(found))
-    assert files.search("mlneedle", "de").comparison == "normalisation"
-    assert files.search("lost_in_the_middle", "de").comparison == name
+    files = RuleInputs(validated(found))
+    assert files.retrieval.search("mlneedle", "de").comparison == "normalisation"
+    assert files.retrieval.search("lost_in_the_middle", "de").comparison == name
 
 
 def test_without_open_domain_nothing_of_the_retrieval_is_read() -> None:
@@ -243,7 +243,7 @@ def test_results_know_tokenizers_and_how_each_model_decodes() -> None:
         | {"tokenizer": "words", "context": 4096}
         for name, temperature in (("greedy", 0), ("sampling", 0.7))
     }
-    settings = Layout(validated(found)).run_settings(NAME, "scores")
+    settings = RuleInputs(validated(found)).facts.run_settings(NAME, "scores")
     assert settings["tokenizers"] == ["words", "cl100k"]
     assert settings["published_tokenizers"] == {"cl100k": "GPT-3.5-Turbo"}
     sampled = "temperature 0.7, top-k 50, top-p 1"
@@ -387,7 +387,7 @@ def test_the_preset_has_the_paper_s_settings() -> None:
         # Anthropic takes no temperature any more.
         greedy = None if model == "claude" else 0
         assert full["models"][model]["sampling"]["temperature"] == greedy, model
-    settings = Layout(full).run_settings(NAME, "scores")
+    settings = RuleInputs(full).facts.run_settings(NAME, "scores")
     assert settings["published_tokenizers"] == {"cl100k_base": "GPT-3.5-Turbo"}
     assert settings["published"]["mpt-30b-instruct"] == "MPT-30B-Instruct"
 

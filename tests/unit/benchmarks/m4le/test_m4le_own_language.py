@@ -20,7 +20,7 @@ from needlework.benchmarks.m4le.scores import score
 from needlework.errors import UserError
 from needlework.planning.affects import effective_config
 from needlework.planning.config import validated
-from needlework.planning.layout import Layout
+from needlework.planning.rule_inputs import RuleInputs
 from needlework.prompts.tokenizers import load_tokenizer
 from needlework.records import GENERATIONS, RECORDS, write_table
 from own_languages import LANGUAGES, LATIN
@@ -116,14 +116,14 @@ def instances(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     folder = tmp_path_factory.mktemp("run")
     for name, text in texts_of_tasks(*TASKS_ASKED).items():
         (folder / f"{name}.txt").write_text(f"{text}\n", encoding="utf-8")
-    files = Layout(configured({"hi": str(folder)}))
-    own, found = files.settings("m4le"), []
+    files = RuleInputs(configured({"hi": str(folder)}))
+    own, found = files.prompts.settings("m4le"), []
     tokenizer = load_tokenizer("characters", {"kind": "characters"})
     path = str(write_records(folder / "hi.parquet", records()))
     for slug in plan.slices(own):
-        frame_file, *sources = files.corpus_sources("m4le_constructed", slug)
+        frame_file, *sources = files.corpora.corpus_sources("m4le_constructed", slug)
         assert sources == ["results/corpora/mine/hi.parquet"]
-        settings = files.corpus_settings("m4le_constructed", slug)
+        settings = files.corpora.corpus_settings("m4le_constructed", slug)
         rows = corpus.table("m4le_constructed", slug, [frame_file, path], settings)
         assert rows.num_rows == 3
         made = build(plan.settings(own, slug, [250]), {"rows": {slug: rows}}, [], tokenizer)
@@ -197,9 +197,9 @@ def test_provenance_has_the_users_texts(tmp_path: Path) -> None:
 def test_a_wording_changes_its_own_task_alone() -> None:
     texts = texts_of_tasks("cnnnews", "wow")
     other = {**texts, "wow.end": texts["wow.end"] + ":"}
-    made = [Layout(configured({"hi": own}, names=["cnnnews", "wow"])) for own in (texts, other)]
+    made = [RuleInputs(configured({"hi": own}, names=["cnnnews", "wow"])) for own in (texts, other)]
     for slug, same in (("cnnnews", True), ("wow", False)):
-        one, two = (files.corpus_settings("m4le_constructed", slug) for files in made)
+        one, two = (files.corpora.corpus_settings("m4le_constructed", slug) for files in made)
         assert (one == two) == same
 
 

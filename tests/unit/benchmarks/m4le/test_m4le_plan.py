@@ -14,7 +14,7 @@ from needlework.benchmarks.m4le import plan
 from needlework.benchmarks.m4le.data.tasks import ABILITIES, CONSTRUCTED, SAMPLED, SLUGS, TASKS
 from needlework.errors import UserError
 from needlework.planning.config import notices
-from needlework.planning.layout import Layout
+from needlework.planning.rule_inputs import RuleInputs
 from needlework.results import published
 
 
@@ -80,9 +80,11 @@ def test_released_runs_have_a_slice_a_task_and_samples_one() -> None:
     assert plan.slices(sample) == ["sample"]
     assert sorted(plan.settings(sample, "sample", [500])["max_new_tokens"]) == sorted(SAMPLED)
     for source in ("released", "sample"):
-        files = Layout(configured(source=source))
-        for corpus, lang in plan.quotes(files.settings("m4le"))[:3]:
-            assert files.corpus_sources(corpus, lang)[0].endswith("resources/m4le/frames.yaml")
+        files = RuleInputs(configured(source=source))
+        for corpus, lang in plan.quotes(files.prompts.settings("m4le"))[:3]:
+            assert files.corpora.corpus_sources(corpus, lang)[0].endswith(
+                "resources/m4le/frames.yaml"
+            )
 
 
 def test_answers_limits_are_by_task_type() -> None:
@@ -133,7 +135,7 @@ def test_missing_sources_are_named_or_skipped_by_name(tmp_path: Path) -> None:
     own["skip_missing"] = True
     every = configured(**own)
     assert plan.slices(every["benchmarks"]["m4le"]) == ["c3"]
-    assert Layout(every).corpus_sources("m4le_constructed", "c3")[1:] == [str(path)]
+    assert RuleInputs(every).corpora.corpus_sources("m4le_constructed", "c3")[1:] == [str(path)]
     assert "38 of 39 tasks are left out" in notices(every)[0]
     listed = configured(**own, tasks=["c3", "wow"])
     assert plan.slices(listed["benchmarks"]["m4le"]) == ["c3"]

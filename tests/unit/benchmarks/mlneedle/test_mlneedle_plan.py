@@ -12,7 +12,7 @@ from factories.mlneedle import block
 from needlework.benchmarks.mlneedle import plan
 from needlework.planning.config import validated
 from needlework.planning.json_schema import schema
-from needlework.planning.layout import Layout
+from needlework.planning.rule_inputs import RuleInputs
 
 # Positions
 
@@ -151,7 +151,7 @@ def test_what_tables_and_figures_know_of_a_run() -> None:
     config["run"]["models"] = ["lexical", "oracle"]
     comparisons = config["benchmarks"]["mlneedle"].setdefault("comparisons", {})
     comparisons["decoding"] = [["lexical", "oracle"]]
-    found = Layout(validated(config)).run_settings("mlneedle", "scores")
+    found = RuleInputs(validated(config)).facts.run_settings("mlneedle", "scores")
     assert found["models"] == ["lexical", "oracle"]
     assert found["published"] == {"lexical": "Published-7B"}
     assert found["claimed_length"] == {"lexical": 4096, "oracle": 131072}

@@ -16,7 +16,7 @@ from needlework.benchmarks.mlongrr import corpus, plan
 from needlework.benchmarks.mlongrr import prompts as construct
 from needlework.benchmarks.mlongrr import scores as scoring
 from needlework.planning.config import validated
-from needlework.planning.layout import Layout
+from needlework.planning.rule_inputs import RuleInputs
 from needlework.prompts.spans import Documents, render
 from needlework.prompts.tokenizers import load_tokenizer
 from own_languages import LANGUAGES, LATIN
@@ -64,11 +64,11 @@ def rows(tmp_path: Path) -> pa.Table:
     config = configuration("mlongrr", {**own, "absent": [1], "examples": 2})
     config["run"] = {"models": ["oracle"], "benchmarks": ["mlongrr"]}
     config["sources"] = {"mlongrr": {"folder": str(tmp_path)}}
-    files = Layout(validated(config))
-    made = files.settings("mlongrr")
+    files = RuleInputs(validated(config))
+    made = files.prompts.settings("mlongrr")
     settings = plan.settings(made, plan.slices(made)[0], [1500])
     read = {
-        kind: {lang: corpus.table(name, lang, files.corpus_sources(name, lang), {})}
+        kind: {lang: corpus.table(name, lang, files.corpora.corpus_sources(name, lang), {})}
         for kind, [(name, lang)] in plan.reads(settings).items()
     }
     tokenizer = load_tokenizer("characters", {"kind": "characters"})

@@ -16,7 +16,7 @@ from factories.mlongrr import settings
 from needlework.benchmarks.mlongrr import plan
 from needlework.errors import UserError
 from needlework.planning.config import decided, validated
-from needlework.planning.layout import Layout
+from needlework.planning.rule_inputs import RuleInputs
 
 ONE = {"n": 1, "depths": [0], "questions": ["number"]}
 
@@ -53,14 +53,14 @@ def test_a_further_haystack_has_the_languages_that_it_has() -> None:
 
 
 def test_only_the_needed_languages_are_fetched() -> None:
-    files = Layout(config(languages=["so"], source="released", tasks=[{**ONE, "n": 3}]))
-    tables = files.slice_tables("mlongrr", "words", "so-mlongrr-articles")
+    files = RuleInputs(config(languages=["so"], source="released", tasks=[{**ONE, "n": 3}]))
+    tables = files.prompts.slice_tables("mlongrr", "words", "so-mlongrr-articles")
     assert tables["released_3"] == ["mlongrr_released_three/so"]
-    sources = files.corpus_sources("mlongrr_released_three", "so")
+    sources = files.corpora.corpus_sources("mlongrr_released_three", "so")
     needles = "mlongrr/Dataset/3-Needles/GPT4o/Somali_needles.csv"
     fetched = [path for path in sources if path.startswith("results/")]
     assert fetched == [f"results/sources/{needles}"]
-    assert files.source_entry(needles)["size"] == 1679894
+    assert files.corpora.source_entry(needles)["size"] == 1679894
 
 
 RELEASED = {"source": "released", "tasks": [ONE]}
@@ -139,12 +139,12 @@ def test_a_users_folder_brings_a_language(tmp_path: Path) -> None:
         config(str(tmp_path), languages=["fr"])
     rows = "".join(f"{i},City{i}x,Ville{i}x\n" for i in range(4))
     (tmp_path / "cities.csv").write_text("row,en,fr\n" + rows)
-    files = Layout(config(str(tmp_path), languages=["fr", "en"]))
-    assert str(tmp_path / "fr/text.txt") in files.corpus_sources("mlongrr_articles", "fr")
-    assert str(tmp_path / "needles.csv") in files.corpus_sources("mlongrr_needles", "fr")
-    assert any("English" in path for path in files.corpus_sources("mlongrr_articles", "en"))
-    assert files.run_settings("mlongrr", "scores")["instructions"] == ["en", "fr"]
-    assert Layout(config()).run_settings("mlongrr", "scores")["instructions"] == []
+    files = RuleInputs(config(str(tmp_path), languages=["fr", "en"]))
+    assert str(tmp_path / "fr/text.txt") in files.corpora.corpus_sources("mlongrr_articles", "fr")
+    assert str(tmp_path / "needles.csv") in files.corpora.corpus_sources("mlongrr_needles", "fr")
+    assert any("English" in path for path in files.corpora.corpus_sources("mlongrr_articles", "en"))
+    assert files.facts.run_settings("mlongrr", "scores")["instructions"] == ["en", "fr"]
+    assert RuleInputs(config()).facts.run_settings("mlongrr", "scores")["instructions"] == []
 
 
 def test_the_preset_compares_no_other_revision_with_the_paper() -> None:

@@ -26,7 +26,7 @@ from needlework.data.language_names import LANGUAGE_NAMES
 from needlework.data.registry import load_registry
 from needlework.errors import UserError
 from needlework.planning.config import validated
-from needlework.planning.layout import Layout
+from needlework.planning.rule_inputs import RuleInputs
 
 PARTS = ("books", "nouns", "words", "prompts")
 SAMPLE = ROOT / "resources/sample/oneruler"
@@ -40,8 +40,8 @@ def released(mirror: Path) -> Callable[[str, str], pa.Table]:
 
 def read_own(folder: Path, part: str) -> pa.Table:
     """A part of the language of a user's folder, whose files the workflow finds."""
-    layout = Layout({"corpora": {}, "sources": {"oneruler": {"folder": str(folder)}}})
-    found = layout.corpus_sources(f"oneruler_{part}", "eo")
+    layout = RuleInputs({"corpora": {}, "sources": {"oneruler": {"folder": str(folder)}}})
+    found = layout.corpora.corpus_sources(f"oneruler_{part}", "eo")
     return oneruler.table(f"oneruler_{part}", "eo", found, {})
 
 
@@ -233,7 +233,7 @@ def test_the_configuration_that_the_page_shows(own: Path, monkeypatch) -> None:
     config["benchmarks"]["oneruler"] |= shown["benchmarks"]["oneruler"]
     monkeypatch.chdir(own.parent)
     assert validated(config)["sources"]["oneruler"]["folder"] == own.name
-    settings = Layout(validated(config)).run_settings("oneruler", "scores")
+    settings = RuleInputs(validated(config)).facts.run_settings("oneruler", "scores")
     assert settings["instructions"] == ["eo"]
     shutil.rmtree(own / "eo")
     with pytest.raises(UserError, match="unknown language 'eo'"):

@@ -16,7 +16,7 @@ from needlework.benchmarks.oneruler.paper import MODELS, TEXT
 from needlework.errors import UserError
 from needlework.planning.config import validated
 from needlework.planning.layers import layered
-from needlework.planning.layout import Layout
+from needlework.planning.rule_inputs import RuleInputs
 
 TABLES, FIGURES = results("oneruler", "tables"), results("oneruler", "figures")
 NEEDLE_TASKS = ["niah_single", "niah_multikey", "niah_multivalue", "niah_multiquery", "niah_none"]
@@ -42,7 +42,7 @@ def preset() -> dict[str, Any]:
 
 def test_the_preset_asks_what_the_paper_asks_and_no_more(preset) -> None:
     assert plan.slices(block()) == [f"{lang}-{lang}" for lang in LANGUAGES]
-    own, asked = Layout(preset).settings("oneruler"), {}
+    own, asked = RuleInputs(preset).prompts.settings("oneruler"), {}
     for name in plan.slices(own):
         settings = plan.settings(own, name, own["lengths"])
         per_task = len(settings["lengths"]) * settings["examples"]
@@ -59,7 +59,7 @@ def test_the_preset_asks_what_the_paper_asks_and_no_more(preset) -> None:
 
 
 def test_preset_models_are_compared_as_the_paper_ran_them(preset) -> None:
-    settings = Layout(preset).run_settings("oneruler", "scores")
+    settings = RuleInputs(preset).facts.run_settings("oneruler", "scores")
     assert settings["metric"] == "strict" and settings["setup"]["cwe_frequencies"] == "released"
     assert preset["models"]["deepseek-r1"]["sampling"]["temperature"] == 0.6
     assert set(MODELS) - set(settings["published"].values()) == {"Gemini 1.5 Flash"}
@@ -69,7 +69,7 @@ def test_preset_models_are_compared_as_the_paper_ran_them(preset) -> None:
     # Figure 24 is of texts measured as in the paper's appendix D.
     assert settings["encodings"][settings["text_tokenizer"]] == TEXT["measuring tokenizer"]
     assert TEXT["length"] in preset["benchmarks"]["oneruler"]["lengths"]
-    assert Layout(preset).text_tokenizer == settings["text_tokenizer"]
+    assert RuleInputs(preset).prompts.text_tokenizer == settings["text_tokenizer"]
 
 
 def test_pairs_of_languages_are_slices_of_their_own() -> None:
@@ -224,7 +224,7 @@ def test_figures_that_a_configuration_cannot_fill_are_left_out(own, filled_too, 
 
 
 def test_what_results_are_told() -> None:
-    settings = Layout(config(**PAIRS)).run_settings("oneruler", "scores")
+    settings = RuleInputs(config(**PAIRS)).facts.run_settings("oneruler", "scores")
     expected = {
         **PAIRS["comparisons"],
         **{"reasoning": [], "wikipedia_articles": {}, "metric": "strict"},
@@ -237,10 +237,13 @@ def test_what_results_are_told() -> None:
     assert (settings["setup"]["haystack"], settings["setup"]["multiquery_needles"]) == (None, 2)
     more = config()
     more["run"]["tokenizers"] = ["cl100k"]
-    assert Layout(more).run_settings("oneruler", "token_counts")["text_tokenizer"] == "cl100k"
+    assert (
+        RuleInputs(more).facts.run_settings("oneruler", "token_counts")["text_tokenizer"]
+        == "cl100k"
+    )
     own = {"none_words": {"en": ["nil"]}}
-    files = Layout(config(**own, metric="released"))
-    assert files.scoring_settings("oneruler") == {**own, "answer_tags": []}
+    files = RuleInputs(config(**own, metric="released"))
+    assert files.scores.scoring_settings("oneruler") == {**own, "answer_tags": []}
 
 
 UNKNOWN = "has the unknown language 'xx'"

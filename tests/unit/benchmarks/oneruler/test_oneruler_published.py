@@ -11,7 +11,7 @@ from factories import ROOT
 from factories.oneruler import LANGUAGES, config, files
 from needlework.benchmarks.oneruler import factors, paper, rows
 from needlework.errors import UserError
-from needlework.planning.layout import Layout
+from needlework.planning.rule_inputs import RuleInputs
 from needlework.prompts.books import token_counts
 from needlework.prompts.wording import read_template
 from needlework.results import published
@@ -129,9 +129,9 @@ def test_books_are_counted_as_their_files_have_them(tmp_path, named_tokenizer) -
 
 
 def test_the_table_is_of_the_runs_books() -> None:
-    layout = Layout(config(languages=["en", "zh"], data="sample"))
-    found = layout.books("oneruler")
+    layout = RuleInputs(config(languages=["en", "zh"], data="sample"))
+    found = layout.prompts.books("oneruler")
     assert {lang: len(paths) for lang, paths in found.items()} == {"en": 1, "zh": 1}
     assert found["en"][0].endswith("sample/oneruler/en/book.txt")
-    assert TABLE4 in layout.results("oneruler")
-    assert TABLE4 not in Layout(config(tasks=["cwe_easy"])).results("oneruler")
+    assert TABLE4 in layout.results.results("oneruler")
+    assert TABLE4 not in RuleInputs(config(tasks=["cwe_easy"])).results.results("oneruler")

@@ -9,7 +9,8 @@ from typing import Any
 
 from needlework.data.corpora.found import read_found
 from needlework.models.accounts import Account, last_lines, read_account, write_account
-from needlework.planning.rule_inputs import RuleInputs, own_tables
+from needlework.planning.inputs.own_data import own_tables
+from needlework.planning.rule_inputs import RuleInputs
 from needlework.printable import printable
 from needlework.results.page.own_data import read_report
 from needlework.results.page.terminal import fill
@@ -64,13 +65,13 @@ def _mended(account: Account, part: str) -> Account:
 
 
 def _parts(files: RuleInputs, model: str) -> list[str]:
-    shards = files.answer_shards(model)
+    shards = files.answers.answer_shards(model)
     return [f".{shard}" for shard in shards] if len(shards) > 1 else [""]
 
 
 def own_data_warnings(files: RuleInputs) -> list[str]:
     """Warnings about omitted rows of the user's own data, and about prompts that it is too small for."""
-    read = [Path(f"logs/read_corpus/{table}.json") for table in own_tables(files)]
+    read = [Path(f"logs/read_corpus/{table}.json") for table in own_tables(files.prompts)]
     said = [found.said() for path in read if (found := read_found(path)) and found.lost]
     times = [path.stat().st_mtime for path in read if path.is_file()]
     # An older report is of other data.
@@ -148,8 +149,8 @@ def write_unfinished_page(files: RuleInputs, run: dict[str, object], template: s
     from needlework.results.page.overview_page import Front, write_unfinished
 
     page = "results/index.html"
-    own_data = read_report(_OWN_DATA) if own_tables(files) else []
+    own_data = read_report(_OWN_DATA) if own_tables(files.prompts) else []
     front = Front(run, accounts(files), own_data)
-    shown = {name: files.overview(name) for name in files.benchmarks}
+    shown = {name: files.pages.overview(name) for name in files.benchmarks}
     write_unfinished(shown, files.models, template, page, front)
     return page

@@ -299,7 +299,7 @@ def run_settings(config: Config) -> Run:
         "metric": own["metric"],
         "wikipedia_articles": own["wikipedia_articles"],
         **own["comparisons"],
-        # As `layout.Layout.text_tokenizer` chooses it.
+        # As `planning.inputs.prompts.Prompts.text_tokenizer` chooses it.
         "text_tokenizer": tokenizers[0],
         "encodings": {
             name: config["tokenizers"][name]["encoding"]

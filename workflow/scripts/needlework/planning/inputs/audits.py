@@ -1,0 +1,51 @@
+"""What audits draw, ask and compare."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from needlework.benchmarks.benchmark import load_benchmark
+from needlework.benchmarks.contract import Config
+from needlework.planning.audits import Audit
+from needlework.planning.inputs.base import Inputs
+from needlework.planning.inputs.prompts import PromptFiles, Prompts
+
+_ANSWERS = ("scores", "generations")
+
+
+class Audits(Inputs):
+    """What audits draw, ask and compare."""
+
+    def __init__(self, config: Config, prompts: Prompts) -> None:
+        super().__init__(config)
+        self.prompts = prompts
+
+    def audited_factors(self, benchmark: str) -> list[str]:
+        """The factors by which the cells of an audit are counted."""
+        by = self.config["audit"]["by"]
+        return [name for name in load_benchmark(benchmark).asked if by is None or name in by]
+
+    def audited_questions(self, turn: str) -> list[int]:
+        """How many questions a model is asked, and how many of these again, if `turn` is "again"."""
+        keys = ("questions", "again") if turn == "again" else ("questions",)
+        return [self.config["audit"][key] for key in keys]
+
+    def audit_prompts(self, model: str, benchmark: str, turn: str) -> PromptFiles:
+        """The prompts that are drawn for an audit of a model, and all files that they quote."""
+        drawn = f"results/audit_answers/{model}/{benchmark}/{turn}/prompts.parquet"
+        return {**self.prompts.of(benchmark, self.prompts.tokenizer(model)), "instances": [drawn]}
+
+    def audit_files(self, pair: Audit) -> dict[str, dict[str, Any]]:
+        """The cells of an audit and both models' scores and answers, first and again, by benchmark."""
+        found = {}
+        for name in self.benchmarks:
+            folders = {
+                "base": f"results/audit_answers/{pair.base}/{name}",
+                "changed": f"results/audit_answers/{pair.changed}/{name}",
+            }
+            found[name] = {"cells": f"{folders['base']}/cells.json"} | {
+                f"{side}{ending}": [f"{folder}/{turn}/{kind}.parquet" for kind in _ANSWERS]
+                for side, folder in folders.items()
+                for turn, ending in (("first", ""), ("again", "_again"))
+            }
+        return found

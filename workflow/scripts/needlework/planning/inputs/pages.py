@@ -1,0 +1,204 @@
+"""What cards, the page of results and the explorer show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from needlework.benchmarks.benchmark import load_benchmark
+from needlework.benchmarks.contract import Config
+from needlework.models.selection import asks_nothing, only_of
+from needlework.planning.inputs.answers import Answers
+from needlework.planning.inputs.base import Inputs
+from needlework.planning.inputs.facts import Facts
+from needlework.planning.inputs.prompts import Prompts
+from needlework.planning.inputs.results import Results
+from needlework.planning.inputs.scores import Scores
+from needlework.planning.layout import ROOT, paths, resource, result_file
+from needlework.results.numbers.tables import TABLES
+
+# The styles, scripts and parts of results/index.html.
+_OVERVIEW_PARTS = (
+    *("means.css", "agreement.css", "front.css", "front.html.j2"),
+    *("base.html.j2", "page.css", "benchmark.html.j2", "links.html.j2", "figure.html.j2"),
+    "baselines.html.j2",
+    *("finding.html.j2", "finding.css", "details.html.j2"),
+    *("run.html.j2", "cards.html.j2", "controls.html.j2"),
+    *("means.html.j2", "grid.html.j2", "cell.html.j2", "warnings.html.j2"),
+    *("agreement.html.j2", "summary.html.j2", "account.html.j2"),
+    *("reproduction.html.j2", "own_data.html.j2", "judge.html.j2"),
+    *("table.html.j2", "tables.css", "sort.js"),
+)
+
+
+class Pages(Inputs):
+    """What cards, the page of results and the explorer show."""
+
+    def __init__(
+        self,
+        config: Config,
+        prompts: Prompts,
+        answers: Answers,
+        scores: Scores,
+        results: Results,
+        facts: Facts,
+    ) -> None:
+        super().__init__(config)
+        self.prompts = prompts
+        self.answers = answers
+        self.scores = scores
+        self.results = results
+        self.facts = facts
+
+    def ran(self, config_files: Iterable[str | Path], values: Iterable[str]) -> dict[str, Any]:
+        """A description of the run: configuration, models, readers and data.
+
+        config_files, values: of the command line, the latter the keys of --config.
+        """
+        run = self.config["run"]
+        entries = {name: self.config["models"][name] for name in run["models"]}
+        return {
+            "files": [
+                *([_plain_name(file) for file in config_files] or ["config.yaml, the demo's"]),
+                *(f"{key} of --config" for key in values),
+            ],
+            "models": {
+                name: f"{_model_words(entries[name])}{self._not_asked(name)}"
+                for name in self.answers.card_models()
+            },
+            "readers": self.answers.readers(),
+            "notice": run["notice"],
+            "data": {
+                load_benchmark(name).title: load_benchmark(name).run.data(self.settings(name))[0]
+                for name in run["benchmarks"]
+            },
+        }
+
+    def _not_asked(self, model: str) -> str:
+        """The benchmarks of the run of which a model is asked nothing, in words."""
+        left = [
+            load_benchmark(name).title
+            for name in self.config["run"]["benchmarks"]
+            if asks_nothing(only_of(self.config, model, name))
+        ]
+        return f"; not asked: {', '.join(left)}" if left else ""
+
+    def card_files(self) -> list[str]:
+        """The pictures, texts and numbers of all report cards; none if the run has no model."""
+        models, endings = self.answers.card_models(), ("svg", "pdf", "png", "txt")
+        found = [f"results/cards/{model}.{ending}" for model, ending in product(models, endings)]
+        forms = product(("page", "phone"), models)
+        found += [f"results/cards/{form}/{model}.svg" for form, model in forms]
+        return found + [f"results/numbers/{name}.csv" for name in TABLES if found]
+
+    def shown_models(self) -> list[str]:
+        """The models that means are of: not the built-in readers, unless there is nothing else."""
+        return self.answers.card_models() or list(self.models)
+
+    def page_numbers(self) -> dict[str, dict[str, Any]]:
+        """The inputs of the numbers of cards and page, by benchmark."""
+        models, kinds = self.shown_models(), self.config["tokenizers"]
+        # The models whose lengths are counted in words.
+        in_words = [
+            model for model in models if kinds[self.prompts.tokenizer(model)]["kind"] == "words"
+        ]
+        return {
+            name: {
+                "scores": [f"results/scores/{model}/{name}.parquet" for model in models],
+                "published": self.facts.paper(name),
+                "run": {**self.facts.run_settings(name, "scores"), "in_words": in_words},
+            }
+            for name in self.benchmarks
+        }
+
+    def explored(self, benchmark: str) -> dict[str, Any]:
+        """What the explorer shows of a benchmark: the arguments of `explorer.data.Explored`."""
+        own = load_benchmark(benchmark)
+        return {
+            "title": own.title,
+            "asked": own.asked,
+            "designed": own.shown.designed,
+            "without": "0" if own.shown.designed[0] == "length" else "",
+            "held": own.shown.card.held if own.shown.card else (),
+            "controls": list(self.answers.readers()),
+            "prompts": self.prompts.prompts_of_models(benchmark),
+            "answers": {model: self._explored_answers(model, benchmark) for model in self.models},
+        }
+
+    def _explored_answers(self, model: str, benchmark: str) -> dict[str, str]:
+        """The arguments of `explorer.data.Answers`."""
+        files = {
+            "tokenizer": self.prompts.tokenizer(model),
+            "scores": f"results/scores/{model}/{benchmark}.parquet",
+            "generations": f"results/generations/{model}/{benchmark}.parquet",
+        }
+        for path in self.scores.translation_files(model, benchmark):
+            files["translations"] = path
+        return files
+
+    def explorer_inputs(self) -> dict[str, list[str]]:
+        """The prompts of the run, and each model's scores, answers and translations."""
+        explored = [self.explored(name) for name in self.benchmarks]
+        answers = [files for own in explored for files in own["answers"].values()]
+        return {
+            "prompts": paths([own["prompts"] for own in explored]),
+            "answers": [
+                path for files in answers for kind, path in files.items() if kind != "tokenizer"
+            ],
+        }
+
+    def overview(self, benchmark: str) -> dict[str, Any]:
+        """What results/index.html shows of a benchmark."""
+        own = load_benchmark(benchmark)
+        return {
+            "title": own.title,
+            "asked": own.asked,
+            "data": self.facts.data(benchmark),
+            "closed_book": own.shown.closed_book,
+            "designed": own.shown.designed[1],
+            "task_names": own.task_names,
+            "scores": self.scores.score_files(benchmark),
+            "tables": self._shown(benchmark, "tables", "csv"),
+            "figures": self._shown(benchmark, "figures", "svg"),
+        }
+
+    def _shown(self, benchmark: str, kind: str, ending: str) -> dict[str, dict[str, str]]:
+        """The tables or figures of a benchmark by name: files, title and caption."""
+        return {
+            result.name: {
+                "file": result_file(benchmark, result, ending),
+                "numbers": result_file(benchmark, result, "csv"),
+                "shown": result_file(benchmark, result, result.endings[-1]),
+                "title": result.label,
+                "caption": self.facts.caption(benchmark, result),
+            }
+            for result in self.results.results(benchmark)
+            if result.kind == kind
+        }
+
+    def overview_results(self) -> list[str]:
+        """The files of the tables and figures that results/index.html shows."""
+        shown = [self.overview(name)[k] for name in self.benchmarks for k in ("tables", "figures")]
+        results = [entry for own in shown for entry in own.values()]
+        return paths([[own["numbers"], own["file"], own["shown"]] for own in results])
+
+    def overview_parts(self) -> list[str]:
+        """The styles, scripts and parts of results/index.html."""
+        return [resource(f"overview/{part}") for part in _OVERVIEW_PARTS]
+
+
+def _plain_name(path: str | Path) -> str:
+    """A path within the repository; of another file the name alone, as where it lies may be private."""
+    file = Path(path).absolute()
+    return str(file.relative_to(ROOT)) if file.is_relative_to(ROOT) else file.name
+
+
+def _model_words(entry: Mapping[str, Any]) -> str:
+    """What a model is, in words: its name, without a folder of this machine, its revision and its backend."""
+    name = str(entry.get("name") or "")
+    name = Path(name).name if name.startswith(("/", "~", "package:")) else name
+    revision = str(entry.get("revision") or "")
+    named = f"{name} at {revision[:10]}" if revision else name
+    return ", ".join(filter(None, [named, str(entry["backend"])]))
