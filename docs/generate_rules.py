@@ -29,8 +29,8 @@ PREAMBLE = """\
 The graph shows the rules that `snakemake` runs for one model and one benchmark, MLNeedle, on the embedded
 sample. A line leads down from a rule to a rule that reads its output. The graph leaves out `all`, and lines
 between rules that other lines join. The files in `workflow/rules/` can be read from top to bottom: they
-contain whole paths. Where a rule reads the files of several languages, slices or models, a function of
-`planning/rule_inputs.py` lists them.
+contain whole paths. Where a rule reads the files of several languages, slices or models, a function in
+`planning/inputs/` lists them.
 
 ![The rules of a run, from reading corpora at the top to the page of results at the bottom](rules.svg)
 """
