@@ -12,15 +12,7 @@ from needlework.benchmarks.parts import SETTINGS, load_part, names
 from needlework.data.corpora.registry import OWN_SERVES, serving
 from needlework.models.settings import AnyModel, with_all_keys
 from needlework.settings.audits import Audit
-from needlework.settings.base import (
-    Distinct,
-    DistinctPair,
-    PathText,
-    Settings,
-    SomePath,
-    Text,
-    key,
-)
+from needlework.settings.base import Distinct, DistinctPair, PathText, Settings, SomePath, Text, key
 from needlework.settings.figures import Figures, Records
 from needlework.settings.generation import Generation
 from needlework.settings.models import Model
@@ -45,7 +37,7 @@ if TYPE_CHECKING:
     class Benchmarks(Settings):
         """The benchmarks' own settings."""
 else:
-    _BLOCKS = {name: (own, key("", own)) for name, own in BENCHMARKS.items()}
+    _BLOCKS = {name: (own, key(own)) for name, own in BENCHMARKS.items()}
     Benchmarks = create_model("Benchmarks", __base__=Settings, **_BLOCKS)
 
 
@@ -55,68 +47,54 @@ ROOT = Path(__file__).resolve().parents[4]
 class Configuration(Settings):
     """needlework's configuration"""
 
-    run: Run = key("The models and benchmarks of this run.")
-    compare: Distinct[DistinctPair[Text]] = key(
-        "The pairs that `snakemake compare` compares, such as `[[a, b]]`. Each name is a model of"
-        " this run, or `<run>/<model>` with a run of `runs`. If the list is empty, every two "
-        "models of this run are compared, except controls (`oracle`, `empty`). With `runs`, each "
-        "model is then compared with itself in every other run.",
-        (),
-    )
-    runs: dict[str, PathText] = key(
-        "Other runs for `snakemake compare`, by a name of your choice: the folders that hold "
-        "their `results`.",
-        {},
-    )
-    figures: Figures = key(
-        "How figures are printed. A change draws them again, from the same numbers.", Figures
-    )
-    mirror: SomePath | None = key(
-        "A folder or URL that holds the sources' files (layout: docs/air-gapped.md). Null "
-        "downloads them from the sources.",
-        None,
-    )
-    journal: SomePath = key(
-        "The folder that caches finished answers and translations. No rerun deletes it, and "
-        "several machines may share it.",
-        "journal",
-    )
-    generation: Generation = key("Which answers are asked again.", Generation)
-    judge: Text | None = key(
-        "A model, by its name under `models`, that judges the answers which the second scorer "
-        "leaves undecided, one request per answer. It also judges about 200 answers of known "
-        "verdict, so that the page can say how often it is right. It need not be in `run.models`."
-        " Null asks no judge. For costs and limits see docs/second-scorer.md.",
-        None,
-    )
-    records: Records = key(
-        "What `snakemake records` writes besides the results. See docs/exchange.md.", Records
-    )
-    audit: Audit = key(
-        "What `snakemake audit` asks for the pairs in `run.audits`, and how it judges.", Audit
-    )
-    sources: Sources = key("How much of each source is read.", Sources)
-    corpora: dict[str, OwnCorpus] = key(
-        "Data sets of your own as needles and haystacks, by a name of your choice (docs/your-own-"
-        "data.md).",
-        {},
-        affects="prompts",
-    )
-    retrieval: Retrieval = key("How distractors are found.", Retrieval)
-    embedders: dict[str, Embedder] = key("Sentence embedders, by name.", {})
-    tokenizers: dict[str, Tokenizer] = key(
-        "Tokenizers, by name. A prompt's budget counts tokens of its model's tokenizer."
-    )
-    models: dict[str, AnyModel] = key(
-        "The models, by name; `run.models` chooses which of them run."
-    )
-    translation: Translation = key(
-        "How answers are translated into English before they are scored.", Translation
-    )
-    translators: dict[str, Translator] = key(
-        "Translators into English, by name.", lambda: {"none": NoneTranslator(kind="none")}
-    )
-    benchmarks: Benchmarks = key("The benchmarks' own settings.")
+    run: Run
+    """The models and benchmarks of this run."""
+    compare: Distinct[DistinctPair[Text]] = key(())
+    """The pairs that `snakemake compare` compares, such as `[[a, b]]`. Each name is a model of this
+    run, or `<run>/<model>` with a run of `runs`. If the list is empty, every two models of this run
+    are compared, except controls (`oracle`, `empty`). With `runs`, each model is then compared with
+    itself in every other run."""
+    runs: dict[str, PathText] = key({})
+    """Other runs for `snakemake compare`, by a name of your choice: the folders that hold their
+    `results`."""
+    figures: Figures = key(Figures)
+    """How figures are printed. A change draws them again, from the same numbers."""
+    mirror: SomePath | None = key(None)
+    """A folder or URL that holds the sources' files (layout: docs/air-gapped.md). Null downloads them
+    from the sources."""
+    journal: SomePath = key("journal")
+    """The folder that caches finished answers and translations. No rerun deletes it, and several
+    machines may share it."""
+    generation: Generation = key(Generation)
+    """Which answers are asked again."""
+    judge: Text | None = key(None)
+    """A model, by its name under `models`, that judges the answers which the second scorer leaves
+    undecided, one request per answer. It also judges about 200 answers of known verdict, so that the
+    page can say how often it is right. It need not be in `run.models`. Null asks no judge. For costs
+    and limits see docs/second-scorer.md."""
+    records: Records = key(Records)
+    """What `snakemake records` writes besides the results. See docs/exchange.md."""
+    audit: Audit = key(Audit)
+    """What `snakemake audit` asks for the pairs in `run.audits`, and how it judges."""
+    sources: Sources = key(Sources)
+    """How much of each source is read."""
+    corpora: dict[str, OwnCorpus] = key({}, affects="prompts")
+    """Data sets of your own as needles and haystacks, by a name of your choice
+    (docs/your-own-data.md)."""
+    retrieval: Retrieval = key(Retrieval)
+    """How distractors are found."""
+    embedders: dict[str, Embedder] = key({})
+    """Sentence embedders, by name."""
+    tokenizers: dict[str, Tokenizer]
+    """Tokenizers, by name. A prompt's budget counts tokens of its model's tokenizer."""
+    models: dict[str, AnyModel]
+    """The models, by name; `run.models` chooses which of them run."""
+    translation: Translation = key(Translation)
+    """How answers are translated into English before they are scored."""
+    translators: dict[str, Translator] = key(lambda: {"none": NoneTranslator(kind="none")})
+    """Translators into English, by name."""
+    benchmarks: Benchmarks
+    """The benchmarks' own settings."""
 
 
 def filled(value: Any, given: Any, with_defaults: bool = True) -> Any:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
@@ -32,7 +36,9 @@ class _Generator(GenerateJsonSchema):
 
     def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
         made, own = super().model_schema(schema), schema["cls"]
-        made.pop("description", None)
+        about = {"kind": made.pop("description", "")} | descriptions(own)
+        for key in about.keys() & made.get("properties", {}).keys():
+            made["properties"][key].setdefault("description", about[key])
         return {**made, **({"affects": own.affects} if getattr(own, "affects", None) else {})}
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
@@ -46,6 +52,25 @@ class _Generator(GenerateJsonSchema):
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
+
+
+def descriptions(block: type) -> dict[str, str]:
+    """The texts below the keys of a block's class, and of the classes that it extends."""
+    found = dict(pair for base in block.__bases__ for pair in descriptions(base).items())
+    if not issubclass(block, Settings):
+        return {}
+    for node in _module(inspect.getfile(block)).body:
+        if isinstance(node, ast.ClassDef) and node.name == block.__name__:
+            for key, text in pairwise(node.body):
+                match key, text:
+                    case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(said))):
+                        found[name] = " ".join(said.split())
+    return found
+
+
+@lru_cache(None)
+def _module(file: str) -> ast.Module:
+    return ast.parse(Path(file).read_text(encoding="utf-8"))
 
 
 def _plain(node: Any, parts: Node) -> Any:

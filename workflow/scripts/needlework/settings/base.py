@@ -86,19 +86,19 @@ class Settings(BaseModel):
 
 
 def key(
-    description: str,
     default: Any = ...,
     *,
     affects: Affects | None = None,
     chooses_data: bool = False,
     absent: bool = False,
+    description: str | None = None,
     **limits: Any,
 ) -> Any:
-    """A key of a block. Without a default it is required, or `absent`: None where nobody gives it.
+    """A key of a block, which the text below it describes.
 
-    chooses_data: with another value, the demo's settings of the benchmark do not hold. limits: those of
-    pydantic's Field (ge, gt, le, max_length and so on). default: a value, or
-    a class or function that makes it.
+    default: a value, or a class or function that makes it. Without one the key is required, or `absent`: None
+    where nobody gives it. chooses_data: with another value, the demo's settings of the benchmark do not hold.
+    description: of a key that several blocks have. limits: those of pydantic's Field (ge, gt, le and so on).
     """
     extra: dict[str, Any] = {"affects": affects} if affects else {}
     extra |= {"chooses_data": True} if chooses_data else {}
@@ -107,7 +107,7 @@ def key(
         limits["default_factory"] = default
     else:
         limits["default"] = None if absent else default
-    return Field(description=description or None, json_schema_extra=extra or None, **limits)
+    return Field(description=description, json_schema_extra=extra or None, **limits)
 
 
 def wrong(where: str, said: str) -> PydanticCustomError:

@@ -6,38 +6,27 @@ from typing import Annotated
 
 from pydantic import Field, Strict
 
-from needlework.settings.base import (
-    UNIQUE,
-    OneOf,
-    Settings,
-    SomeText,
-    Text,
-    key,
-)
+from needlework.settings.base import UNIQUE, OneOf, Settings, SomeText, Text, key
 
 
 class Figures(Settings):
     """How figures are printed. A change draws them again, from the same numbers."""
 
-    width: Annotated[float, OneOf(lambda _: (6.9, 5.5))] = key(
-        "The width in inches of figures that are wider than a column of 3.3 inches.", 6.9
-    )
-    coloured: Annotated[tuple[Text, ...], Strict(False), Field(max_length=6), UNIQUE] = key(
-        "Models to draw in colour, at most six; the others are grey. An empty list colours the "
-        "first six of `run.models`.",
-        (),
-    )
+    width: Annotated[float, OneOf(lambda _: (6.9, 5.5))] = key(6.9)
+    """The width in inches of figures that are wider than a column of 3.3 inches."""
+    coloured: Annotated[tuple[Text, ...], Strict(False), Field(max_length=6), UNIQUE] = key(())
+    """Models to draw in colour, at most six; the others are grey. An empty list colours the first six
+    of `run.models`."""
 
 
 class Records(Settings):
     """What `snakemake records` writes besides the results. See docs/exchange.md."""
 
-    organization: SomeText = key("Who ran the models.", "unknown")
+    organization: SomeText = key("unknown")
+    """Who ran the models."""
     names: dict[
         str,
         Annotated[str, Field(max_length=200, pattern=r"^[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*$")],
-    ] = key(
-        "Names on the hub (`<owner>/<model>`), by model, for entries under `models` that lack it,"
-        " such as GGUF files and replayed answers. Without it, a model is `unknown/<name>`.",
-        {},
-    )
+    ] = key({})
+    """Names on the hub (`<owner>/<model>`), by model, for entries under `models` that lack it, such as
+    GGUF files and replayed answers. Without it, a model is `unknown/<name>`."""

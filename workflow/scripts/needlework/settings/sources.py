@@ -27,7 +27,8 @@ class Mlqa(Settings):
 
     affects: ClassVar[Affects | None] = "prompts"
 
-    split: Literal["dev", "test"] = key("The split of MLQA that has the needles.", "test")
+    split: Literal["dev", "test"] = key("test")
+    """The split of MLQA that has the needles."""
 
 
 class Mmarco(Settings):
@@ -35,27 +36,14 @@ class Mmarco(Settings):
 
     affects: ClassVar[Affects | None] = "prompts"
 
-    prefix_mb: int | None = key(
-        "The number of megabytes to download of each collection, from its beginning. Null "
-        "downloads the whole files (3 to 8 GB per language).",
-        128,
-        affects="files",
-        ge=1,
-        le=100_000,
-    )
-    pool: int = key(
-        "Passages are sampled among ids below this number. `prefix_mb` must reach this id in "
-        "every language. The whole collection has 8841823 passages.",
-        100_000,
-        ge=1,
-        le=100_000_000,
-    )
-    passages: int = key(
-        "The number of sampled passages; the same ids in every language (MLNeedle, appendix A).",
-        10_000,
-        ge=1,
-        le=100_000_000,
-    )
+    prefix_mb: int | None = key(128, affects="files", ge=1, le=100_000)
+    """The number of megabytes to download of each collection, from its beginning. Null downloads the
+    whole files (3 to 8 GB per language)."""
+    pool: int = key(100_000, ge=1, le=100_000_000)
+    """Passages are sampled among ids below this number. `prefix_mb` must reach this id in every
+    language. The whole collection has 8841823 passages."""
+    passages: int = key(10_000, ge=1, le=100_000_000)
+    """The number of sampled passages; the same ids in every language (MLNeedle, appendix A)."""
 
     @model_validator(mode="after")
     def _the_pool_has_the_passages(self) -> Self:
@@ -72,12 +60,9 @@ class Oneruler(Settings):
 
     affects: ClassVar[Affects | None] = "prompts"
 
-    folder: PathText | None = key(
-        "A folder with further languages for ONERULER, or other texts for known ones (see "
-        "docs/adding-a-language.md).",
-        None,
-        affects="files",
-    )
+    folder: PathText | None = key(None, affects="files")
+    """A folder with further languages for ONERULER, or other texts for known ones (see
+    docs/adding-a-language.md)."""
 
 
 class Mlongrr(Settings):
@@ -85,58 +70,56 @@ class Mlongrr(Settings):
 
     affects: ClassVar[Affects | None] = "prompts"
 
-    folder: PathText | None = key(
-        "A folder for mLongRR with texts (`<language>/*.txt`) and further needles, cities and "
-        "prompts (needles.csv, cities.csv, prompts.csv, with the columns of the files in "
-        "resources/mlongrr).",
-        None,
-        affects="files",
-    )
+    folder: PathText | None = key(None, affects="files")
+    """A folder for mLongRR with texts (`<language>/*.txt`) and further needles, cities and prompts
+    (needles.csv, cities.csv, prompts.csv, with the columns of the files in resources/mlongrr)."""
 
 
 class Sources(Settings):
     """How much of each source is read."""
 
-    mlqa: Mlqa = key("", Mlqa)
-    mmarco: Mmarco = key("", Mmarco)
-    oneruler: Oneruler = key("", Oneruler)
-    mlongrr: Mlongrr = key("", Mlongrr)
+    mlqa: Mlqa = key(Mlqa)
+    mmarco: Mmarco = key(Mmarco)
+    oneruler: Oneruler = key(Oneruler)
+    mlongrr: Mlongrr = key(Mlongrr)
 
 
 class Columns(Settings):
     """The columns of a data set, by field."""
 
-    id: Text | None = key(
-        "The item's id, the same in every language. Without this column, the row's number.",
-        absent=True,
-    )
-    title: Text | None = key("The item's title.", absent=True)
-    text: Text | None = key("The text of a passage, a text or a record.", absent=True)
-    context: Text | None = key("The passage that answers the question.", absent=True)
-    question: Text | None = key("The question.", absent=True)
-    answers: Text | None = key(
-        "The accepted answers, one or a list; for questions, those that occur in the context.",
-        absent=True,
-    )
-    label: Text | None = key("The class of a record.", absent=True)
-    parts: Text | None = key("The paragraphs of a record, a list.", absent=True)
+    id: Text | None = key(absent=True)
+    """The item's id, the same in every language. Without this column, the row's number."""
+    title: Text | None = key(absent=True)
+    """The item's title."""
+    text: Text | None = key(absent=True)
+    """The text of a passage, a text or a record."""
+    context: Text | None = key(absent=True)
+    """The passage that answers the question."""
+    question: Text | None = key(absent=True)
+    """The question."""
+    answers: Text | None = key(absent=True)
+    """The accepted answers, one or a list; for questions, those that occur in the context."""
+    label: Text | None = key(absent=True)
+    """The class of a record."""
+    parts: Text | None = key(absent=True)
+    """The paragraphs of a record, a list."""
 
 
 class OwnData(Settings):
     """The data of a language."""
 
-    name: Text | None = key(
-        "A data set of the Hugging Face hub. HF_ENDPOINT and HF_TOKEN are used.", None
-    )
-    revision: Text | None = key("Its commit, 40 digits.", None)
-    subset: Text | None = key("Its configuration, if it has several.", None)
-    split: Text = key("Its split.", "train")
-    files: Several[SomePath] = key(
-        "Local files instead of `name`: all `.parquet`, all `.jsonl` or all `.csv`. `*` in a "
-        "file's name matches any characters; every other character matches itself. A file that "
-        "several names match is read once.",
-        (),
-    )
+    name: Text | None = key(None)
+    """A data set of the Hugging Face hub. HF_ENDPOINT and HF_TOKEN are used."""
+    revision: Text | None = key(None)
+    """Its commit, 40 digits."""
+    subset: Text | None = key(None)
+    """Its configuration, if it has several."""
+    split: Text = key("train")
+    """Its split."""
+    files: Several[SomePath] = key(())
+    """Local files instead of `name`: all `.parquet`, all `.jsonl` or all `.csv`. `*` in a file's name
+    matches any characters; every other character matches itself. A file that several names match is
+    read once."""
 
     @model_validator(mode="after")
     def _data_have_one_place(self) -> Self:
@@ -156,30 +139,20 @@ class OwnCorpus(Settings):
 
     affects: ClassVar[Affects | None] = "prompts"
 
-    kind: Literal["questions", "passages", "texts", "records"] = key(
-        "`questions` serve as needles (MLNeedle, Lost in the Middle), `passages` as distractors "
-        "there, `texts` as the haystacks of ONERULER and mLongRR, `records` as the source of a "
-        "task of M4LE."
-    )
-    columns: Columns = key(
-        "The column of the data set for each field. `questions` need `question`, `context` and "
-        "`answers`; the other kinds need `text`. A dot names a field inside a column, as in "
-        "`answers.text`, unless a column has exactly this name."
-    )
-    separator: SomeText | None = key(
-        "The separator of a list in one text, such as `|` in answers of a CSV file. Null splits "
-        "nothing. In a CSV file, a list can also be JSON.",
-        None,
-    )
-    rows: int | None = key(
-        "The number of rows to read per language, from the first. Null reads all.",
-        10_000,
-        ge=1,
-        le=1_000_000_000,
-    )
-    languages: Annotated[dict[str, OwnData], Field(min_length=1)] = key(
-        "The data of each language, by its code."
-    )
+    kind: Literal["questions", "passages", "texts", "records"]
+    """`questions` serve as needles (MLNeedle, Lost in the Middle), `passages` as distractors there,
+    `texts` as the haystacks of ONERULER and mLongRR, `records` as the source of a task of M4LE."""
+    columns: Columns
+    """The column of the data set for each field. `questions` need `question`, `context` and `answers`;
+    the other kinds need `text`. A dot names a field inside a column, as in `answers.text`, unless a
+    column has exactly this name."""
+    separator: SomeText | None = key(None)
+    """The separator of a list in one text, such as `|` in answers of a CSV file. Null splits nothing.
+    In a CSV file, a list can also be JSON."""
+    rows: int | None = key(10_000, ge=1, le=1_000_000_000)
+    """The number of rows to read per language, from the first. Null reads all."""
+    languages: Annotated[dict[str, OwnData], Field(min_length=1)]
+    """The data of each language, by its code."""
 
     @model_validator(mode="after")
     def _columns_are_those_of_the_kind(self) -> Self:

@@ -27,12 +27,10 @@ class Comparisons(Settings):
 
     affects: ClassVar[Affects | None] = "results"
 
-    instruction_tuning: Several[Pair[Text]] = key(
-        "Pairs of a base model and its instruction-tuned variant.", ()
-    )
-    decoding: Several[Pair[Text]] = key(
-        "Pairs of a model with greedy decoding and the same model with sampling.", ()
-    )
+    instruction_tuning: Several[Pair[Text]] = key(())
+    """Pairs of a base model and its instruction-tuned variant."""
+    decoding: Several[Pair[Text]] = key(())
+    """Pairs of a model with greedy decoding and the same model with sampling."""
 
 
 class Mlneedle(Settings):
@@ -40,92 +38,67 @@ class Mlneedle(Settings):
 
     affects: ClassVar[Affects | None] = "prompts"
 
-    needles: Annotated[str, corpus("needles")] = key(
-        "The corpus of questions and needles.", "mlqa", chooses_data=True
-    )
-    haystack: Annotated[str, corpus("haystack")] = key("The corpus of distractors.", "mmarco")
-    needle_languages: DistinctSome[Text] = key(
-        "The needle's language (paper, section 2.1).", ("en", "de", "es", "zh", "vi", "hi", "ar")
-    )
+    needles: Annotated[str, corpus("needles")] = key("mlqa", chooses_data=True)
+    """The corpus of questions and needles."""
+    haystack: Annotated[str, corpus("haystack")] = key("mmarco")
+    """The corpus of distractors."""
+    needle_languages: DistinctSome[Text] = key(("en", "de", "es", "zh", "vi", "hi", "ar"))
+    """The needle's language (paper, section 2.1)."""
     haystack_languages: DistinctSome[Text] = key(
-        "The distractors' language. `multilingual` mixes the languages of the key `multilingual`.",
-        ("en", "de", "es", "zh", "vi", "hi", "ar", "multilingual"),
+        ("en", "de", "es", "zh", "vi", "hi", "ar", "multilingual")
     )
-    question_lang: Text | None = key(
-        "The question's language. Null is English if the corpus of `needles` has it, otherwise "
-        "the first of `needle_languages`.",
-        None,
-    )
-    instructions: dict[str, Instructions] = key(
-        "Instructions of your own, by the language of the question: a folder with a file "
-        "`<name>.txt` per text, or a block of these texts. The texts are `exact` and `existence`,"
-        " with `{passages}` and then `{question}`, `closed_book`, with `{question}`, and `yes` "
-        "and `no`, the two answers that `existence` asks for. Languages without an entry have the"
-        " paper's English instructions.",
-        {},
-    )
-    answer_languages: DistinctSome[Text] | None = key(
-        "Answers in these languages are accepted, and no distractor contains such an answer. Null"
-        " is all languages of the corpus of `needles`. A further needle language then changes no "
-        "other prompt.",
-        None,
-    )
+    """The distractors' language. `multilingual` mixes the languages of the key `multilingual`."""
+    question_lang: Text | None = key(None)
+    """The question's language. Null is English if the corpus of `needles` has it, otherwise the first
+    of `needle_languages`."""
+    instructions: dict[str, Instructions] = key({})
+    """Instructions of your own, by the language of the question: a folder with a file `<name>.txt` per
+    text, or a block of these texts. The texts are `exact` and `existence`, with `{passages}` and then
+    `{question}`, `closed_book`, with `{question}`, and `yes` and `no`, the two answers that
+    `existence` asks for. Languages without an entry have the paper's English instructions."""
+    answer_languages: DistinctSome[Text] | None = key(None)
+    """Answers in these languages are accepted, and no distractor contains such an answer. Null is all
+    languages of the corpus of `needles`. A further needle language then changes no other prompt."""
     questions: Annotated[
         Annotated[int, Field(ge=1, le=10_000_000), INTEGER] | Annotated[Literal["all"], STRING],
         BY_TYPE,
-    ] = key("The number of questions per needle language, drawn by seed, or `all`.", 100)
-    aligned: bool = key(
-        "Draw only items that all of `answer_languages` have, the same for each needle language, "
-        "so that languages are compared on equal questions. MLQA has no item in all seven "
-        "languages; XQuAD has all items in all of its languages.",
-        False,
-    )
+    ] = key(100)
+    """The number of questions per needle language, drawn by seed, or `all`."""
+    aligned: bool = key(False)
+    """Draw only items that all of `answer_languages` have, the same for each needle language, so that
+    languages are compared on equal questions. MLQA has no item in all seven languages; XQuAD has all
+    items in all of its languages."""
     lengths: DistinctSome[Annotated[int, Field(ge=1, le=100_000_000)]] = key(
-        "Prompt lengths in tokens of each model's tokenizer.", (4096, 8192, 16384, 32768)
+        (4096, 8192, 16384, 32768)
     )
+    """Prompt lengths in tokens of each model's tokenizer."""
     positions: Annotated[
         Annotated[DistinctSome[Literal["start", "middle", "end"]], ARRAY]
         | Annotated[int, Field(ge=2, le=1000), INTEGER],
         BY_TYPE,
-    ] = key(
-        "The paper's `start`, `middle` and `end`, or a number of equally spaced positions.",
-        ("start", "middle", "end"),
-    )
-    retrieval: DistinctSome[Literal["semantic", "random"]] = key(
-        "Distractors near the question (`semantic`), or drawn by seed (`random`).", ("semantic",)
-    )
-    tasks: DistinctSome[Literal["exact", "existence", "closed_book"]] = key(
-        "Exact accuracy, existence accuracy (paper, section 2.4), and closed book (ours).",
-        ("exact",),
-    )
-    needle_absent: bool = key(
-        "Also ask for existence without a needle. The paper does not: there, a model that always "
-        "says Yes has full existence accuracy.",
-        True,
-    )
-    truncate_last: bool = key(
-        "Fill the rest of the budget with the beginning of one more distractor, as the released "
-        "code does.",
-        True,
-    )
-    strip_context: bool = key(
-        "Leave out white space behind the last passage, as the released code does.", False
-    )
-    max_new_tokens: int = key(
-        "The limit of the answer, in tokens (released code).", 128, ge=1, le=10_000_000
-    )
-    multilingual: DistinctSome[Text] = key(
-        "The languages that the haystack `multilingual` mixes.",
-        ("en", "de", "es", "zh", "vi", "hi", "ar"),
-    )
+    ] = key(("start", "middle", "end"))
+    """The paper's `start`, `middle` and `end`, or a number of equally spaced positions."""
+    retrieval: DistinctSome[Literal["semantic", "random"]] = key(("semantic",))
+    """Distractors near the question (`semantic`), or drawn by seed (`random`)."""
+    tasks: DistinctSome[Literal["exact", "existence", "closed_book"]] = key(("exact",))
+    """Exact accuracy, existence accuracy (paper, section 2.4), and closed book (ours)."""
+    needle_absent: bool = key(True)
+    """Also ask for existence without a needle. The paper does not: there, a model that always says Yes
+    has full existence accuracy."""
+    truncate_last: bool = key(True)
+    """Fill the rest of the budget with the beginning of one more distractor, as the released code
+    does."""
+    strip_context: bool = key(False)
+    """Leave out white space behind the last passage, as the released code does."""
+    max_new_tokens: int = key(128, ge=1, le=10_000_000)
+    """The limit of the answer, in tokens (released code)."""
+    multilingual: DistinctSome[Text] = key(("en", "de", "es", "zh", "vi", "hi", "ar"))
+    """The languages that the haystack `multilingual` mixes."""
     metric: Literal["containment", "released", "released_semantic", "careful"] = key(
-        "The metric of tables and figures. `containment` is the paper's exact accuracy, "
-        "`released` the released scorer's. `released_semantic` also accepts answers whose "
-        "embedding (all-mpnet-base-v2) is near a reference's. `careful` is the second scorer's "
-        "verdict, which the scores always have.",
-        "containment",
-        affects="scores",
+        "containment", affects="scores"
     )
-    comparisons: Comparisons = key(
-        "Pairs of models for Tables 3 and 4 and Figure 8.", Comparisons, affects="results"
-    )
+    """The metric of tables and figures. `containment` is the paper's exact accuracy, `released` the
+    released scorer's. `released_semantic` also accepts answers whose embedding (all-mpnet-base-v2) is
+    near a reference's. `careful` is the second scorer's verdict, which the scores always have."""
+    comparisons: Comparisons = key(Comparisons, affects="results")
+    """Pairs of models for Tables 3 and 4 and Figure 8."""

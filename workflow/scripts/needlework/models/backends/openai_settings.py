@@ -6,11 +6,7 @@ from typing import Any, Literal, Self
 
 from pydantic import model_validator
 
-from needlework.settings.base import (
-    PathText,
-    key,
-    wrong,
-)
+from needlework.settings.base import PathText, key, wrong
 from needlework.settings.endpoints import KeyVariable, Url
 from needlework.settings.models import Remote
 
@@ -39,45 +35,27 @@ class Openai(Remote):
     """A model behind an OpenAI-compatible endpoint."""
 
     backend: Literal["openai"]
-    name: PathText = key("The model's name at the endpoint.")
-    base_url: Url = key(
-        "The endpoint's address, up to /v1 and including it. Changing it does not invalidate "
-        "cached answers. Provenance and artifact show only addresses of known public services.",
-        "https://api.openai.com/v1",
-        affects="place",
-    )
-    key_env: KeyVariable | None = key(
-        "The environment variable that holds the API key; null if the endpoint needs none. Never "
-        "write the key itself into a configuration. Variables that hold no key, such as PATH, are"
-        " refused.",
-        "OPENAI_API_KEY",
-        affects="nothing",
-    )
-    batch: bool = key(
-        "Send the requests through the endpoint's batch API, often at half the price, and wait "
-        "for the answers, up to a day. After a kill, the job finds its batches again. Changes no "
-        "answer.",
-        False,
-        affects="speed",
-    )
-    batch_tokens: int | None = key(
-        "The most prompt tokens in all unfinished batches, a limit of your account at the "
-        "endpoint. Null sets no limit. Changes no answer.",
-        None,
-        affects="speed",
-        ge=4,
-        le=1_000_000_000_000_000,
-    )
-    request: dict[str, Any] = key(
-        "Further fields of every request, by the endpoint's names, such as `reasoning_effort`. "
-        "The value null leaves out a field that is otherwise sent. Prompts, fields with a key of "
-        "their own (`model`, `n`, `stop`, those of `sampling`) and headers, which may hold a key,"
-        " are refused. `{stream: true, stream_options: {include_usage: true}}` is for models that"
-        " only stream, and for proxies that give up on long prompts. For reasoning models, use "
-        "`{max_tokens: null, max_completion_tokens: 4096, temperature: null, top_p: null, seed: "
-        "null}` and `sampling: {top_k: null}`.",
-        {},
-    )
+    name: PathText
+    """The model's name at the endpoint."""
+    base_url: Url = key("https://api.openai.com/v1", affects="place")
+    """The endpoint's address, up to /v1 and including it. Changing it does not invalidate cached
+    answers. Provenance and artifact show only addresses of known public services."""
+    key_env: KeyVariable | None = key("OPENAI_API_KEY", affects="nothing")
+    """The environment variable that holds the API key; null if the endpoint needs none. Never write
+    the key itself into a configuration. Variables that hold no key, such as PATH, are refused."""
+    batch: bool = key(False, affects="speed")
+    """Send the requests through the endpoint's batch API, often at half the price, and wait for the
+    answers, up to a day. After a kill, the job finds its batches again. Changes no answer."""
+    batch_tokens: int | None = key(None, affects="speed", ge=4, le=1_000_000_000_000_000)
+    """The most prompt tokens in all unfinished batches, a limit of your account at the endpoint. Null
+    sets no limit. Changes no answer."""
+    request: dict[str, Any] = key({})
+    """Further fields of every request, by the endpoint's names, such as `reasoning_effort`. The value
+    null leaves out a field that is otherwise sent. Prompts, fields with a key of their own (`model`,
+    `n`, `stop`, those of `sampling`) and headers, which may hold a key, are refused. `{stream: true,
+    stream_options: {include_usage: true}}` is for models that only stream, and for proxies that give
+    up on long prompts. For reasoning models, use `{max_tokens: null, max_completion_tokens: 4096,
+    temperature: null, top_p: null, seed: null}` and `sampling: {top_k: null}`."""
 
     @model_validator(mode="after")
     def _requests_leave_keys_their_own(self) -> Self:

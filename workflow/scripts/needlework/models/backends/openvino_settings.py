@@ -6,11 +6,7 @@ from typing import Literal, Self
 
 from pydantic import model_validator
 
-from needlework.settings.base import (
-    PathText,
-    key,
-    wrong,
-)
+from needlework.settings.base import PathText, wrong
 from needlework.settings.models import OnDevice
 
 
@@ -18,7 +14,8 @@ class Openvino(OnDevice):
     """A model that OpenVINO runs."""
 
     backend: Literal["openvino"]
-    name: PathText = key("A GGUF file or an OpenVINO folder.")
+    name: PathText
+    """A GGUF file or an OpenVINO folder."""
 
     @model_validator(mode="after")
     def _an_npu_gets_what_it_has(self) -> Self:

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from needlework.settings.base import (
-    ARRAY,
-    BY_TYPE,
-    STRING,
-    DistinctSome,
-    PathText,
-    key,
-)
+from needlework.settings.base import ARRAY, BY_TYPE, STRING, DistinctSome, PathText
 from needlework.settings.models import Model
 
 
@@ -21,8 +14,7 @@ class Replay(Model):
     backend: Literal["replay"]
     answers: Annotated[
         Annotated[PathText, STRING] | Annotated[DistinctSome[PathText], ARRAY], BY_TYPE
-    ] = key(
-        "A file of answers, a folder of them, or a list, for all benchmarks: logs of inspect_ai "
-        "(`.eval`, `.json`), samples of lm-eval, outputs of OpenAI's batches, instances of Every "
-        "Eval Ever, or rows of your own (JSON Lines or Parquet). See docs/exchange.md."
-    )
+    ]
+    """A file of answers, a folder of them, or a list, for all benchmarks: logs of inspect_ai (`.eval`,
+    `.json`), samples of lm-eval, outputs of OpenAI's batches, instances of Every Eval Ever, or rows of
+    your own (JSON Lines or Parquet). See docs/exchange.md."""

@@ -7,11 +7,7 @@ from typing import Literal, Self
 from pydantic import model_validator
 
 from needlework.models.engine_arguments import ELSEWHERE
-from needlework.settings.base import (
-    PathText,
-    key,
-    wrong,
-)
+from needlework.settings.base import PathText, key, wrong
 from needlework.settings.models import OfHub
 
 
@@ -19,8 +15,10 @@ class Vllm(OfHub):
     """A model that vLLM runs."""
 
     backend: Literal["vllm"]
-    name: PathText = key("A model of the hub, or a local folder.")
-    lora: PathText | None = key("A LoRA adapter, by its name on the hub or its local folder.", None)
+    name: PathText
+    """A model of the hub, or a local folder."""
+    lora: PathText | None = key(None)
+    """A LoRA adapter, by its name on the hub or its local folder."""
 
     @model_validator(mode="after")
     def _nothing_is_told_twice(self) -> Self:
