@@ -156,7 +156,9 @@ rule tabulate_audit:
     params:
         files=lambda w: files.audits.audit_files(AUDITS[w.base, w.changed]),
         factors={name: load_benchmark(name).asked for name in BENCHMARKS},
-        metrics={name: files.prompts.settings(name).get("metric") for name in BENCHMARKS},
+        metrics={
+            name: files.prompts.settings(name).get("metric") for name in BENCHMARKS
+        },
         audit=config["audit"] | {"seed": config["run"]["seed"]},
         changes=lambda w: changes(config, w.base, w.changed),
         worse_than=lambda w: AUDITS[w.base, w.changed].worse_than,

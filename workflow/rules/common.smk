@@ -13,13 +13,13 @@ from snakemake.settings.enums import Quietness
 from snakemake.settings.types import DeploymentMethod
 
 from needlework.codedigest import code_digest, remember
-from needlework.planning.config import (
+from needlework.planning.config import validated
+from needlework.planning.notices import (
     decided,
     inherited,
     notices,
     replaced_choices,
     unknown_target,
-    validated,
 )
 from needlework.data.corpora.registry import LANGUAGE
 from needlework.errors import UserError
@@ -119,7 +119,9 @@ def scoring_environment(translator="none"):
     """The metric `released_semantic` needs an embedding model, the others do not."""
     own = {}
     for name in config["run"]["benchmarks"]:
-        semantic = files.scores.scoring_settings(name).get("metric") == "released_semantic"
+        semantic = (
+            files.scores.scoring_settings(name).get("metric") == "released_semantic"
+        )
         own[name] = environment("sentence-transformers" if semantic else translator)
     return shared_or_each(own, "benchmark")
 
@@ -229,7 +231,9 @@ def caption_of(name, text):
 
 def caption_file(benchmark, result):
     """A result's caption, which the report reads from a file."""
-    return caption_of(f"{benchmark}_{result.name}", files.facts.caption(benchmark, result))
+    return caption_of(
+        f"{benchmark}_{result.name}", files.facts.caption(benchmark, result)
+    )
 
 
 def report_text(template):

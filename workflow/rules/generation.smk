@@ -11,7 +11,9 @@ WHOLE = rf"(?!(?:{SHARDED or '(?!)'})/)[A-Za-z0-9._-]+"
 rule generate_answers:
     input:
         # results/{instances,documents}/{benchmark}/{tokenizer}/{slice}.parquet, results/corpora/{table}.parquet
-        unpack(lambda w: files.prompts.of(w.benchmark, files.prompts.tokenizer(w.model))),
+        unpack(
+            lambda w: files.prompts.of(w.benchmark, files.prompts.tokenizer(w.model))
+        ),
         unpack(lambda w: files.answers.model_files(w.model)),
     output:
         "results/generations/{model}/{benchmark}.parquet",
@@ -70,7 +72,9 @@ use rule generate_answers as generate_shard with:
 
 rule merge_answers:
     input:
-        unpack(lambda w: files.prompts.of(w.benchmark, files.prompts.tokenizer(w.model))),
+        unpack(
+            lambda w: files.prompts.of(w.benchmark, files.prompts.tokenizer(w.model))
+        ),
         unpack(lambda w: files.answers.model_files(w.model)),
         shards=lambda w: expand(
             f"results/generations/{w.model}/{w.benchmark}.{{shard}}.parquet",

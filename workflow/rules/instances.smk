@@ -24,7 +24,9 @@ rule build_instances:
         mem_mb=lambda w, attempt: 3000 * attempt,
         runtime=lambda w, attempt: 60 * attempt,
     params:
-        settings=lambda w: files.prompts.slice_settings(w.benchmark, w.tokenizer, w.slice),
+        settings=lambda w: files.prompts.slice_settings(
+            w.benchmark, w.tokenizer, w.slice
+        ),
         tables=lambda w: [
             *files.prompts.built_from(w.benchmark, w.tokenizer, w.slice),
             "distractors",

@@ -18,7 +18,9 @@ RUN_FACTORS = [
     path for path in ["results/benchmark_factors.md"] if Path(path).is_file()
 ]
 # The prompts of the run.
-MEASURED = {name: files.prompts.of(name, files.prompts.text_tokenizer) for name in BENCHMARKS}
+MEASURED = {
+    name: files.prompts.of(name, files.prompts.text_tokenizer) for name in BENCHMARKS
+}
 
 
 for wanted, title in {

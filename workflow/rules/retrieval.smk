@@ -41,7 +41,9 @@ rule search_passages:
         question_vectors=lambda w: files.retrieval.vectors(
             search(w).needles, search(w).question_lang, w.retrieval
         ),
-        passage_vectors=lambda w: files.retrieval.vectors(search(w).haystack, w.lang, w.retrieval),
+        passage_vectors=lambda w: files.retrieval.vectors(
+            search(w).haystack, w.lang, w.retrieval
+        ),
     output:
         temp("results/distractors/{benchmark}/{lang}.{retrieval}.npy"),
     log:

@@ -17,11 +17,12 @@ from needlework.benchmarks.benchmark import load_benchmark
 from needlework.data.corpora.registry import local_files
 from needlework.errors import UserError
 from needlework.planning.affects import effective_config
-from needlework.planning.config import inherited, notices, replaced_choices, validated
+from needlework.planning.config import validated
 from needlework.planning.configuration import plain, with_defaults
 from needlework.planning.json_schema import schema
 from needlework.planning.layers import command_line_values, layered
 from needlework.planning.model_checks import lengths_of
+from needlework.planning.notices import inherited, notices, replaced_choices
 from needlework.planning.rule_inputs import RuleInputs
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -14,9 +14,10 @@ import yaml
 from mutated import as_yaml, mutations
 from needlework.errors import UserError
 from needlework.planning.affects import affecting, effective_config
-from needlework.planning.config import decided, notices, replaced_choices, validated
+from needlework.planning.config import validated
 from needlework.planning.config_files import read_nodes
 from needlework.planning.model_checks import check_published
+from needlework.planning.notices import decided, notices, replaced_choices
 from needlework.planning.rule_inputs import RuleInputs
 from needlework.planning.secret_checks import key_variables
 from runs import ROOT, Workflow

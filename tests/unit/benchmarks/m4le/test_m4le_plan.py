@@ -13,7 +13,7 @@ from factories.m4le import configured
 from needlework.benchmarks.m4le import plan
 from needlework.benchmarks.m4le.data.tasks import ABILITIES, CONSTRUCTED, SAMPLED, SLUGS, TASKS
 from needlework.errors import UserError
-from needlework.planning.config import notices
+from needlework.planning.notices import notices
 from needlework.planning.rule_inputs import RuleInputs
 from needlework.results import published
 

@@ -15,7 +15,8 @@ from factories import ROOT, configuration, demo
 from factories.mlongrr import settings
 from needlework.benchmarks.mlongrr import plan
 from needlework.errors import UserError
-from needlework.planning.config import decided, validated
+from needlework.planning.config import validated
+from needlework.planning.notices import decided
 from needlework.planning.rule_inputs import RuleInputs
 
 ONE = {"n": 1, "depths": [0], "questions": ["number"]}
