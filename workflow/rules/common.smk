@@ -29,7 +29,8 @@ from needlework.jobs.stop import stop_at_signals
 from needlework.benchmarks.parts import part_file
 from needlework.jobs.job import NEW_OBJECTS
 from needlework.planning.audits import check_audits, check_shared
-from needlework.planning.config_files import check_folder, located, read_nodes
+from needlework.planning.config_files import check_folder
+from needlework.planning.given_files import located, read_nodes
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.planning.job_resources import job_gpus, job_threads
 from needlework.planning.inputs.own_data import own_data_instances

@@ -14,7 +14,7 @@ rule judge_prompts:
     input:
         # resources/judge/known.csv, and resources/judge/{kind}.txt as `templates`
         **files.answers.judge_files(),
-        prompts=files.pages.explorer_inputs()["prompts"],
+        prompts=files.explorer.explorer_inputs()["prompts"],
         # results/{scores,generations}/{model}/{benchmark}.parquet
         answers=files.scores.answers_of_models(files.answers.card_models()),
     output:
@@ -29,7 +29,7 @@ rule judge_prompts:
         mem_mb=lambda w, attempt: 8000 * attempt,
         runtime=60,
     params:
-        files={name: files.pages.explored(name) for name in BENCHMARKS},
+        files={name: files.explorer.explored(name) for name in BENCHMARKS},
         kinds={name: dict(load_benchmark(name).scoring.judged) for name in BENCHMARKS},
         tokenizer=lambda w: files.prompts.tokenizer(w.model),
         code=code_digest("build_judge_prompts.py"),

@@ -95,7 +95,7 @@ rule report_cards:
 # Every prompt, answer and verdict of the run in a folder of static files.
 rule explorer:
     input:
-        **files.pages.explorer_inputs(),
+        **files.explorer.explorer_inputs(),
         program=resource("explorer/explorer.js"),
         style=resource("explorer/explorer.css"),
     output:
@@ -111,7 +111,7 @@ rule explorer:
         mem_mb=lambda w, attempt: 8000 * attempt,
         runtime=240,
     params:
-        files={name: files.pages.explored(name) for name in BENCHMARKS},
+        files={name: files.explorer.explored(name) for name in BENCHMARKS},
         code=code_digest("write_explorer.py"),
     message:
         "Writing the explorer"

@@ -11,14 +11,9 @@ import pytest
 import yaml
 
 from needlework.errors import UserError
-from needlework.planning.complaints import KeyedError
-from needlework.planning.config_files import (
-    check_arguments,
-    check_folder,
-    located,
-    named,
-    read_nodes,
-)
+from needlework.planning.config_files import check_arguments, check_folder, named
+from needlework.planning.given_files import located, read_nodes
+from needlework.planning.known_names import KeyedError
 
 ROOT = Path(__file__).parents[3]
 LAUGHS = "a0: &a0 [x, x]\n" + "".join(

@@ -15,7 +15,7 @@ from mutated import as_yaml, mutations
 from needlework.errors import UserError
 from needlework.planning.affects import affecting, effective_config
 from needlework.planning.config import validated
-from needlework.planning.config_files import read_nodes
+from needlework.planning.given_files import read_nodes
 from needlework.planning.model_checks import check_published
 from needlework.planning.notices import decided, notices, replaced_choices
 from needlework.planning.rule_inputs import RuleInputs

@@ -26,7 +26,7 @@ def test_paths_of_nested_mappings_are_listed_once_in_order() -> None:
 
 
 def test_the_explorer_reads_prompts_and_answers_of_every_model() -> None:
-    files = inputs().pages.explorer_inputs()
+    files = inputs().explorer.explorer_inputs()
     answers = [
         f"results/{kind}/{model}/mlneedle.parquet"
         for model in ("lexical", "oracle")
@@ -72,3 +72,14 @@ def test_a_run_ends_with_every_shards_account(tmp_path, monkeypatch) -> None:
     asked = "Requests: 0 sent now, 0 from the journal; 6 of 6 answered in full."
     assert request_lines(files, ["generate_answers"]) == (asked, [])
     assert request_lines(files, ["overview"]) == ("", [])
+
+
+def test_what_a_rule_reads_is_found_in_a_short_module() -> None:
+    modules = [
+        *(Path(__file__).resolve().parents[3] / "workflow/scripts/needlework/planning/inputs").glob(
+            "*.py"
+        )
+    ]
+    assert len(modules) > 10
+    for module in modules:
+        assert len(module.read_text(encoding="utf-8").splitlines()) <= 200, module.name

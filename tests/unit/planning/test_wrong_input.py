@@ -12,7 +12,7 @@ from factories import demo_run
 from http_server import OpenAIServer, Reply, refusal
 from needlework.errors import UserError
 from needlework.planning.config import validated
-from needlework.planning.config_files import located, read_nodes
+from needlework.planning.given_files import located, read_nodes
 from needlework.planning.layers import layered
 from needlework.planning.model_access import check_service
 from own_model import ROOT, block

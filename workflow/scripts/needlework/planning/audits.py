@@ -13,7 +13,7 @@ from needlework.folders import matching
 from needlework.models.engine_arguments import answer_arguments
 from needlework.models.selection import CONTROLS, only_of
 from needlework.planning.affects import affecting, not_affecting
-from needlework.planning.complaints import check_named
+from needlework.planning.known_names import check_named
 
 # The others compute their answers without a model.
 MODELS = ("vllm", "openvino", "transformers", "openai", "inspect")

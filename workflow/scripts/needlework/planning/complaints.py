@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -10,10 +9,10 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from needlework.errors import UserError
-from needlework.planning.config_files import LONGEST, quoted
 from needlework.planning.configuration import corpora_for
 from needlework.planning.json_schema import Node, node_at, tag, tags
+from needlework.planning.known_names import KeyedError, nearest
+from needlework.planning.values import LONGEST, quoted
 from needlework.settings.base import (
     CHOICE,
     CONDITION,
@@ -42,14 +41,6 @@ _LIMITS = {
     "less_than_equal": ("maximum", "is greater than the maximum of {}"),
     "string_too_short": ("minLength", "should be non-empty"),
 }
-
-
-class KeyedError(UserError):
-    """An error of one key: `path` leads to it, or to the nearest block that exists."""
-
-    def __init__(self, message: str, path: Iterable[str | int]) -> None:
-        super().__init__(message)
-        self.path = [str(part) for part in path]
 
 
 def first_complaint(error: ValidationError, config: Any) -> KeyedError:
@@ -228,25 +219,3 @@ def _as_number(text: str) -> str:
         " (YAML reads a number with an exponent only with a point and a sign: write "
         f"{mantissa}e{exponent})"
     )
-
-
-def nearest(word: object, known: Iterable[object]) -> str:
-    """A hint for an error: the nearest known word, and the list of known words."""
-    names = sorted(map(str, known))
-    # A long word is like no name, and comparing it would take minutes.
-    text = str(word) if not isinstance(word, str | list | Mapping) or len(word) <= LONGEST else ""
-    folded = {name.lower(): name for name in names}
-    near = difflib.get_close_matches(text.lower(), folded, n=1, cutoff=0.5)
-    hint = f"did you mean {folded[near[0]]!r}? " if near else ""
-    shown = names[:30] + ["..."] * (len(names) > 30)
-    return f"{hint}Known: {', '.join(shown) or '(nothing)'}"
-
-
-def check_named(key: str, names: Iterable[str], registry: Mapping[str, Any], where: str) -> None:
-    """Raise UserError where one of `names`, which stand under `key`, is not in the registry `where`."""
-    for name in names:
-        if name not in registry:
-            raise KeyedError(
-                f"{key} names {quoted(name)}, which is not in `{where}`: {nearest(name, registry)}.",
-                [key],
-            )

@@ -16,12 +16,13 @@ from needlework.data.corpora.registry import (
 from needlework.errors import UserError
 from needlework.models.logs.files import answer_files
 from needlework.models.selection import READERS
-from needlework.planning.complaints import KeyedError, check_named, first_complaint
-from needlework.planning.config_files import check_values, one_line, quoted
+from needlework.planning.complaints import first_complaint
 from needlework.planning.configuration import filled, plain, with_defaults
+from needlework.planning.known_names import KeyedError, check_named
 from needlework.planning.model_checks import check_models, left_out
 from needlework.planning.own_files import LONGEST_NAME, check_corpora, find_own_files, of_workflow
 from needlework.planning.secret_checks import check_published_values
+from needlework.planning.values import check_values, one_line, quoted
 from needlework.settings.run import Limit
 
 

@@ -14,7 +14,7 @@ from needlework.benchmarks.contract import Config
 from needlework.data.packaged import is_installed, is_packaged
 from needlework.errors import UserError
 from needlework.models.selection import COLUMNS, check_room, only_of, shared
-from needlework.planning.complaints import check_named
+from needlework.planning.known_names import check_named
 
 # What a factor's type allows in `only`.
 _KINDS = {"string": (str,), "int32": (int,), "double": (int, float), "bool": (bool,)}

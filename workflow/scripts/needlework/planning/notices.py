@@ -9,11 +9,11 @@ from typing import Any
 from needlework import safe_yaml
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.contract import Config
-from needlework.planning.complaints import nearest
 from needlework.planning.config import benchmarks_of
-from needlework.planning.config_files import quoted
 from needlework.planning.configuration import plain
+from needlework.planning.known_names import nearest
 from needlework.planning.layers import block
+from needlework.planning.values import quoted
 
 
 def decided(given: Config, config: Config) -> list[str]:

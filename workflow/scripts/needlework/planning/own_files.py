@@ -17,8 +17,8 @@ from needlework.data.corpora.registry import (
     local_files,
 )
 from needlework.errors import UserError
-from needlework.planning.config_files import quoted
 from needlework.planning.configuration import ROOT
+from needlework.planning.values import quoted
 
 # File systems take 255 bytes a name, and endings follow.
 LONGEST_NAME = 100

@@ -7,6 +7,7 @@ from needlework.planning.inputs.answers import Answers
 from needlework.planning.inputs.audits import Audits
 from needlework.planning.inputs.base import Inputs
 from needlework.planning.inputs.corpora import Corpora
+from needlework.planning.inputs.explorer import Explorer
 from needlework.planning.inputs.facts import Facts
 from needlework.planning.inputs.pages import Pages
 from needlework.planning.inputs.prompts import Prompts
@@ -37,4 +38,5 @@ class RuleInputs(Inputs):
         self.pages = Pages(
             config, self.prompts, self.answers, self.scores, self.results, self.facts
         )
+        self.explorer = Explorer(config, self.prompts, self.answers, self.scores)
         self.sharing = Sharing(config, self.prompts, self.scores, self.results, self.facts)

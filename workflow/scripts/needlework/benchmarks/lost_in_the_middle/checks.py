@@ -19,7 +19,7 @@ from needlework.benchmarks.lost_in_the_middle.plan import (
 )
 from needlework.data.corpora.registry import languages_of
 from needlework.errors import UserError
-from needlework.planning.complaints import check_named
+from needlework.planning.known_names import check_named
 from needlework.prompts.wording import check_texts
 
 

@@ -7,7 +7,7 @@ from needlework.benchmarks.mlneedle.factors import MULTILINGUAL
 from needlework.benchmarks.mlneedle.plan import ANSWER_BUFFER, INSTRUCTIONS, NAME, texts_of
 from needlework.data.corpora.registry import languages_of
 from needlework.errors import UserError
-from needlework.planning.complaints import check_named
+from needlework.planning.known_names import check_named
 from needlework.prompts.wording import check_texts
 
 

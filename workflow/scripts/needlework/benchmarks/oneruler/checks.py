@@ -19,7 +19,7 @@ from needlework.benchmarks.oneruler.plan import (
 )
 from needlework.data.corpora.registry import folder_languages, languages_of
 from needlework.errors import UserError
-from needlework.planning.complaints import check_named
+from needlework.planning.known_names import check_named
 
 
 def check(config: Config) -> None:

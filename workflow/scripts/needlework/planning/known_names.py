@@ -1,0 +1,40 @@
+"""Names that must be known: the nearest known one, for messages."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from needlework.errors import UserError
+from needlework.planning.values import LONGEST, quoted
+
+
+class KeyedError(UserError):
+    """An error of one key: `path` leads to it, or to the nearest block that exists."""
+
+    def __init__(self, message: str, path: Iterable[str | int]) -> None:
+        super().__init__(message)
+        self.path = [str(part) for part in path]
+
+
+def nearest(word: object, known: Iterable[object]) -> str:
+    """A hint for an error: the nearest known word, and the list of known words."""
+    names = sorted(map(str, known))
+    # A long word is like no name, and comparing it would take minutes.
+    text = str(word) if not isinstance(word, str | list | Mapping) or len(word) <= LONGEST else ""
+    folded = {name.lower(): name for name in names}
+    near = difflib.get_close_matches(text.lower(), folded, n=1, cutoff=0.5)
+    hint = f"did you mean {folded[near[0]]!r}? " if near else ""
+    shown = names[:30] + ["..."] * (len(names) > 30)
+    return f"{hint}Known: {', '.join(shown) or '(nothing)'}"
+
+
+def check_named(key: str, names: Iterable[str], registry: Mapping[str, Any], where: str) -> None:
+    """Raise UserError where one of `names`, which stand under `key`, is not in the registry `where`."""
+    for name in names:
+        if name not in registry:
+            raise KeyedError(
+                f"{key} names {quoted(name)}, which is not in `{where}`: {nearest(name, registry)}.",
+                [key],
+            )
