@@ -46,12 +46,13 @@ Paths are relative to the folder in which the workflow runs (`--directory`, or t
 was started); `~/` begins a path in your home folder. If a `chat_template` is not there, the workflow's own
 files are searched.
 
-The whole configuration is checked before any work starts. A mistake ends the run with one sentence that names
-the key and, for a misspelt name, the nearest known one. Numbers have the limits below. A text has at most 200
-characters, a path 4,095 bytes, and a text that may have several lines 50,000 characters; no value has control
-characters. A configuration file has at most 1,000,000 bytes. YAML reads `1e-5` as a text: write `1.0e-5`.
-Results hold the configuration, so a value that looks like a key or a password is refused wherever it stands.
-Name the environment variable that holds the key (`key_env`, HF_TOKEN).
+An editor that knows JSON Schema checks a file while you write it: name `workflow/schemas/config.schema.json`
+as its schema. The whole configuration is checked before any work starts. A mistake ends the run with one
+sentence that names the key and, for a misspelt name, the nearest known one. Numbers have the limits below. A
+text has at most 200 characters, a path 4,095 bytes, and a text that may have several lines 50,000 characters;
+no value has control characters. A configuration file has at most 1,000,000 bytes. YAML reads `1e-5` as a
+text: write `1.0e-5`. Results hold the configuration, so a value that looks like a key or a password is
+refused wherever it stands. Name the environment variable that holds the key (`key_env`, HF_TOKEN).
 
 `<name>` is a name of your choice. It becomes part of file names: letters, digits, `.`, `-` and `_`, at most
 100 characters, and no two that differ only in case.
