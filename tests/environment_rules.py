@@ -49,7 +49,8 @@ def code_of(script: str) -> list[Path]:
     """The files of all code that a script may import at the head of a module."""
     chosen = []
     for pattern in RULES[script][1]:
-        files = sorted(SCRIPTS.glob(pattern))
+        # No job imports the settings.
+        files = sorted(f for f in SCRIPTS.glob(pattern) if not f.stem.endswith("_settings"))
         assert files, pattern
         chosen += [path.relative_to(SCRIPTS).as_posix() for path in files]
     return sorted(import_closure(script, *chosen))
