@@ -97,6 +97,15 @@ def test_corpora_of_the_users_are_among_the_known() -> None:
         assert "Known: mine, mlqa, sample_questions, xquad" in said, said
 
 
+def test_a_column_that_is_null_is_left_out() -> None:
+    data = {"en": {"name": "a/b", "revision": "0" * 40}}
+    own = {"kind": "passages", "columns": {"text": "t", "title": None}, "languages": data}
+    full = validated(layered(demo_run(), [{"corpora": {"mine": own}}]))
+    assert full["corpora"]["mine"]["columns"] == {"text": "t"}
+    said = complaint({"corpora": {"mine": own | {"columns": {"text": None}}}})
+    assert said.startswith("corpora.mine.columns lacks 'text', which `kind: passages` needs")
+
+
 @pytest.mark.parametrize(
     "file", ["config.yaml", *sorted(f"presets/{p.name}" for p in ROOT.glob("presets/*.yaml"))]
 )

@@ -72,7 +72,7 @@ class Settings(BaseModel):
         field = type(self).model_fields.get(key)
         extra = field.json_schema_extra if field else None
         absent = isinstance(extra, dict) and extra.get("absent") and getattr(self, key) is None
-        return key in self.model_fields_set or (with_defaults and not absent)
+        return not absent and (with_defaults or key in self.model_fields_set)
 
     @classmethod
     def with_effect(cls, key: str) -> str:
