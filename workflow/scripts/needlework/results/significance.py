@@ -93,7 +93,8 @@ def exchange_test(moves: npt.ArrayLike, *, loss: bool = False) -> tuple[float, f
     shares = np.fft.irfft(spectrum, size)
     sums = (np.arange(size) + size // 2) % size - size // 2
     beyond = sums <= observed + rounding if loss else np.abs(sums) >= abs(observed) - rounding
-    return min(1.0, max(float(shares[beyond].sum()), least, _LEAST)), least
+    # More digits are rounding errors.
+    return min(1.0, max(round(float(shares[beyond].sum()), 12), least, _LEAST)), least
 
 
 def _unit(t: Floats) -> tuple[float, float]:
