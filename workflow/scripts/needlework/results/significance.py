@@ -22,35 +22,12 @@ ALPHA = 0.05
 # A planned difference is found by so many comparisons, if the models disagree on this share of questions.
 POWER, DISAGREE = 0.8, 0.25
 # Sums are counted in units of 1 / n for the first n that makes all moves whole numbers ...
-_DENOMINATORS = (
-    1,
-    2,
-    3,
-    4,
-    5,
-    6,
-    8,
-    9,
-    10,
-    12,
-    15,
-    16,
-    18,
-    20,
-    24,
-    30,
-    36,
-    48,
-    60,
-    90,
-    120,
-    360,
-    720,
-)
+_DENOMINATORS = (*range(1, 7), 8, 9, 10, 12, 15, 16, 18, 20, 24, 30, 36, 48, 60, 90, 120, 360, 720)
 # ... otherwise with so many units in a standard deviation of a move, or fewer if a test takes more steps.
 _UNITS, _MOST_STEPS = 200, 1 << 26
 # A sum is beyond so many standard deviations less often than a double's precision (Hoeffding's bound).
 _BEYOND = 8.7
+# The rounding error of the transform.
 _LEAST = 1e-12
 # Labels drawn by `label_test`, in all and at a time; so many larger differences end it early.
 _DRAWS, _AT_ONCE, _ENOUGH = 100_000, 2000, 200
@@ -66,7 +43,7 @@ def exchange_test(moves: npt.ArrayLike, *, loss: bool = False) -> tuple[float, f
 
     The distribution is exact: it is the Fourier transform of the product of the rows' characteristic
     functions. Moves that are no multiples of a common unit are rounded, and p is then slightly too large. p
-    is at least _LEAST, the rounding error of the transform. (NaN, NaN) without questions, (1, 1) if nothing
+    is at least _LEAST. (NaN, NaN) without questions, (1, 1) if nothing
     moves.
     """
     t = np.asarray(moves, dtype=np.float64)
@@ -130,7 +107,7 @@ def label_test(
     if not n.any(axis=0).all():
         return math.nan, math.nan
     groups = [_Labels(s[of == code], n[of == code]) for code in np.unique(of)]
-    # Two-sided, at least the arrangements of the rarer end are as far as the end that is farther.
+    # Two-sided, the farther of both ends may be the one with fewer arrangements.
     ends = [sum(group.choices[end] for group in groups) for end in (0, 1)]
     least = math.exp(-ends[0] if loss else -max(ends))
     total = np.array([s.sum(), n.sum()])

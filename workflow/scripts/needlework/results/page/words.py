@@ -63,7 +63,7 @@ def place(row: Mapping[str, Any]) -> str:
 
 
 def _without_preposition(side: str) -> str:
-    """ "the middle" of "in the middle"."""
+    """A side without its first word: of "in the middle", "the middle"."""
     return side.partition(" ")[2]
 
 
