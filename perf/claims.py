@@ -5,7 +5,7 @@
 Writes perf/claims.json. Each page has a benchmark of two lengths, three depths and, for 47 questions, three
 languages: every comparison of `results.numbers.claims`, along curves and between models, in one family. A
 question has its own chance of a right answer, from a beta distribution with the mean `share`; `icc` is the
-correlation of two of its prompts. `apart`: each length asks other questions, half of them. `planned`: how
+correlation of two of its prompts. `apart`: each of three lengths asks other questions. `planned`: how
 often two models that differ by `planned_difference` are told apart.
 """
 
@@ -85,14 +85,15 @@ PAGES = (
 def asked(page: Page) -> pd.DataFrame:
     """The rows of one model, without answers."""
     langs = ("en", "hi", "sw") if page.questions < 100 else ("en",)
+    lengths = (1000, 1500, 2000) if page.apart else (1000, 2000)
     rows = pd.DataFrame(
         [
             (i, lang, length, depth)
             for i in range(page.questions)
             for lang in langs
-            for length in (1000, 2000)
+            for place, length in enumerate(lengths)
             for depth in (0.0, 0.5, 1.0)
-            if not page.apart or (i % 2 == 0) == (length == 1000)
+            if not page.apart or i % 3 == place
         ],
         columns=["question", *HELD],
     )

@@ -21,7 +21,7 @@ from needlework.prompts.spans import Span, literal, numbered
 from needlework.records import DOCUMENTS, write_table
 from needlework.results.explorer.data import Explored
 from needlework.results.explorer.page import write_explorer
-from needlework.results.page import overview
+from needlework.results.numbers.means import EXPLORER, explorer
 
 pytestmark = [pytest.mark.xdist_group("chromium")]
 
@@ -218,7 +218,7 @@ def test_filters_change_list_heatmap_and_address(watched, small) -> None:
 
 def test_an_address_restores_the_view(watched, small) -> None:
     page, link = watched.page, {"model": "poor", "tongue": "hi", "ended with": "stop"}
-    named = overview.explorer("made_up", link).removeprefix(overview.EXPLORER)
+    named = explorer("made_up", link).removeprefix(EXPLORER)
     for address, wait, said in (
         # Of what no answer has, and of what all share.
         *((f"#f.{n}=2000", ".nothing-found", "0 of") for n in ("size", "colour", "__proto__")),

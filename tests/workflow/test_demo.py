@@ -97,8 +97,11 @@ def test_a_result_without_rows_is_shown_or_says_why(demo, benchmark) -> None:
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
 def test_data_of_the_run_stand_once_on_the_page(demo, benchmark) -> None:
+    """On none if no model was asked the benchmark."""
     said = escape(FILES.facts.data(benchmark))
-    assert demo.result(f"{benchmark}.html").read_text("utf-8").count(said) == 1
+    page = demo.result(f"{benchmark}.html").read_text("utf-8")
+    asked = "No model of this run was asked this benchmark" not in page
+    assert page.count(said) == asked
     for result in FILES.results.results(benchmark):
         if result.kind == "figures":
             note = demo.result(f"figures/{benchmark}/{result.name}.txt").read_text("utf-8")
@@ -263,7 +266,8 @@ def test_the_report_opens_with_results(demo, report) -> None:
             for path in scores
             if not cards or (path.parent.name in cards and pq.read_metadata(path).num_rows)
         }
-        assert page.locator(".needlework img").count() == len(cards) + len(asked)
+        # SmolLM2 has one panel, and so no card on the page.
+        assert page.locator(".needlework img").count() == len(asked)
         links = page.eval_on_selector_all(".needlework a", "all => all.map(a => a.href)")
         explored = {
             name for name in asked for link in links if f"explorer/index.html#b={name}" in link

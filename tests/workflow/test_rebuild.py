@@ -155,7 +155,7 @@ def test_comments_docstrings_times_and_captions_rebuild_nothing(edited, built) -
         file = f"{LIBRARY}/{module}.py"
         edited.write(file, appending("\n\n# A comment.\n"))
         edited.write(file, lambda text: text.replace('"""', '"""Another beginning. ', 1))
-    edited.write(TABLES, replacing("Accuracy over all", "The accuracy over all"))
+    edited.write(TABLES, replacing("Mean over all needle", "The mean over all needle"))
     assert edited.would_run() == {}
 
 

@@ -4,18 +4,18 @@ from needlework.atomic import write_csv
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.jobs.job import running
 from needlework.results import published
-from needlework.results.numbers.made import Asked, tables
+from needlework.results.numbers.made import Scored, tables
 from needlework.results.result import Context
 from needlework.results.rows import result_rows, scores_of
 
 with running(snakemake) as logger:
-    asked = []
+    scored = []
     for name, own in snakemake.params.benchmarks.items():
         logger.info("%s", name)
         benchmark = load_benchmark(name)
         paper = published.load(own["published"]) if own["published"] else published.none()
-        asked.append(
-            Asked(
+        scored.append(
+            Scored(
                 name,
                 benchmark.shown.card,
                 benchmark.shown.closed_book,
@@ -26,5 +26,5 @@ with running(snakemake) as logger:
                 Context(paper, own["run"]),
             )
         )
-    for table, rows in tables(asked, snakemake.params.models).items():
+    for table, rows in tables(scored, snakemake.params.models).items():
         write_csv(rows, getattr(snakemake.output, table))

@@ -26,7 +26,7 @@ TINY = {
     "between_papers": ("--runs 1 --every 40", "coverage", ""),
     "claims": ("--pages 1", "found", ""),
     "construction": ("--languages en --lengths 2000 --mirror {mirror}", "tokens_per_second", ""),
-    "intervals": ("--runs 3", "average_coverage", "intervals hold too seldom"),
+    "intervals": ("--runs 3", "intervals", "too seldom, too often or too wide"),
     "journal": ("--answers 200 --batch 20", "read_everything", ""),
     "ordering": ("--files 1 1 --questions 10", "cache", ""),
     "second_scorer": ("{folder} {folder}/answers.jsonl --ablation", "without", ""),

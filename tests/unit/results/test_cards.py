@@ -162,9 +162,8 @@ def test_languages_are_compared_with_english(english: bool) -> None:
     losses = found[found["shown"]]
     assert losses["difference"].tolist() == pytest.approx([-0.7, -0.7])
     first = "English" if english else "German"
-    assert set(losses["comparison"]) == {
-        f"in {one} against {first}" for one in ("Hindi", "Swahili")
-    }
+    assert set(losses["second_side"]) == {"in Hindi", "in Swahili"}
+    assert set(losses["first_side"]) == {f"in {first}"}
 
 
 def test_sides_of_other_questions_are_tested() -> None:
@@ -173,6 +172,33 @@ def test_sides_of_other_questions_are_tested() -> None:
     rows["example_id"] += rows["length"].astype(str)
     (row,) = tables(curves_of(rows, "a"))[1].to_dict("records")
     assert row["n_questions"] == 40 and row["shown"] and row["p"] < 1e-4
+
+
+def test_questions_of_other_levels_have_no_part() -> None:
+    """Three lengths, each with its own questions: p is that of two lengths."""
+    found = []
+    for lengths in ((1, 3), (1, 2, 3)):
+        rows = scores("a", lambda lang, length, depth, i: i < 24 - 8 * length, lengths=lengths)
+        rows["example_id"] += rows["length"].astype(str)
+        (row,) = tables(curves_of(rows, "a"))[1].to_dict("records")
+        found.append((row["p"], row["least_p"], row["difference"], row["n_questions"]))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    "depths, said",
+    [
+        ((0.0, 0.55, 1.0), ("at the ends", "in the middle")),
+        ((0.0, 0.5), ("at the start", "in the middle")),
+        ((0.0, 1.0), ("at the start", "at the end")),
+        ((0.25, 0.75), ("at depth 0.25", "at depth 0.75")),
+        ((0.5, 0.75, 1.0), ("in the middle and at the end", "at depth 0.75")),
+    ],
+)
+def test_a_depth_is_called_the_end_only_at_the_end(depths, said) -> None:
+    rows = scores("a", lambda *_: True, depths=depths)
+    (row,) = tables(curves_of(rows, "a"))[1].to_dict("records")
+    assert (row["first_side"], row["second_side"]) == said
 
 
 def test_chance_alone_seldom_makes_a_loss() -> None:
@@ -193,11 +219,11 @@ def test_both_scorers_are_named_where_they_differ() -> None:
     rows = scores("a", lambda lang, length, depth, i: length == 1 and i < 18, lengths=(1, 2))
     second = rows.assign(value=((rows["length"] == 1) | (rows.index % 2 == 0)).astype(float))
     said = []
-    for careful in (rows, second):
+    for careful in (rows, second, second[second["length"] == 1]):
         found = curves_of(rows, "a", careful=careful.set_index(KEYS)["value"])
         said.append(loss(tables(found)[1].iloc[0], TITLES))
     mean = r"a loses 90 points \[\d+, \d+\] by length: 90% at 1 tokens, 0% at 2 tokens \(20 questions, Bench"
-    assert re.fullmatch(mean + r"\)", said[0])
+    assert re.fullmatch(mean + r"\)", said[0]) and said[2] == said[0]
     assert re.fullmatch(mean + r"; by the second scorer 100% and 50%\)", said[1])
 
 
@@ -208,7 +234,8 @@ def comparisons(draw) -> pd.DataFrame:
         low, high = sorted(draw(st.tuples(*[st.integers(-100, 100)] * 2)))
         row = dict.fromkeys(COMPARED, 0.5) | {"card": "m", "benchmark": "b", "level": i}
         row |= {"axis": draw(st.sampled_from(["length", "depth", "needles", "language"]))}
-        row |= {"part": draw(st.sampled_from(["", "x", "y"])), "comparison": f"comparison {i} here"}
+        row |= {"part": draw(st.sampled_from(["", "x", "y"])), "second_side": f"at comparison {i}"}
+        row |= {"first_side": "at the others"}
         row |= {"difference": (low + high) / 200, "ci_low": low / 100, "ci_high": high / 100}
         row |= {"n_questions": draw(st.integers(2, 30)), "shown": high < 0 and draw(st.booleans())}
         rows.append(row)
@@ -219,7 +246,7 @@ def comparisons(draw) -> pd.DataFrame:
 def test_a_sentence_claims_the_shown_losses_largest_first(compared) -> None:
     """What could be missed is a table."""
     said = sentence("m", compared, TITLES)
-    named = [int(number) for number in re.findall(r"comparison (\d+) here", said)]
+    named = [int(number) for number in re.findall(r"comparison (\d+) against", said)]
     shown = compared[compared["shown"].astype(bool)].sort_values("difference", kind="stable")
     assert compared["difference"].iloc[named].tolist() == shown["difference"].tolist()
     assert sorted(named) == sorted(shown["level"])
@@ -245,7 +272,8 @@ def test_a_real_loss_is_told_with_its_interval() -> None:
     _, found, _ = made(rows, "mine")
     said = sentence("mine", found, TITLES)
     assert re.match(
-        r"mine loses 90 points \[\d+, \d+\] from 1000 to 2000 tokens \(Bench, 40 questions\)", said
+        r"mine loses 90 points \[\d+, \d+\] at 2000 tokens against 1000 tokens \(Bench, 40 questions\)",
+        said,
     )
 
 
@@ -274,7 +302,7 @@ def test_what_a_reader_must_know_of_answers_is_counted() -> None:
     assert counts == {"n": 10, "cut": 1, "empty": 1, "failed": 0, "skipped": 1}
     assert (found["said_none"], found["with_needle"]) == (3, 4)
     # The cut and the empty answer are lost; another one is wrong.
-    assert (found["lost"], found["judged"]) == (2, 9)
+    assert (found["lost_cut"], found["lost_empty"], found["judged"]) == (1, 1, 9)
     assert (found["other_language"], found["decided"]) == (1, 8)
 
 
@@ -319,7 +347,7 @@ def test_lengths_have_the_unit_of_the_models_tokenizer() -> None:
     points, found = tables(curves_of(rows.reset_index(drop=True), *names, run=run))
     units = points.drop_duplicates("card").set_index("card")["unit"]
     assert units.to_dict() == {"by_words": "words", "by_tokens": "tokens"}
-    assert "from 1000 to 2000 words" in found["comparison"].tolist()
+    assert "at 2000 words" in found["second_side"].tolist()
     assert panels(points) == 2
     fact = {"benchmark": "b", "model": "by_words", "claimed": 131072.0}
     for reached, said in (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -94,6 +95,32 @@ def test_the_title_is_the_largest_loss_with_its_interval(shown: bool) -> None:
     assert said["missed_ranges"] == ("" if shown else "up to 40 points by depth")
 
 
+def test_a_gain_is_no_loss_and_no_silence() -> None:
+    (row,) = found(answers({"m": 0.5}), of_depth(False, ci_low=0.1, ci_high=0.4))["rows"]
+    assert row.breaks == "no loss shown"
+    (row,) = found(answers({"m": 0.5}), of_depth(False, p=None))["rows"]
+    assert row.breaks == ""
+
+
+def test_the_best_model_is_named_with_its_own_mean() -> None:
+    """Tests are over shared questions: a model that skipped the hard ones has a higher mean."""
+    scores = answers({"big": 0.75, "small": 0.5})
+    big = scores["model"] == "big"
+    scores.loc[big, "value"] = np.r_[np.ones(20), np.zeros(40)]
+    scores = scores[big | (scores.groupby("model").cumcount() < 20)]
+    scores.loc[~big, "value"] = np.r_[np.zeros(10), np.ones(10)]
+    said = found(scores)
+    ranks = {row.model: (row.rank, round(row.mean)) for row in said["rows"]}
+    assert ranks == {"small": ("2", 50), "big": ("1", 33)}
+    assert said["title"][0] == "big is best, with a mean of 33%"
+
+
+def test_models_that_were_not_compared_are_none_of_them_best() -> None:
+    both = answers({"a": 0.9, "b": 0.1})
+    nothing = {"comparisons": frame("comparisons", [])}
+    assert found(both, nothing)["title"] == ["2 models"]
+
+
 def test_losses_beyond_the_title_are_in_its_fold() -> None:
     """The largest of each model is in the title."""
     both = of_depth(True)
@@ -107,7 +134,7 @@ def test_losses_beyond_the_title_are_in_its_fold() -> None:
 @pytest.mark.parametrize("lost", [4, 5])
 def test_lost_answers_are_a_finding_from_five_percent_on(lost: int) -> None:
     row = dict.fromkeys(ANSWERS, 0) | {"benchmark": "b", "model": "m", "n": 100}
-    row |= {"cut": lost, "lost": lost, "judged": 100, "claimed": None}
+    row |= {"cut": 9, "lost_cut": lost, "judged": 100, "claimed": None}
     said = found(answers({"m": 0.5}), {"answers": frame("answers", [row])})["title"]
     assert ("5% of m's answers are cut and count as wrong" in said) is (lost == 5)
 

@@ -133,7 +133,7 @@ def test_table1_is_laid_out_like_the_papers():
     one = r"\underline{1.000}"
     assert ours == ["llama3", "8K", "4K", one, one, "0.000", "--", "--", "0.667"]
     assert interval[3].startswith(r"{\scriptsize[.") and interval[1] == ""
-    number = r"\textit{0.622}\textsuperscript{$>$}"
+    number = r"\textit{0.622}\textsuperscript{$=$}"
     assert paper[:4] == [r"\quad \textit{paper}", r"\textit{8K}", r"\textit{4K}", number]
     assert lines(text, r"\textit{Cohere-Aya-23-8B} (paper)")[0][-1] == r"\textit{0.536}"
     assert "Underlined: at least 75\\% of the baseline." in text

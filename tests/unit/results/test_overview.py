@@ -79,6 +79,8 @@ def test_what_a_reader_must_know_of_answers_is_a_warning() -> None:
     (warning,) = overview.warnings("made_up", short)
     assert warning.text.startswith("2 of 10 prompts are shorter")
     assert warning.link == "explorer/index.html#b=made_up&f.model=a&f.exhausted=yes"
+    (warning,) = overview.warnings("made_up", pd.concat([short, short.assign(model="b")]))
+    assert warning.model == "a, b" and "f.model=a&f.model=b" in warning.link
     (warning,) = overview.warnings("made_up", TWO)
     assert warning.model == "b"
     assert warning.text.startswith("answered 10 of 20 questions (counted per task")

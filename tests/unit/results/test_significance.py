@@ -84,9 +84,28 @@ def test_sides_of_other_questions_agree_with_fishers_test() -> None:
         fisher = scipy_stats.fisher_exact([[12, 3], [4, 11]], alternative)
         found, least = label_test(sums, counts, loss=loss)
         assert found == pytest.approx(fisher.pvalue, abs=0.003) and least <= found
-    # At worst, the second side has all 14 wrong answers and one of the 16 right ones.
-    assert label_test(sums, counts)[1] == pytest.approx(2 * 16 / math.comb(30, 15))
+    # At worst, the second side has all 14 wrong answers and one of the 16 right ones, or 15 right ones.
+    assert label_test(sums, counts, loss=True)[1] == pytest.approx(16 / math.comb(30, 15))
+    assert label_test(sums, counts)[1] == pytest.approx(16 / math.comb(30, 15))
     assert math.isnan(label_test(sums[:15], counts[:15])[0])
+
+
+def test_questions_on_no_side_take_no_part() -> None:
+    counts = np.repeat([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]], 12, axis=0)
+    sums = counts * (np.arange(36) < 5)[:, None]
+    assert label_test(sums, counts, loss=True) == label_test(sums[:24], counts[:24], loss=True)
+
+
+def test_the_least_p_is_never_above_p() -> None:
+    """Sides of very unequal size, the single question of one being the best."""
+    counts = np.column_stack([np.arange(10) > 0, np.arange(10) == 0]).astype(float)
+    p, least = label_test(counts * np.r_[1.0, np.zeros(9)][:, None], counts)
+    assert least <= p == pytest.approx(0.1, abs=0.01)
+
+
+def test_a_p_beyond_the_precision_is_its_bound() -> None:
+    d = np.r_[np.ones(250), -np.ones(35)]
+    assert paired_test(d, np.arange(285))[0] == pytest.approx(1e-12)
 
 
 def test_questions_of_both_sides_change_places() -> None:

@@ -121,7 +121,7 @@ def test_tasks_below_a_mean_without_them_are_named() -> None:
     one = cell(pd.DataFrame(rows), ("exact",))
     cells = {"mine": {"A": one, "B": None}, "oracle": {"A": one}}
     assert lines_of_lower_tasks(cells, ["oracle"]) == [
-        "Tasks with a lower mean that the means above leave out: mine, A existence: 0 [0,\n  31], n = 10."
+        "Left out, and lower: mine, A existence: 0 [0, 31], n = 10."
     ]
     assert cell(pd.DataFrame(rows)).lower == []
     assert lines_of_lower_tasks({"mine": {"A": one._replace(lower=[])}}, []) == []

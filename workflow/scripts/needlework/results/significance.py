@@ -1,7 +1,7 @@
 """Is a difference more than chance? Exact tests over questions, and corrections for many tests.
 
 Under the null hypothesis the sides of a comparison could change places, question by question, without a
-trace. perf/intervals.py simulates pages of such tests.
+trace. perf/claims.py simulates pages of such tests.
 """
 
 from __future__ import annotations
@@ -22,37 +22,15 @@ ALPHA = 0.05
 # A planned difference is found by so many comparisons, if the models disagree on this share of questions.
 POWER, DISAGREE = 0.8, 0.25
 # Sums are counted in units of 1 / n for the first n that makes all moves whole numbers ...
-_DENOMINATORS = (
-    1,
-    2,
-    3,
-    4,
-    5,
-    6,
-    8,
-    9,
-    10,
-    12,
-    15,
-    16,
-    18,
-    20,
-    24,
-    30,
-    36,
-    48,
-    60,
-    90,
-    120,
-    360,
-    720,
-)
+_DENOMINATORS = (*range(1, 7), 8, 9, 10, 12, 15, 16, 18, 20, 24, 30, 36, 48, 60, 90, 120, 360, 720)
 # ... otherwise with so many units in a standard deviation of a move, or fewer if a test takes more steps.
 _UNITS, _MOST_STEPS = 200, 1 << 26
 # A sum is beyond so many standard deviations less often than a double's precision (Hoeffding's bound).
 _BEYOND = 8.7
+# The rounding error of the transform.
+_LEAST = 1e-12
 # Labels drawn by `label_test`, in all and at a time; so many larger differences end it early.
-_DRAWS, _AT_ONCE, _ENOUGH = 100_000, 2000, 25
+_DRAWS, _AT_ONCE, _ENOUGH = 100_000, 2000, 200
 
 
 def exchange_test(moves: npt.ArrayLike, *, loss: bool = False) -> tuple[float, float]:
@@ -64,8 +42,9 @@ def exchange_test(moves: npt.ArrayLike, *, loss: bool = False) -> tuple[float, f
     below 0 count (a one-sided test).
 
     The distribution is exact: it is the Fourier transform of the product of the rows' characteristic
-    functions. Moves that are no multiples of a common unit are rounded, and p is then slightly too large.
-    (NaN, NaN) without questions, (1, 1) if nothing moves.
+    functions. Moves that are no multiples of a common unit are rounded, and p is then slightly too large. p
+    is at least _LEAST. (NaN, NaN) without questions, (1, 1) if nothing
+    moves.
     """
     t = np.asarray(moves, dtype=np.float64)
     if not len(t):
@@ -92,7 +71,7 @@ def exchange_test(moves: npt.ArrayLike, *, loss: bool = False) -> tuple[float, f
     sums = (np.arange(size) + size // 2) % size - size // 2
     beyond = sums <= observed + rounding if loss else np.abs(sums) >= abs(observed) - rounding
     # More digits are rounding errors.
-    return min(1.0, max(float(np.round(shares[beyond].sum(), 12)), least)), least
+    return min(1.0, max(round(float(shares[beyond].sum()), 12), least, _LEAST)), least
 
 
 def _unit(t: Floats) -> tuple[float, float]:
@@ -122,11 +101,15 @@ def label_test(
     many are beyond the observed difference (Besag and Clifford, 1991, "Sequential Monte Carlo p-values").
     """
     s, n = np.asarray(sums, dtype=np.float64), np.asarray(counts, dtype=np.float64)
-    of = np.zeros(len(s)) if strata is None else np.asarray(strata)
+    asked = n.any(axis=1)
+    of = (np.zeros(len(s)) if strata is None else np.asarray(strata))[asked]
+    s, n = s[asked], n[asked]
     if not n.any(axis=0).all():
         return math.nan, math.nan
     groups = [_Labels(s[of == code], n[of == code]) for code in np.unique(of)]
-    least = min(1.0, (2 - loss) * math.exp(-sum(group.choices for group in groups)))
+    # Two-sided, the farther of both ends may be the one with fewer arrangements.
+    ends = [sum(group.choices[end] for group in groups) for end in (0, 1)]
+    least = math.exp(-ends[0] if loss else -max(ends))
     total = np.array([s.sum(), n.sum()])
 
     def difference(second: Floats) -> Floats:
@@ -142,13 +125,14 @@ def label_test(
         beyond = found <= observed + 1e-9 if loss else np.abs(found) >= abs(observed) - 1e-9
         hits += int(beyond.sum())
         drawn += _AT_ONCE
-    return (1 + hits) / (1 + drawn), least
+    return max((1 + hits) / (1 + drawn), least), least
 
 
 class _Labels:
     """The questions of a stratum: those on one side in kinds with the same values, and those on both.
 
-    choices: the logarithm of the number of arrangements per arrangement that is the worst of all.
+    choices: of both ends, that with the least and that with the largest values on the second side, the
+    logarithm of how many arrangements there are per arrangement like it.
     """
 
     def __init__(self, s: Floats, n: Floats) -> None:
@@ -159,12 +143,14 @@ class _Labels:
         loose = np.column_stack([s[~both].sum(axis=1), n[~both].sum(axis=1)])
         self.kinds, self.of_kinds = np.unique(loose, axis=0, return_counts=True)
         self.n_second = int((n[~both, 1] > 0).sum())
-        self.choices = _log_choices(len(loose), self.n_second) + int(both.sum()) * math.log(2)
+        every = _log_choices(len(loose), self.n_second) + int(both.sum()) * math.log(2)
+        self.choices = [every, every]
         if self.n_second and not len(self.pairs) and len(set(loose[:, 1])) == 1:
-            # The questions with the least values can be chosen in several ways if some are alike.
-            last = np.sort(loose[:, 0])[self.n_second - 1]
-            alike, less = (int(same.sum()) for same in (loose[:, 0] == last, loose[:, 0] < last))
-            self.choices -= _log_choices(alike, self.n_second - less)
+            # The questions of an end can be chosen in several ways if some are alike.
+            for end, values in enumerate((loose[:, 0], -loose[:, 0])):
+                last = np.sort(values)[self.n_second - 1]
+                alike, before = int((values == last).sum()), int((values < last).sum())
+                self.choices[end] -= _log_choices(alike, self.n_second - before)
 
     def drawn(self, rng: np.random.Generator) -> Floats:
         """Sum and count of the second side in random arrangements: _AT_ONCE x 2."""

@@ -15,9 +15,6 @@ from needlework.results.result import Context
 if TYPE_CHECKING:
     import pandas as pd
 
-# An answer with a smaller value counts as wrong.
-_RIGHT = 0.5
-
 
 def answers(
     benchmark: str,
@@ -45,7 +42,7 @@ def answers(
         ended = once["finish_reason"].astype(str)
         # Scores that were made by hand may lack these columns.
         outcome = once["outcome"].astype(str) if "outcome" in once else ended
-        lost = given & (once["value"] < _RIGHT) & ((ended == LENGTH) | (outcome == EMPTY))
+        wrong = given & (once["value"] == 0)
         language = asked[once.index]
         said = once["answered_in"].astype(object) if "answered_in" in once else language.mask(given)
         known = given & said.notna() & language.notna()
@@ -55,7 +52,8 @@ def answers(
             **{"benchmark": benchmark, "model": model, "n": len(once)},
             **{"cut": int((ended == LENGTH).sum()), "empty": int((outcome == EMPTY).sum())},
             **{"failed": int((ended == ERROR).sum()), "skipped": int((ended == SKIPPED).sum())},
-            **{"lost": int(lost.sum()), "judged": int(given.sum())},
+            **{"lost_cut": int((wrong & (ended == LENGTH)).sum())},
+            **{"lost_empty": int((wrong & (outcome == EMPTY)).sum()), "judged": int(given.sum())},
             **{"said_none": sum(map(bool, denied)), "with_needle": len(denied)},
             **{"other_language": int((said[known] != language[known]).sum())},
             **{"decided": int(known.sum()), "claimed": claimed.get(model)},

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from needlework.data.language_names import language_name
-from needlework.factor import Factor
 from needlework.results import comparisons, significance, stats
 from needlework.results.columns import LEAST_ANSWERS
-from needlework.results.numbers.curves import Curve, Floats
+from needlework.results.numbers.curves import Codes, Curve, Floats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,7 +65,6 @@ def compared(curve: Curve) -> Iterator[dict[str, Any]]:
         p, least = (np.nan, np.nan) if curve.few else test(curve, [*places, second], loss)
         yield {
             **{**curve.labels, "card": curve.model, "axis": curve.axis, "level": level},
-            "comparison": in_words(curve.axis, curve.factor, curve.levels, places, second),
             **dict(zip(("first_side", "second_side"), _sides(curve, places, second), strict=True)),
             **dict(zip(("first", "second"), means, strict=True)),
             **dict(zip(("first_careful", "second_careful"), careful, strict=True)),
@@ -82,24 +80,27 @@ def test(curve: Curve, places: Sequence[int], loss: bool) -> tuple[float, float]
     these levels, its levels are exchanged (`exchange_test`). Otherwise sides ask other questions, and
     questions in the same settings change sides (`label_test`).
     """
-    questions = int(curve.questions.max()) + 1
-    sums, counts = np.zeros((2, questions, len(places)))
+    # Questions of other levels have no part in it.
+    here = np.isin(curve.level, places)
+    level, values, units = curve.level[here], curve.values[here], curve.units[here]
+    names, questions = np.unique(curve.questions[here], return_inverse=True)
+    sums, counts = np.zeros((2, len(names), len(places)))
     for column, place in enumerate(places):
-        here = curve.level == place
-        own = curve.questions[here]
-        sums[:, column] = np.bincount(own, curve.values[here], minlength=questions)
-        counts[:, column] = np.bincount(own, minlength=questions)
+        own = questions[level == place]
+        sums[:, column] = np.bincount(own, values[level == place], minlength=len(names))
+        counts[:, column] = np.bincount(own, minlength=len(names))
     if (counts == counts[:, -1:]).all():
         return significance.exchange_test(moves(sums), loss=loss)
     one, other = (np.column_stack([of[:, :-1].sum(axis=1), of[:, -1]]) for of in (sums, counts))
     seed = (curve.model, *curve.labels.values(), curve.axis, curve.levels[places[-1]])
-    return significance.label_test(one, other, strata(curve), loss=loss, seed=seed)
+    strata = same_settings(questions, units)
+    return significance.label_test(one, other, strata, loss=loss, seed=seed)
 
 
-def strata(curve: Curve) -> list[int]:
-    """A code per question: questions that are asked in the same settings have the same."""
+def same_settings(questions: Codes, units: Codes) -> list[int]:
+    """A code per question: questions that are asked in the same units have the same."""
     settings: dict[int, list[int]] = {}
-    for question, unit in zip(curve.questions.tolist(), curve.units.tolist(), strict=True):
+    for question, unit in zip(questions.tolist(), units.tolist(), strict=True):
         settings.setdefault(question, []).append(unit)
     codes: dict[tuple[int, ...], int] = {}
     return [
@@ -115,35 +116,27 @@ def moves(sums: Floats) -> Floats:
     return found
 
 
-def in_words(
-    axis: str, factor: Factor, levels: Sequence[Any], first: Sequence[int], second: int
-) -> str:
-    """A comparison in words: one level of a factor against other levels."""
-    if axis == "language":
-        one, other = (str(language_name(str(levels[place]))) for place in (second, first[0]))
-        return f"in {one} against {other}"
-    if axis == "depth":
-        return "in the middle against the ends" if len(first) > 1 else "at the end of the prompt"
-    unit = "needles" if axis == "needles" else factor.label
-    return f"from {factor.called(levels[first[0]])} to {factor.called(levels[second])} {unit}"
-
-
 def _sides(curve: Curve, first: Sequence[int], second: int) -> tuple[str, str]:
     """Both sides in words, as they follow a mean: "at 512 words", "in the middle"."""
+    levels = [curve.levels[place] for place in (*first, second)]
+    called = [curve.factor.called(level) for level in levels]
     if curve.axis == "depth":
-        return (
-            ("at the ends", "in the middle") if len(first) > 1 else ("at the start", "at the end")
-        )
-    levels = [curve.levels[place] for place in (first[0], second)]
+        *ends, last = levels
+        one = "at the ends" if ends == [0, 1] else " and ".join(map(_depth, ends))
+        return one, _depth(last)
     if curve.axis == "language":
-        one, other = (f"in {language_name(str(level))}" for level in levels)
-    elif curve.axis == "needles":
-        one, other = (
-            f"with {curve.factor.called(level)} needle" + "s" * (level != 1) for level in levels
-        )
-    else:
-        one, other = (f"at {curve.factor.called(level)} {curve.factor.label}" for level in levels)
-    return one, other
+        return f"in {language_name(str(levels[0]))}", f"in {language_name(str(levels[1]))}"
+    if curve.axis == "needles":
+        one, other = (f"with {name} needle" + "s" * (name != "1") for name in called)
+        return one, other
+    return f"at {called[0]} {curve.factor.label}", f"at {called[1]} {curve.factor.label}"
+
+
+def _depth(share: float) -> str:
+    """A depth in words: the middle is within a tenth of the prompt."""
+    if abs(share - 0.5) <= 0.1:
+        return "in the middle"
+    return {0.0: "at the start", 1.0: "at the end"}.get(float(share), f"at depth {share:.2g}")
 
 
 def models_compared(
@@ -215,7 +208,7 @@ def _of_models(
     ]
     return {
         **{"card": second, "benchmark": benchmark, "part": "", "axis": "model", "level": first},
-        **{"comparison": f"against {first}", "first_side": first, "second_side": second},
+        **{"first_side": first, "second_side": second},
         **dict(zip(("first", "second"), means, strict=True)),
         **{"difference": found.value, "ci_low": found.ci_low, "ci_high": found.ci_high},
         **{"n": found.n, "n_questions": found.n_questions, "p": p, "least_p": least},

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Scored:
     """A benchmark of a run, as `benchmark.Shown` says how it is shown.
 
     scores: by every metric. rows: by the metrics that results are made of.
@@ -36,7 +36,7 @@ class Asked:
     run: Context
 
 
-def tables(benchmarks: Iterable[Asked], models: Sequence[str]) -> dict[str, pd.DataFrame]:
+def tables(benchmarks: Iterable[Scored], models: Sequence[str]) -> dict[str, pd.DataFrame]:
     """The TABLES of these models, by name."""
     found: list[Curve] = []
     made: dict[str, list[dict[str, object]]] = {name: [] for name in TABLES}

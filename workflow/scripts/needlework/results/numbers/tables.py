@@ -1,4 +1,4 @@
-"""The tables of numbers that cards, page and terminal read: results/tables/cards/*.csv.
+"""The tables of numbers that cards, page and terminal read: results/numbers/*.csv.
 
 `means` holds a mean per row, `points` the curves of report cards, `comparisons` what is compared and whether
 a test shows a difference, `answers` what became of requests.
@@ -33,16 +33,27 @@ POINTS = (*_LABELS, "called", "unit", "model", "value", "ci_low", "ci_high", "n"
 # careful: their means by the second scorer. Of models (axis "model"), the card's model is the second side;
 # benchmark "" is the mean over all benchmarks that every model answered.
 COMPARED = (
-    *(*_LABELS, "comparison", "first_side", "second_side", "first", "second"),
+    *(*_LABELS, "first_side", "second_side", "first", "second"),
     *("first_careful", "second_careful", "difference", "ci_low", "ci_high"),
     *("n", "n_questions", "p", "least_p", "shown"),
 )
-# Requests and their answers; lost: cut or empty answers that count as wrong, of `judged` answers. decided:
+# Requests and answers; lost_cut, lost_empty: cut and empty answers of value 0, among the `judged`. decided:
 # answers whose language is known, of which `other_language` are in another than asked for. with_needle:
 # answers that could say "none" though there is a needle. Lengths in tokens, the effective one with its
 # interval.
 ANSWERS = (
-    *("benchmark", "model", "n", "cut", "empty", "failed", "skipped", "lost", "judged"),
+    *(
+        "benchmark",
+        "model",
+        "n",
+        "cut",
+        "empty",
+        "failed",
+        "skipped",
+        "lost_cut",
+        "lost_empty",
+        "judged",
+    ),
     *("said_none", "with_needle", "other_language", "decided"),
     *("claimed", "effective", "effective_low", "effective_high"),
 )
@@ -57,7 +68,6 @@ _TEXTS = (
         "called",
         "unit",
         "model",
-        "comparison",
         "kind",
     ),
     *("first_side", "second_side", "metric", "tasks", "by", "language", "size", "link"),

@@ -13,8 +13,8 @@ from needlework.results.numbers.claims import ALL
 from needlework.results.page.overview import Cell, cell
 from needlework.results.page.terminal import lower_tasks
 from needlework.results.page.words import (
-    ASKED,
     BY,
+    IN_PLURAL,
     MODEL,
     called,
     lengths_in_words,
@@ -141,7 +141,7 @@ def finding(
         "losing": list(dict.fromkeys(found["card"])),
         "not_asked": [title for name, title in titles.items() if name not in here],
         "not_compared": [
-            words for axis, words in ASKED.items() if axis not in set(of_curves["axis"])
+            words for axis, words in IN_PLURAL.items() if axis not in set(of_curves["axis"])
         ]
         if len(numbers["points"])
         else [],
@@ -299,23 +299,26 @@ def _breaks(model: str, compared: pd.DataFrame, titles: Mapping[str, str]) -> st
     if named:
         more = len(own) - len(named)
         return "; ".join(named) + (f"; {more} smaller" if more else "")
+    tested = compared[(compared["card"] == model) & (compared["axis"] != MODEL)]
+    if tested["p"].isna().all():
+        return ""
     open_losses = [
         float(points.lstrip("<"))
-        for other, _, found in missed(compared, titles)
-        if other == model
+        for _, _, found in missed(tested, titles)
         for points in found.values()
     ]
-    return f"no loss shown, up to {max(open_losses):.0f} points possible" if open_losses else ""
+    possible = f", up to {max(open_losses):.0f} points possible" if open_losses else ""
+    return f"no loss shown{possible}"
 
 
 def _lost(answers: pd.DataFrame, models: Sequence[str]) -> list[str]:
     """The models that lose answers because these are cut or empty, in sentences; most first."""
-    sums = answers.groupby("model", sort=False)[["cut", "empty", "lost", "judged"]].sum()
-    shares = (sums["lost"] / sums["judged"]).reindex(list(models)).dropna()
+    lost = ["lost_cut", "lost_empty"]
+    sums = answers.groupby("model", sort=False)[[*lost, "judged"]].sum()
+    shares = (sums[lost].sum(axis=1) / sums["judged"]).reindex(list(models)).dropna()
     said = []
     for model, share in shares[shares >= MOST_LOST].sort_values(ascending=False).items():
-        cut, empty = sums.loc[model, ["cut", "empty"]]
-        kinds = " or ".join(name for name, n in (("cut", cut), ("empty", empty)) if n)
+        kinds = " or ".join(name.removeprefix("lost_") for name in lost if sums.loc[model, name])
         said.append(f"{100 * share:.0f}% of {model}'s answers are {kinds} and count as wrong")
     return said
 
@@ -328,16 +331,18 @@ def _title(
     said = [loss(row, titles) for row in first.to_dict("records")]
     if len(rows) == 1:
         return [*(said or [_of_one(rows[0], titles)]), *lost]
+    lost = lost[:MOST_NAMED]
     best = [row.model for row in rows if row.rank.split("–")[0] == "1"]
     if len(best) == 1:
         by_benchmark = zip(*(row.asked.values() for row in rows), strict=True)
         shared = sum(all(one and one.mean is not None for one in own) for own in by_benchmark)
         over = f" over {shared} benchmarks" if shared > 1 else ""
-        head = f"{best[0]} is best, with a mean of {rows[0].mean:.0f}%{over}"
+        (mean,) = (row.mean for row in rows if row.model == best[0])
+        head = f"{best[0]} is best, with a mean of {mean:.0f}%{over}"
     elif best and len(best) < len(rows):
         head = f"{', '.join(best[:-1])} and {best[-1]} share the first rank"
     else:
-        head = f"{len(rows)} models, and no single best one"
+        head = f"{len(rows)} models" + (", and no single best one" if best else "")
     return [head, *said, *lost]
 
 

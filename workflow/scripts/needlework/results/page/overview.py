@@ -47,7 +47,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Warning:
-    """A warning about a model's numbers, and its link to the explorer, if any."""
+    """A warning about the numbers of a model, or of several, and its link to the explorer."""
 
     model: str
     text: str
@@ -91,6 +91,7 @@ def cell(row: Mapping[str, Any]) -> Cell:
 def warnings(benchmark: str, scores: pd.DataFrame) -> list[Warning]:
     """Per model: prompts that other models were not asked, and prompts that are too short."""
     found, everything = [], _asked(scores)
+    short: dict[str, list[str]] = {}
     for model, mine in scores.groupby("model", sort=False):
         # An answer with two metrics is one.
         once = mine.drop_duplicates(KEYS)
@@ -102,9 +103,11 @@ def warnings(benchmark: str, scores: pd.DataFrame) -> list[Warning]:
             found.append(Warning(str(model), text, explorer(benchmark, {"model": str(model)})))
         # Benchmarks whose texts can end before a prompt is full say so in this column.
         if "exhausted" in once and (n := int((once["exhausted"] == True).sum())):  # noqa: E712 (or None)
-            link = explorer(benchmark, {"model": str(model), "exhausted": "yes"})
-            text = "prompts are shorter than configured: the haystack texts are too short"
-            found.append(Warning(str(model), f"{n:,} of {len(once):,} {text}", link))
+            short.setdefault(f"{n:,} of {len(once):,}", []).append(str(model))
+    for counted, models in short.items():
+        text = f"{counted} prompts are shorter than configured: the haystack texts are too short"
+        link = explorer(benchmark, {"model": models, "exhausted": "yes"})
+        found.append(Warning(", ".join(models), text, link))
     return found
 
 

@@ -68,11 +68,7 @@ def lines_of_lower_tasks(
             f"{title} {task}" for title, cell in cells[model].items() if cell for task in cell.lower
         ]
         if own:
-            said.append(
-                fill(
-                    f"Tasks with a lower mean that the means above leave out: {model}, {'; '.join(own)}."
-                )
-            )
+            said.append(fill(f"Left out, and lower: {model}, {'; '.join(own)}."))
     return said
 
 

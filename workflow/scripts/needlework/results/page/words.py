@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
-from needlework.data.language_names import language_name
 from needlework.factor import in_1000, in_1024
 
 if TYPE_CHECKING:
@@ -15,11 +14,11 @@ if TYPE_CHECKING:
 # What an axis is called.
 BY = {"needles": "number of needles"}
 # What a run compares, in the plural; few benchmarks have several needles.
-ASKED = {"length": "lengths", "depth": "depths", "language": "languages"}
+IN_PLURAL = {"length": "lengths", "depth": "depths", "language": "languages"}
 MODEL = "model"
 METHOD = (
     "Brackets: 95% intervals over questions. A loss is named if an exact test over questions shows it (5% "
-    "for all comparisons of the run together, Holm)."
+    "for all comparisons of the run together, Holm) and its interval lies below 0."
 )
 # Both scorers are named where their means are so far apart.
 _SCORERS_DIFFER = 0.05
@@ -47,8 +46,9 @@ def loss(row: Mapping[str, Any], titles: Mapping[str, str]) -> str:
     careful = [row[f"{side}_careful"] for side in ("first", "second")]
     if row["axis"] in ("depth", "language"):
         careful = careful[::-1]
-    apart = max(abs(row[f"{side}_careful"] - row[side]) for side in ("first", "second"))
-    if apart >= _SCORERS_DIFFER:
+    apart = [abs(row[f"{side}_careful"] - row[side]) for side in ("first", "second")]
+    # NaN where the second scorer has no value.
+    if apart[0] + apart[1] >= 0 and max(apart) >= _SCORERS_DIFFER:
         by_second = " and ".join(f"{100 * own:.0f}%" for own in careful)
         where += f"; by the second scorer {by_second}"
     many = questions(row["n_questions"])
@@ -57,11 +57,14 @@ def loss(row: Mapping[str, Any], titles: Mapping[str, str]) -> str:
 
 def place(row: Mapping[str, Any]) -> str:
     """Where a loss is, in one or two words."""
-    if row["axis"] == "language":
-        return str(language_name(str(row["level"])))
-    at_end = row["second_side"] == "at the end"
-    middle = "end" if at_end else "middle"
-    return {"depth": middle, "needles": "more needles"}.get(row["axis"], row["axis"])
+    if row["axis"] in ("language", "depth"):
+        return _without_preposition(row["second_side"]).removeprefix("the ")
+    return {"needles": "more needles"}.get(row["axis"], row["axis"])
+
+
+def _without_preposition(side: str) -> str:
+    """A side without its first word: of "in the middle", "the middle"."""
+    return side.partition(" ")[2]
 
 
 def sentence(model: str, compared: pd.DataFrame, titles: Mapping[str, str]) -> str:
@@ -76,7 +79,7 @@ def sentence(model: str, compared: pd.DataFrame, titles: Mapping[str, str]) -> s
             "needles or languages. This run did not."
         )
     said = [
-        f"{who} loses {size(row)} {row['comparison']} "
+        f"{who} loses {size(row)} {row['second_side']} against {_without_preposition(row['first_side'])} "
         f"({called(titles[row['benchmark']], row['part'])}, {questions(row['n_questions'])})."
         for who, row in zip(
             chain([model], repeat("It")), losses(own).to_dict("records"), strict=False
