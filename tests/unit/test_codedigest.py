@@ -131,6 +131,7 @@ def test_a_module_that_moves_is_another(tree: Path) -> None:
 
 
 SAME = [
+    ("x = 1", "if TYPE_CHECKING:\n    from needlework import unused\nx = 1"),
     ("", '"""Nothing but a docstring."""\n'),
     ("def f():\n    pass\n", 'def f():\n    """Does nothing."""\n'),
     ('class A:\n    """One."""\n    x = 1', "class A:\n    '''Another\n    one.'''\n\n    x = 1"),

@@ -39,6 +39,7 @@ ON_TOP = {
     "errors",
     "factor",
     "folders",
+    "given",
     "journal",
     "printable",
     "published_records",

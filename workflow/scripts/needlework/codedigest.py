@@ -132,7 +132,8 @@ def _text(node: object, imports: list[ast.Import | ast.ImportFrom]) -> str:
     `ast.unparse` quotes and `ast.dump` prints differently from Python to Python.
     """
     if isinstance(node, list):
-        return f"[{','.join([_text(item, imports) for item in node])}]"
+        run = [each for item in node for each in (item.orelse if _for_types(item) else [item])]
+        return f"[{','.join([_text(item, imports) for item in run])}]"
     if not isinstance(node, ast.AST):
         return ascii(node)
     if isinstance(node, ast.Import | ast.ImportFrom):
@@ -150,6 +151,11 @@ def _text(node: object, imports: list[ast.Import | ast.ImportFrom]) -> str:
             if value is not None and value != []:
                 fields.append(f"{name}={_text(value, imports)}")
     return f"{type(node).__name__}({','.join(fields)})"
+
+
+def _for_types(node: object) -> bool:
+    """Whether a statement is `if TYPE_CHECKING:`, whose body never runs."""
+    return isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
 
 
 def _drop_docstring(

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from needlework.given import given
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -23,9 +25,9 @@ Run: TypeAlias = Mapping[str, Any]
 CorpusTable: TypeAlias = tuple[str, str]
 
 
-def block_of(config: Config, benchmark: str) -> dict[str, Any]:
-    """A benchmark's block of the configuration, with the run's seed."""
-    return {**config["benchmarks"][benchmark], "seed": config["run"]["seed"]}
+def block_of(config: Config, benchmark: str) -> Any:
+    """A benchmark's block of the configuration, with the run's seed: the benchmark knows its class."""
+    return given({**config["benchmarks"][benchmark], "seed": config["run"]["seed"]})
 
 
 def in_words(corpus: str, number: int | str, of: str) -> str:

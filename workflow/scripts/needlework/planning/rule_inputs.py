@@ -27,6 +27,7 @@ class RuleInputs(Inputs):
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)
+        config = self.config
         self.corpora = Corpora(config)
         self.retrieval = Retrieval(config)
         self.prompts = Prompts(config, self.corpora)

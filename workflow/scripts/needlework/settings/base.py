@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -83,6 +83,16 @@ class Settings(BaseModel):
         extra = field.json_schema_extra if field else None
         own = extra.get("affects") if isinstance(extra, dict) else None
         return str(own or cls.affects or "")
+
+
+class BenchmarkSettings(Settings):
+    """A benchmark's block of keys."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def seed(self) -> int:
+            """The run's seed, which `contract.block_of` puts beside the block's keys."""
 
 
 def key(

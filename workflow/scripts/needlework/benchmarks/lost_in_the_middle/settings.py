@@ -12,6 +12,7 @@ from needlework.settings.base import (
     STRING,
     Affects,
     AtLeastOne,
+    BenchmarkSettings,
     Distinct,
     DistinctSome,
     Language,
@@ -50,7 +51,7 @@ class Comparisons(Settings):
     """Encoder-decoder models."""
 
 
-class LostInTheMiddle(Settings):
+class LostInTheMiddle(BenchmarkSettings):
     """The settings of Lost in the Middle."""
 
     affects: ClassVar[Affects | None] = "prompts"

@@ -11,6 +11,7 @@ from needlework.settings.base import (
     BY_TYPE,
     STRING,
     Affects,
+    BenchmarkSettings,
     DistinctSome,
     PathText,
     Settings,
@@ -31,7 +32,7 @@ class Places(Settings):
     """The number of questions per task. For the topics of WoW and DRCD, twice as many."""
 
 
-class M4le(Settings):
+class M4le(BenchmarkSettings):
     """The settings of M4LE."""
 
     affects: ClassVar[Affects | None] = "prompts"

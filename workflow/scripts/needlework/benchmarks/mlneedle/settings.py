@@ -12,6 +12,7 @@ from needlework.settings.base import (
     INTEGER,
     STRING,
     Affects,
+    BenchmarkSettings,
     DistinctSome,
     Pair,
     Settings,
@@ -33,7 +34,7 @@ class Comparisons(Settings):
     """Pairs of a model with greedy decoding and the same model with sampling."""
 
 
-class Mlneedle(Settings):
+class Mlneedle(BenchmarkSettings):
     """The settings of MLNeedle."""
 
     affects: ClassVar[Affects | None] = "prompts"

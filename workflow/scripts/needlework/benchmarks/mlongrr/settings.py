@@ -9,6 +9,7 @@ from pydantic import Field
 from needlework.settings.base import (
     Affects,
     AtLeastOne,
+    BenchmarkSettings,
     Distinct,
     DistinctSome,
     Language,
@@ -28,7 +29,7 @@ class Needles(Settings):
     questions: DistinctSome[Literal["number", "city"]]
 
 
-class Mlongrr(Settings):
+class Mlongrr(BenchmarkSettings):
     """The settings of mLongRR."""
 
     affects: ClassVar[Affects | None] = "prompts"

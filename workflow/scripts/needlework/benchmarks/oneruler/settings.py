@@ -11,6 +11,7 @@ from needlework.settings.base import (
     INTEGER,
     STRING,
     Affects,
+    BenchmarkSettings,
     Distinct,
     DistinctPair,
     DistinctSome,
@@ -50,7 +51,7 @@ Task = Literal[
 ]
 
 
-class Oneruler(Settings):
+class Oneruler(BenchmarkSettings):
     """The settings of ONERULER."""
 
     affects: ClassVar[Affects | None] = "prompts"

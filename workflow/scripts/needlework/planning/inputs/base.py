@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from needlework.benchmarks.contract import Config, Own, block_of
+from needlework.given import Block, given
 
 
 class Inputs:
     """What some rules read, for a validated configuration."""
 
     def __init__(self, config: Config) -> None:
-        self.config = config
+        self.config: Any = config if isinstance(config, Block) else given(config)
 
     @property
     def models(self) -> list[str]:

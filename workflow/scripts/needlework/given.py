@@ -1,0 +1,55 @@
+"""Settings as jobs and rules read them: validated plain values, whose keys are attributes.
+
+Planning validates a configuration with the classes of settings, which need pydantic. Behind it, and in jobs,
+the same values are read as blocks without pydantic: `def build(own: Mlneedle)` reads `own.lengths`, and the
+type checker refuses a key that `Mlneedle` does not have. Import a class of settings for annotations alone,
+below `if TYPE_CHECKING:`. A block has the keys that it was given and no defaults: a key that a rule does not
+hand to its job is an error there, and no silent default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+# The keys that are None where nobody gives them (`key(absent=True)`).
+ABSENT = frozenset(
+    {
+        *("id", "title", "text", "context", "question", "answers", "label", "parts"),
+        *("fail_if_worse_by", "spread", "effort"),
+    }
+)
+
+
+class Block(dict[str, Any]):
+    """A block of settings: a dict of plain values, of which each key is also an attribute.
+
+    As an attribute, a list is a tuple, as in the class of the settings. Pickled, a block is a plain dict:
+    jobs get their parameters without this class.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self:
+            value = self[name]
+            return tuple(value) if isinstance(value, list) else value
+        if name in ABSENT:
+            return None
+        raise AttributeError(f"there is no key {name!r} among {', '.join(self) or 'no keys'}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (dict(self),)
+
+
+def given(values: Any) -> Any:
+    """Validated plain values as blocks, a copy in all depths.
+
+    Annotate the result with the class of the settings, as in `own: Mlneedle = given(params.settings)`.
+    """
+    if isinstance(values, Mapping):
+        block = Block((key, given(value)) for key, value in values.items())
+        # A key with the name of a dict's method, such as `keys`, is found before it.
+        vars(block).update((key, block.__getattr__(key)) for key in block if hasattr(dict, key))
+        return block
+    if isinstance(values, list | tuple):
+        return [given(value) for value in values]
+    return values
