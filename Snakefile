@@ -27,7 +27,8 @@ if sys.flags.optimize:
 os.environ.update(MPLBACKEND="agg")
 
 here = Path(workflow.current_basedir)
-sys.path.append(str(here / "workflow/scripts"))
+# Before the library of another clone, which may be installed in this environment.
+sys.path.insert(0, str(here / "workflow/scripts"))
 
 
 # The workflow's own file, also with --directory.

@@ -40,6 +40,7 @@ ON_TOP = {
     "factor",
     "folders",
     "given",
+    "installed",
     "journal",
     "printable",
     "published_records",

@@ -23,6 +23,7 @@ from needlework.planning.notices import (
 )
 from needlework.data.corpora.registry import LANGUAGE
 from needlework.errors import UserError
+from needlework.installed import IN_WHEEL, make_link, weights_command
 from needlework.jobs.guard import announce
 from needlework.jobs.short_log import shorten
 from needlework.jobs.stop import stop_at_signals
@@ -63,6 +64,7 @@ try:
     if workflow.modifier.skip_configfile:
         given = [config]
     else:
+        make_link()
         given = [
             *map(load_configfile, workflow.config_settings.configfiles),
             command_line_values(workflow.config_settings.config_args or []),
@@ -96,8 +98,14 @@ if DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method:
     if not shutil.which("conda"):
         raise WorkflowError(
             "--use-conda needs the program conda, which is not on the PATH: install Miniforge, or run without "
-            "--use-conda: `make setup` installs all but vLLM and inspect_ai, and `make setup-inspect` makes "
-            ".venv-inspect with inspect_ai and Snakemake; vLLM needs conda, or a server (`backend: openai`)."
+            "--use-conda"
+            + (
+                ""
+                if IN_WHEEL
+                else ": `make setup` installs all but vLLM and inspect_ai, and `make setup-inspect` makes "
+                ".venv-inspect with inspect_ai and Snakemake"
+            )
+            + "; vLLM needs conda, or a server (`backend: openai`)."
         )
 
 

@@ -34,7 +34,7 @@ def check_run():
     )
     for name in LEFT_OUT:
         logger.warning(
-            f"{name} is left out: its weights are not installed (`make weights` installs them)."
+            f"{name} is left out: its weights are not installed (`{weights_command()}` installs them)."
         )
     check_times(file for job in workflow.dag.needrun_jobs() for file in job.input)
     warnings = check(config, used, local=local, planning=workflow.dryrun)

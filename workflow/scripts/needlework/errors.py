@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from needlework.installed import SET_UP
+
 
 class UserError(Exception):
     """An error that the user can correct. The message names the file or key, and the remedy."""
 
 
 def not_installed(where: str, error: ImportError) -> UserError:
-    """What to raise where a package is missing that `make setup` installs; `where` is the key."""
-    return UserError(
-        f"{where}: the package {error.name!r} is not installed; install requirements/all.txt, or run "
-        "with --use-conda."
-    )
+    """What to raise where a package is missing that `SET_UP` installs; `where` is the key."""
+    return UserError(f"{where}: the package {error.name!r} is not installed: {SET_UP}.")
 
 
 def reason(error: Exception) -> str:

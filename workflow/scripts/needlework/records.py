@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from needlework import __version__
 from needlework.atomic import atomic_write
 from needlework.errors import UserError
+from needlework.installed import LINK
 
 
 class _NoPandas:
@@ -241,7 +242,7 @@ def _name(path: Path, digest: str) -> str:
     """
     if not path.is_absolute():
         return path.as_posix()
-    for base in (Path.cwd(), ROOT):
+    for base in (Path.cwd() / LINK, Path.cwd(), ROOT):
         if path.is_relative_to(base):
             return path.relative_to(base).as_posix()
     return f"{path.name}@{digest[:12]}"

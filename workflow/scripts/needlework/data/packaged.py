@@ -10,6 +10,7 @@ import difflib
 from pathlib import Path
 
 from needlework.errors import UserError
+from needlework.installed import weights_command
 
 PREFIX = "package:"
 
@@ -59,7 +60,7 @@ def local_name(name: str, where: str) -> str:
         return str(found)
     if not is_installed(name):
         raise UserError(
-            f"{where}: {name} is not installed: run `make weights`, or name a file or folder of your own."
+            f"{where}: {name} is not installed: run `{weights_command()}`, or name a file or folder of your own."
         )
     from importlib.metadata import files
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from needlework.installed import IN_WHEEL, LINK
 from needlework.results.result import Result
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -15,9 +16,12 @@ def resource(path: str) -> str:
     """A path below resources/, relative where the workflow runs in its own folder.
 
     So a clone elsewhere, with the results of another one, has the same inputs. A module's `prefix:` moves
-    relative paths: those of a commit unpacked below the run's `.snakemake` are absolute.
+    relative paths: those of a commit unpacked below the run's `.snakemake` are absolute. So are those of a
+    wheel, by way of the run's link to it.
     """
     found, here = ROOT / "resources" / path, Path.cwd()
+    if IN_WHEEL and LINK.resolve() == ROOT:
+        return str(here / LINK / "resources" / path)
     inside = found.is_relative_to(here) and not found.is_relative_to(here / ".snakemake")
     return str(found.relative_to(here) if inside else found)
 

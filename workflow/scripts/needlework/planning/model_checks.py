@@ -13,6 +13,7 @@ from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.contract import Config
 from needlework.data.packaged import is_installed, is_packaged
 from needlework.errors import UserError
+from needlework.installed import weights_command
 from needlework.models.selection import COLUMNS, check_room, only_of, shared
 from needlework.planning.known_names import check_named
 
@@ -63,7 +64,8 @@ def left_out(config: Config) -> list[str]:
     ]
     if found and len(found) == len(config["run"]["models"]):
         raise UserError(
-            f"run.models has only {', '.join(found)}, whose weights are not installed: run `make weights`."
+            f"run.models has only {', '.join(found)}, whose weights are not installed: run "
+            f"`{weights_command()}`."
         )
     return found
 

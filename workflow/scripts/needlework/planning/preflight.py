@@ -13,6 +13,7 @@ from typing import Any
 from needlework.benchmarks.contract import Config
 from needlework.errors import UserError
 from needlework.folders import entries
+from needlework.installed import SET_UP
 from needlework.models.answer_folders import may_have_answers
 from needlework.models.engine_arguments import gpus
 from needlework.planning.model_access import (
@@ -60,9 +61,6 @@ TRANSLATORS: dict[str, tuple[str, ...]] = {
     "google": ("httpx",),
     "llm": ("httpx",),
 }
-_SET_UP = (
-    "run `make setup`, which installs all but vLLM and inspect_ai, or Snakemake with --use-conda"
-)
 _REMEDIES = {
     "vllm": "run Snakemake with --use-conda, or in an environment that holds vLLM (envs/vllm.yaml), or start "
     "`vllm serve` there and take `backend: openai`",
@@ -129,22 +127,22 @@ def missing_packages(config: Config, used: Used) -> tuple[list[str], list[str]]:
         packages = BACKENDS.get(model["backend"], ())
         if model["backend"] == "inspect":
             packages += PROVIDERS.get(model["name"].partition("/")[0], ())
-        remedy = _REMEDIES.get(model["backend"], _SET_UP)
+        remedy = _REMEDIES.get(model["backend"], SET_UP)
         answered = may_have_answers(answers_folder(config), model)
         needed[f"models.{name}"] = packages, remedy, answered
     for name in used.tokenizers:
         packages = tuple(PACKAGES[config["tokenizers"][name]["kind"]])
-        needed[f"tokenizers.{name}"] = packages, _SET_UP, False
+        needed[f"tokenizers.{name}"] = packages, SET_UP, False
     for name in used.embedders:
         packages = EMBEDDERS.get(config["embedders"][name]["kind"], ())
-        needed[f"embedders.{name}"] = packages, _SET_UP, False
+        needed[f"embedders.{name}"] = packages, SET_UP, False
     for name in used.semantic:
         where = f"benchmarks.{name}.metric"
-        needed[where] = EMBEDDERS["sentence-transformers"], _SET_UP, False
+        needed[where] = EMBEDDERS["sentence-transformers"], SET_UP, False
     if used.translating:
         name = config["translation"]["translator"]
         packages = TRANSLATORS.get(config["translators"][name]["kind"], ())
-        needed[f"translators.{name}"] = packages, _SET_UP, False
+        needed[f"translators.{name}"] = packages, SET_UP, False
     groups: dict[tuple[str, str, bool], list[str]] = {}
     for where, (packages, remedy, answered) in sorted(needed.items()):
         if lacking := [package for package in packages if not is_installed(package)]:

@@ -18,6 +18,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from urllib.request import getproxies_environment, proxy_bypass
 
 from needlework.errors import UserError
+from needlework.installed import IN_WHEEL
 
 # How often a request is sent if a retry may help, and the first pause; each pause is twice the last.
 ATTEMPTS = 6
@@ -56,9 +57,12 @@ def api_key(variable: str, who: str, *, may_be_none: bool = True) -> str:
 
 # inspect_ai needs other versions of packages than .venv has.
 SET_UP_INSPECT = (
-    "run `make setup-inspect`, and .venv-inspect/bin/snakemake in place of .venv/bin/snakemake; or run "
-    "Snakemake with --use-conda"
-)
+    ""
+    if IN_WHEEL
+    else (
+        "run `make setup-inspect`, and .venv-inspect/bin/snakemake in place of .venv/bin/snakemake; or "
+    )
+) + "run Snakemake with --use-conda"
 # The environment variables of keys that inspect_ai's providers read, one of which is enough: the usual first.
 PROVIDER_KEYS = {
     "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),

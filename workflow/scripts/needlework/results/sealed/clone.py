@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +17,29 @@ CODE = ("Snakefile", "config.yaml", "workflow", "resources", "envs", "presets", 
 
 
 def workflow() -> dict[str, Any]:
-    """The workflow's version and, in a clone, the commit and whether files were changed since."""
+    """The workflow's version and, in a clone, the commit and whether files were changed since.
+
+    Of a wheel, the commit if it was installed from a repository.
+    """
     here = _git("rev-parse", "--show-toplevel")
     # A copy inside somebody else's repository is no clone of ours.
     if here is None or Path(here).resolve() != ROOT.resolve():
-        return {"version": __version__, "commit": None, "modified": None}
+        return {"version": __version__, "commit": _installed_commit(), "modified": None}
     changed = _git("status", "--porcelain", "--", *CODE)
     return {
         "version": __version__,
         "commit": _git("rev-parse", "HEAD"),
         "modified": None if changed is None else bool(changed),
     }
+
+
+def _installed_commit() -> str | None:
+    """The commit that pip or uv noted where it installed a wheel from a repository (PEP 610)."""
+    # Looked for where it lies, since a job's own environment does not know it.
+    for found in distributions(name="needlework", path=[str(ROOT.parent)]):
+        origin = json.loads(found.read_text("direct_url.json") or "{}")
+        return origin.get("vcs_info", {}).get("commit_id")
+    return None
 
 
 def _git(*arguments: str) -> str | None:
