@@ -98,11 +98,11 @@ def documents_of(
 
 
 def copy_workflow(to: Path) -> Path:
-    """A copy of the workflow's own files, which a test may edit."""
-    for name in ("Snakefile", "config.yaml", "pyproject.toml"):
+    """A copy of the workflow's own files, which a test may edit, and from which a wheel can be built."""
+    for name in ("Snakefile", "config.yaml", "pyproject.toml", "README.md", "LICENSE"):
         to.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, to / name)
-    for name in ("workflow", "resources", "profiles", "envs", "presets"):
+    for name in ("config", "envs", "presets", "profiles", "requirements", "resources", "workflow"):
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / name, to / name, ignore=ignored, dirs_exist_ok=True)
     return to

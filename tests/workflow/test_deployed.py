@@ -39,10 +39,6 @@ def home(tmp_path_factory) -> Path:
     """A folder with a bare clone as Snakemake caches GitHub's, and one where snakedeploy looks for it."""
     folder = tmp_path_factory.mktemp("home")
     work = copy_workflow(folder / "clone")
-    for name in ("config", "profiles", "LICENSE"):
-        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-        if not (work / name).exists():
-            copy(ROOT / name, work / name)
     git(work, "init", "-q", "-b", "main")
     git(work, "add", ".")
     git(work, "commit", "-q", "-m", "The workflow")

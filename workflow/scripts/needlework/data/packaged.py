@@ -60,7 +60,8 @@ def local_name(name: str, where: str) -> str:
         return str(found)
     if not is_installed(name):
         raise UserError(
-            f"{where}: {name} is not installed: run `{weights_command()}`, or name a file or folder of your own."
+            f"{where}: {name} is not installed: run `{weights_command()}`, or name a file or folder "
+            "of your own."
         )
     from importlib.metadata import files
 
