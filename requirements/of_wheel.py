@@ -11,7 +11,7 @@ from typing import Any
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 # Dependency groups. vLLM and inspect_ai need other versions of some packages, so that no extra can have them.
-EXTRAS = {"tokenizers": "instances", "transformers": "neural"}
+EXTRAS = {"tokenizers": ("instances",), "transformers": ("instances", "neural")}
 
 
 class Requirements(MetadataHookInterface):
@@ -24,7 +24,8 @@ class Requirements(MetadataHookInterface):
         project = Path(self.root, "pyproject.toml").read_text(encoding="utf-8")
         groups = tomllib.loads(project)["dependency-groups"]
         metadata["optional-dependencies"] = {
-            extra: sorted(set(_packages(groups, group))) for extra, group in EXTRAS.items()
+            extra: sorted({package for name in names for package in _packages(groups, name)})
+            for extra, names in EXTRAS.items()
         }
 
 
