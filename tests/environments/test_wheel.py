@@ -114,12 +114,11 @@ def test_another_environment_runs_no_job_again(wheel: Wheel, tmp_path: Path) -> 
 
 
 def test_presets_and_targets_are_named_as_in_a_clone(wheel: Wheel) -> None:
-    # Another translator would need a key.
-    options = ("-n", "--config", "run={models: [oracle]}", "translation={translator: none}")
-    words = ("run", "presets/mlneedle.yaml", *options, "--", "mlneedle_table2")
-    said = wheel.run("needlework", *words)
-    assert re.search(r"--configfile \S+/needlework_workflow/presets/mlneedle\.yaml", said)
-    assert re.search(r"^total +\d+$", said, re.MULTILINE)
+    said = wheel.run("needlework", "estimate", "presets/own_questions.yaml", "-n")
+    assert re.search(r"--configfile \S+/needlework_workflow/presets/own_questions\.yaml", said)
+    assert re.search(r"^estimate +1$", said, re.MULTILINE)
+    said = wheel.run("needlework", "run", "presets/own_questions.yaml", "-n", "--", "own_data")
+    assert re.search(r"^own_data +1$", said, re.MULTILINE)
 
 
 def test_a_clone_beside_the_wheel_runs_its_own_code(wheel: Wheel, tmp_path: Path) -> None:
