@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from needlework import __version__
 from runs import ROOT, copy_workflow
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("environments")]
@@ -41,3 +42,5 @@ def test_the_library_is_imported_from_where_it_lies(tmp_path: Path) -> None:
     package = clone / "workflow/scripts/needlework"
     assert Path(seeding).is_relative_to(package) and Path(benchmark).is_relative_to(package)
     assert drawn == "True"
+    said = subprocess.check_output([python.with_name("needlework"), "--version"], text=True)
+    assert said == f"needlework {__version__}\n"
