@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,6 @@ from needlework.models.backends.base import Answer, Request, load_backend
 from needlework.models.generation import generate
 from needlework.models.gguf_models import _constant, _tensors, _weights, kept_folder
 from needlework.models.job_records import remember
-from needlework.models.openvino_engines import Alone, Together
 from needlework.planning.config import validated
 from needlework.planning.job_resources import job_gpus, job_threads
 from needlework.planning.rule_inputs import RuleInputs
@@ -87,8 +85,7 @@ def shared() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(genai(), "Tokenizer", functools.cache(genai().Tokenizer))
-        for kind in (Alone, Together):
-            patch.setattr(openvino, kind.__name__, once(kind))
+        patch.setattr(openvino, "Engine", once(openvino.Engine))
         yield
 
 
@@ -306,51 +303,6 @@ def test_answers_are_those_of_transformers_on_the_same_weights(
             output = theirs.generate(tokens, max_new_tokens=24, do_sample=False, pad_token_id=2)
         text = tokenizer.decode(output[0][tokens.shape[1] :], skip_special_tokens=True)
         assert text == answer.text
-
-
-# NPUs
-
-
-@pytest.fixture(scope="module")
-def npu(folder: Path, theirs: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Configuration of SmolLM2 for OpenVINO's plugin of NPUs, which computes on the CPU here."""
-    from engines.openvino_folder import write
-
-    made = tmp_path_factory.mktemp("npu")
-    write(theirs, made)
-    for file in folder.glob("openvino_*tokenizer.*"):
-        shutil.copy(file, made)
-    engine = {"NPU_USE_NPUW": "YES", "NPUW_DEVICES": "CPU"}
-    return {"name": str(made), "device": "npu", "engine": engine, "context": 256}
-
-
-def test_an_npu_answers_as_the_processor(greedy: list[Answer], npu: dict[str, Any]) -> None:
-    # There, nothing says how much of a prompt is cached.
-    expected = [replace(answer, cached_tokens=None) for answer in greedy]
-    assert ask(PROMPTS, sampling=GREEDY, **npu) == expected
-
-
-def test_an_npu_samples_by_seed_in_any_order(npu: dict[str, Any]) -> None:
-    own = {**npu, "sampling": {"temperature": 1.5, "top_k": None, "seed": 5}}
-    first, again = (ask(prompts, new=8, **own) for prompts in (PROMPTS, PROMPTS[::-1]))
-    assert texts(first) == texts(again)[::-1]
-
-
-def test_a_prompt_too_long_for_an_npu_names_the_setting(npu: dict[str, Any]) -> None:
-    engine = npu["engine"] | {"MAX_PROMPT_LEN": 64}
-    (answer,) = ask(PROMPTS[:1], **npu | {"engine": engine})
-    assert "89 tokens" in answer.error and "MAX_PROMPT_LEN" in answer.error
-
-
-def test_an_npu_that_is_missing_is_named(npu: dict[str, Any]) -> None:
-    with pytest.raises(UserError, match="OpenVINO finds CPU here"):
-        ask(PROMPTS[:1], **npu | {"engine": {}})
-
-
-def test_a_gguf_file_is_refused_for_an_npu() -> None:
-    smollm2()
-    with pytest.raises(UserError, match="convert it with optimum-intel"):
-        load_backend("openvino", entry(device="npu")).identity()
 
 
 # Regimes

@@ -121,7 +121,6 @@ rule estimate:
     params:
         **files.answers.estimated(),
         table="results/estimate.csv",
-        subset="results/subset.yaml",
     message:
         "Estimating what is left to do"
     script:

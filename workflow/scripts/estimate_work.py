@@ -25,7 +25,6 @@ from needlework.models.thoughts import marks
 from needlework.prompts.spans import Documents
 from needlework.prompts.tokenizers import load_tokenizer
 from needlework.records import write_table
-from needlework.results import limits
 from needlework.scoring import judge
 
 # A benchmark, its prompts, and those that the model gets of them.
@@ -138,22 +137,16 @@ with running(snakemake) as logger:
             (work,) = works_of(name, entry, [("judge", PromptSet([known], {}), [], None)])
         return work.with_more(round(judge.EXPECTED * sum(row.prompts for row in judged)))
 
-    works = []
-    for model in params.lengths:
-        works += works_of(model, config["models"][model], asked_of(model))
-    rows = [work.estimate() for work in works]
+    rows = [
+        work.estimate()
+        for model in params.lengths
+        for work in works_of(model, config["models"][model], asked_of(model))
+    ]
     if config["judge"]:
         rows.append(of_judge(rows))
     audits = of_audits()
     write_csv([*rows, *audits], params.table)
-    text, limit = as_text(rows), {k: v for k, v in config["run"]["limit"].items() if v is not None}
-    if limit:
-        part = None
-        if not limits.within(rows, limit):
-            part = limits.part_within(works, limit, params.asked)
-        if part and part.questions:
-            limits.write_subset(part, params.only, params.subset)
-        text = f"{text}\n\n{limits.as_text(part, rows, limit, params.subset)}"
+    text = as_text(rows)
     if audits:
         text = (
             f"{text}\n\nLeft to do by `snakemake audit`; its first answers are also the run's:"

@@ -8,10 +8,10 @@ import json
 import re
 from pathlib import Path
 
+import eee_schema
 import pandas as pd
 import pytest
 
-import eee_schema
 from needlework.errors import UserError
 from needlework.results.printed.agreement import errata, marked
 from needlework.results.printed.numbers import COLUMNS, labels, table

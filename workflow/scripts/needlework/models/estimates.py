@@ -269,9 +269,9 @@ class Work:
             )
         return left
 
-    def estimate(self, kept: np.ndarray | bool = True) -> Estimate:
-        """The estimate for the prompts (by index) for which `kept` is true."""
-        counts, left, tokens = self.counts * kept, self.left * kept, self.prompts.tokens
+    def estimate(self) -> Estimate:
+        """What the requests take."""
+        counts, left, tokens = self.counts, self.left, self.prompts.tokens
         entry, gpus = self.answering.entry, self.answering.gpus
         cached = self.prompts.repeated(left) if _caches(entry) else 0
         read, written = int((left * tokens).sum()), int((left * self.output).sum())
@@ -282,7 +282,7 @@ class Work:
             self.benchmark,
             entry["backend"],
             prompts=int(counts.sum()),
-            skipped=int((self.too_long * kept).sum()),
+            skipped=int(self.too_long.sum()),
             prompt_tokens=int((counts * tokens).sum()),
             output_tokens=int((counts * self.output).sum()),
             left_prompts=int(left.sum()),

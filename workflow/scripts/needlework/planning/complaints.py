@@ -11,7 +11,7 @@ from pydantic_core import ErrorDetails
 
 from needlework.planning.configuration import corpora_for
 from needlework.planning.json_schema import Node, node_at, tag, tags
-from needlework.planning.known_names import KeyedError, nearest
+from needlework.planning.known_names import GONE, KeyedError, nearest
 from needlework.planning.values import LONGEST, quoted
 from needlework.settings.base import (
     CHOICE,
@@ -70,6 +70,8 @@ def _turn(found: tuple[list[str | int], ErrorDetails]) -> tuple[bool, list[str],
 
 def _complaint(path: list[str | int], error: ErrorDetails, config: Any) -> KeyedError:
     where, given, told = _place(path), error["input"], error.get("ctx", {})
+    if where in GONE and (error["type"] == "extra_forbidden" or isinstance(given, Mapping)):
+        return KeyedError(f"{where} is {quoted(given)}, but {GONE[where]}.", path)
     match error["type"]:
         case "extra_forbidden":
             said = f"unknown key {quoted(path[-1])} in {_place(path[:-1])}: {_nearest_key(path, config)}."

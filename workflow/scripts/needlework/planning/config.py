@@ -17,13 +17,12 @@ from needlework.errors import UserError
 from needlework.models.logs.files import answer_files
 from needlework.models.selection import READERS
 from needlework.planning.complaints import first_complaint
-from needlework.planning.configuration import filled, plain, with_defaults
+from needlework.planning.configuration import plain, with_defaults
 from needlework.planning.known_names import KeyedError, check_named
 from needlework.planning.model_checks import check_models, left_out
 from needlework.planning.own_files import LONGEST_NAME, check_corpora, find_own_files, of_workflow
 from needlework.planning.secret_checks import check_published_values
 from needlework.planning.values import check_values, one_line, quoted
-from needlework.settings.run import Limit
 
 
 def validated(config: Config) -> dict[str, Any]:
@@ -60,9 +59,7 @@ def _validated(config: Config) -> dict[str, Any]:
     except ValidationError as error:
         raise first_complaint(error, config) from None
     config = full
-    limit = config["run"]["limit"]
-    if isinstance(limit, int):
-        config["run"]["limit"] = filled(Limit(), {})
+    if limit := config["run"]["limit"]:
         _limit_questions(config["benchmarks"], limit)
     check_published_values(config)
     find_own_files(config)

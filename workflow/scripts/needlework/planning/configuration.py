@@ -13,7 +13,7 @@ from needlework.data.corpora.registry import OWN_SERVES, serving
 from needlework.models.settings import AnyModel, with_all_keys
 from needlework.settings.audits import Audit
 from needlework.settings.base import Distinct, DistinctPair, PathText, Settings, SomePath, Text, key
-from needlework.settings.figures import Figures, Records
+from needlework.settings.figures import Figures
 from needlework.settings.generation import Generation
 from needlework.settings.models import Model
 from needlework.settings.retrieval import Embedder, Retrieval
@@ -72,8 +72,6 @@ class Configuration(Settings):
     undecided, one request per answer. It also judges about 200 answers of known verdict, so that the
     page can say how often it is right. It need not be in `run.models`. Null asks no judge. For costs
     and limits see docs/second-scorer.md."""
-    records: Records = key(Records)
-    """What `snakemake records` writes besides the results. See docs/exchange.md."""
     audit: Audit = key(Audit)
     """What `snakemake audit` asks for the pairs in `run.audits`, and how it judges."""
     sources: Sources = key(Sources)

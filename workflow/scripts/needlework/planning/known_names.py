@@ -9,6 +9,20 @@ from typing import Any
 from needlework.errors import UserError
 from needlework.planning.values import LONGEST, quoted
 
+_RECORDS = "no records of Every Eval Ever are written any more: "
+# Keys that went, a value that has no key of its own, and targets: why, and what to use in their place.
+GONE = {
+    "records": f"{_RECORDS}leave it out",
+    "run.limit": "a run has no limit of hours, money or tokens any more: set the most questions per cell, "
+    "such as `limit: 10`, and ask `snakemake estimate` what they take",
+}
+GONE_TARGETS = {
+    "records": f"{_RECORDS}use `artifact`, or results/scores and results/tables",
+    "published": "read the papers' numbers from resources/published",
+    "between_papers": "read docs/results.md, whose numbers perf/between_papers.py makes",
+    "benchmark_factors": "read docs/results.md, whose numbers perf/between_papers.py makes",
+}
+
 
 class KeyedError(UserError):
     """An error of one key: `path` leads to it, or to the nearest block that exists."""

@@ -11,7 +11,7 @@ from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.contract import Config
 from needlework.planning.config import benchmarks_of
 from needlework.planning.configuration import plain
-from needlework.planning.known_names import nearest
+from needlework.planning.known_names import GONE_TARGETS, nearest
 from needlework.planning.layers import block
 from needlework.planning.values import quoted
 
@@ -66,7 +66,7 @@ def _shown(value: Any) -> str:
 def unknown_target(name: str, rules: Iterable[str]) -> str:
     """The error message for a target that no rule has."""
     known = {rule for rule in rules if rule != "unknown_target"}
-    return f"there is no target {name!r}: {nearest(name, known)}."
+    return f"there is no target {name!r}: {GONE_TARGETS.get(name) or nearest(name, known)}."
 
 
 def replaced_choices(files: Iterable[str | Path]) -> list[str]:

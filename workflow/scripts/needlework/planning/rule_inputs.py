@@ -40,4 +40,4 @@ class RuleInputs(Inputs):
             config, self.prompts, self.answers, self.scores, self.results, self.facts
         )
         self.explorer = Explorer(config, self.prompts, self.answers, self.scores)
-        self.sharing = Sharing(config, self.prompts, self.scores, self.results, self.facts)
+        self.sharing = Sharing(config, self.prompts)

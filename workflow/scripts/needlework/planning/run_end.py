@@ -113,7 +113,6 @@ def _answer_lines(files: RuleInputs, asked: Collection[str]) -> list[str]:
             lines += [f"{pair['changed']} against {pair['base']}: {_verdict(page)} More: {page}"]
     for rule, path, what in (
         ("artifact", "results/artifact.crate.zip", "the run for reviewers"),
-        ("records", "results/records", "the results in the exchange format"),
         ("export", "results/export", "prompts, and tasks of inspect_ai and lm-eval"),
     ):
         if rule in asked:

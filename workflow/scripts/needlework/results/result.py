@@ -483,16 +483,6 @@ class Result:
         return "figures" if isinstance(self.shown, Drawing) else "tables"
 
     @property
-    def bounds(self) -> tuple[float, float] | None:
-        """The least and the greatest possible value by its layout; None if the layout has none."""
-        if isinstance(self.shown, Drawing):
-            return self.shown.values.limits
-        numbers = [grid.number for grid in self.shown]
-        if any(number.scale != 100 for number in numbers):
-            return None
-        return (-1.0 if any(number.signed for number in numbers) else 0.0, 1.0)
-
-    @property
     def endings(self) -> tuple[str, ...]:
         """The endings of the files that show its numbers, which are in `<name>.csv`."""
         return ("svg", "pdf", "png", "txt") if self.kind == "figures" else ("tex", "html")

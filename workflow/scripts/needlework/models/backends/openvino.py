@@ -38,7 +38,7 @@ from needlework.models.local_models import (
     with_thoughts,
     without_stop,
 )
-from needlework.models.openvino_engines import Alone, Ended, Engine, Together
+from needlework.models.openvino_engines import Ended, Engine
 from needlework.prompts.openvino_runtime import genai, runtime
 
 logger = logging.getLogger("needlework")
@@ -69,12 +69,12 @@ _SETS = {"KV_CACHE_PRECISION": ("KEY_CACHE_PRECISION", "VALUE_CACHE_PRECISION")}
 
 
 class OpenVino(InAnyOrder):
-    """A GGUF file or an OpenVINO folder (key `name`), run by OpenVINO GenAI in this job on a CPU, GPU or NPU.
+    """A GGUF file or an OpenVINO folder (key `name`), run by OpenVINO GenAI in this job on a CPU or GPU.
 
     `chat` puts each prompt into the model's chat template, or into the one in the file `chat_template`.
     `batch_size` prompts are answered at once, but only one if tokens are sampled, as the engine has one
-    source of random numbers, and on an NPU. `engine` has settings of the scheduler (lower case), which an
-    NPU lacks, and of the device (upper case).
+    source of random numbers. `engine` has settings of the scheduler (lower case) and of the device (upper
+    case).
     """
 
     def __init__(self, config: Entry) -> None:
@@ -157,10 +157,8 @@ class OpenVino(InAnyOrder):
         return self._tokens("?").shape[1] - plain + thoughts(self.config)
 
     def settings(self) -> dict[str, object]:
-        """The device's effective settings (formats, cache, threads); for an NPU, the requested ones."""
+        """The device's effective settings (formats, cache, threads)."""
         given = self._split_engine()[1]
-        if self._on_npu:
-            return {"device": self._device, "prompts_at_once": self._at_once, **given}
         openvino = runtime()
         opset13 = openvino.opset13
         nothing = opset13.parameter([1], name="x")
@@ -292,7 +290,7 @@ class OpenVino(InAnyOrder):
     def _at_once(self) -> int:
         """How many prompts are with the engine."""
         sampled = self.config["sampling"]["temperature"] > 0
-        alone = self.config["repeatable"] or sampled or self._on_npu
+        alone = self.config["repeatable"] or sampled
         return 1 if alone else self.config["batch_size"] or 1
 
     @property
@@ -305,10 +303,6 @@ class OpenVino(InAnyOrder):
     def _device(self) -> str:
         return "CPU" if self.config["device"] == "auto" else self.config["device"].upper()
 
-    @property
-    def _on_npu(self) -> bool:
-        return self._device == "NPU"
-
     @cached_property
     def _name(self) -> str:
         """The GGUF file or the folder."""
@@ -316,11 +310,6 @@ class OpenVino(InAnyOrder):
         if not Path(name).exists():
             raise UserError(
                 f"{self._where}.name: {name} does not exist: name a GGUF file or an OpenVINO folder."
-            )
-        if self._on_npu and Path(name).is_file():
-            raise UserError(
-                f"{self._where}.name: {name} is a file, but an NPU needs an OpenVINO folder: convert it with "
-                "optimum-intel, or set `device: cpu`."
             )
         return name
 
@@ -339,9 +328,9 @@ class OpenVino(InAnyOrder):
 
     @property
     def _precision(self) -> dict[str, str]:
-        """The default precision: none if `engine` has one or a mode, nor on an NPU, which has no float32."""
+        """The default precision: none if `engine` has one or a mode."""
         chosen = {*_ACCURACY, *_PRECISION} & {*self.config["engine"]}
-        return {} if chosen or self._on_npu else _PRECISION
+        return {} if chosen else _PRECISION
 
     def _capabilities(self) -> Collection[str]:
         """The formats in which the device computes fast; none are known if OpenVINO is not installed."""
@@ -373,16 +362,13 @@ class OpenVino(InAnyOrder):
     def _start(self) -> None:
         """Load the weights."""
         name, properties = self._name, self._split_engine()[1]
-        scheduler = None if self._on_npu else self._scheduler()
+        scheduler = self._scheduler()
         try:
             if Path(name).is_file():
                 from needlework.models.gguf_models import kept_folder
 
                 name = str(kept_folder(Path(name), Path(self.config["journal"]) / "openvino"))
-            if scheduler is None:
-                self._engine = Alone(name, self.config["context"], self._device, properties)
-            else:
-                self._engine = Together(name, scheduler, self._device, properties)
+            self._engine = Engine(name, scheduler, self._device, properties)
         except ImportError as error:
             raise not_installed(self._where, error) from None
         except UserError as error:

@@ -110,7 +110,6 @@ class Answers(Inputs):
             "factors": {
                 name: ["task", "example_id", *load_benchmark(name).columns] for name in benchmarks
             },
-            "asked": {name: load_benchmark(name).asked for name in benchmarks},
             "gpus": {m: job_gpus(self.config["models"][m]) for m in (*models, *self.judges)},
             "readers": list(self.readers()),
             "judge": self.judge_files(),
