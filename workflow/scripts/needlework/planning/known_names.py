@@ -19,8 +19,10 @@ GONE = {
 GONE_TARGETS = {
     "records": f"{_RECORDS}use `artifact`, or results/scores and results/tables",
     "published": "read the papers' numbers from resources/published",
-    "between_papers": "read docs/results.md, whose numbers perf/between_papers.py makes",
-    "benchmark_factors": "read docs/results.md, whose numbers perf/between_papers.py makes",
+    **dict.fromkeys(
+        ("between_papers", "benchmark_factors"),
+        "read docs/results.md, whose numbers perf/between_papers.py makes",
+    ),
 }
 
 
