@@ -22,7 +22,7 @@ from needlework.planning.configuration import plain, with_defaults
 from needlework.planning.json_schema import schema
 from needlework.planning.layers import command_line_values, layered
 from needlework.planning.model_checks import lengths_of
-from needlework.planning.notices import inherited, notices, replaced_choices
+from needlework.planning.notices import inherited, notices, replaced_choices, unknown_target
 from needlework.planning.rule_inputs import RuleInputs
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -646,6 +646,20 @@ def test_code_of_the_hub_needs_its_commit(section):
 def test_a_template_date_is_a_date():
     config = changed("journal", "journal", **asks({"template": {"date": "yesterday"}}))
     assert "template.date is 'yesterday', which is no date" in complaint(config)
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("records", "no records of Every Eval Ever are written any more: use `artifact`"),
+        ("published", "read the papers' numbers from resources/published."),
+        ("between_papers", "read docs/results.md, whose numbers perf/between_papers.py makes."),
+        ("provenence", "did you mean 'provenance'?"),
+    ],
+)
+def test_a_target_that_went_says_what_to_use(target: str, said: str) -> None:
+    told = unknown_target(target, ["provenance", "artifact"])
+    assert told.startswith(f"there is no target '{target}': {said}")
 
 
 def test_a_number_as_limit_is_of_questions_per_cell() -> None:
