@@ -17,7 +17,7 @@ import yaml
 from pydantic import ValidationError
 
 from factories import demo_run
-from kept_configurations import FILE, made
+from kept_configurations import kept, made
 from needlework.errors import UserError
 from needlework.given import ABSENT, given
 from needlework.models.backends.controls_settings import Controls
@@ -47,8 +47,8 @@ def test_settings_cannot_be_replaced() -> None:
 
 def test_a_models_keys_keep_their_order() -> None:
     """Snakemake compares parameters as texts."""
-    kept = json.loads(FILE.read_text(encoding="utf-8"))
-    now, before = made(kept["demo"], None)["models"], kept["validated"]["models"]
+    former = kept()
+    now, before = made(former["demo"], None)["models"], former["validated"]["models"]
     for name, entry in before.items():
         assert [key for key in now[name] if key in entry] == list(entry)
         assert list(now[name]["sampling"]) == list(entry["sampling"])
