@@ -53,7 +53,7 @@ def own_uses(prompts: Prompts) -> list[tuple[Any, ...]]:
 
 def _benchmarks(prompts: Prompts) -> list[str]:
     """The benchmarks of a run that has data of the user's own."""
-    return prompts.config["run"]["benchmarks"] if prompts.config["corpora"] else []
+    return prompts.benchmarks if prompts.config.corpora else []
 
 
 def _slices(prompts: Prompts, benchmark: str) -> list[tuple[Any, Any]]:

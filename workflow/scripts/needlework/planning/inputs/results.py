@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.benchmark import Benchmark, load_benchmark
-from needlework.benchmarks.contract import Config
 from needlework.planning.inputs.base import Inputs
 from needlework.planning.inputs.facts import Facts
 from needlework.planning.inputs.prompts import Prompts
@@ -13,11 +12,16 @@ from needlework.planning.inputs.scores import Scores
 from needlework.planning.layout import paths, result_file
 from needlework.results.result import Needs, Result
 
+if TYPE_CHECKING:
+    from needlework.planning.configuration import Configuration
+
 
 class Results(Inputs):
     """The results that a run fills, and what they are made of."""
 
-    def __init__(self, config: Config, prompts: Prompts, scores: Scores, facts: Facts) -> None:
+    def __init__(
+        self, config: Configuration, prompts: Prompts, scores: Scores, facts: Facts
+    ) -> None:
         super().__init__(config)
         self.prompts = prompts
         self.scores = scores
@@ -25,7 +29,8 @@ class Results(Inputs):
 
     def results(self, benchmark: str) -> list[Result]:
         """The results that this configuration fills: one tokenizer is not compared."""
-        found = load_benchmark(benchmark).filled(self.config)
+        config: Any = self.config
+        found = load_benchmark(benchmark).filled(config)
         several = len(self.prompts.tokenizers) > 1
         return [result for result in found if several or result.needs != "token_counts"]
 
@@ -38,8 +43,8 @@ class Results(Inputs):
 
     def unfilled(self) -> dict[str, str]:
         """The results, as targets, that this configuration leaves empty, and what fills them."""
-        found, run = {}, self.config["run"]["benchmarks"]
-        for benchmark in self.config["benchmarks"]:
+        found, run = {}, self.benchmarks
+        for benchmark in self.config.benchmarks:
             filled = self.results(benchmark) if benchmark in run else []
             for result in load_benchmark(benchmark).results:
                 if result in filled:
@@ -119,7 +124,7 @@ class Results(Inputs):
         }
 
 
-def _remedy(benchmark: Benchmark, result: Result, config: Config) -> str:
+def _remedy(benchmark: Benchmark, result: Result, config: Any) -> str:
     """The keys and values that fill a result."""
     keys: dict[str, str] = {}
     for condition in benchmark.unmet(result, config):
