@@ -12,6 +12,7 @@ import yaml
 import factories.models
 from needlework.data import packaged
 from needlework.errors import UserError
+from needlework.given import given
 from needlework.models.selection import in_words, mask, only_of
 from needlework.planning.config import validated
 from needlework.planning.configuration import ROOT
@@ -130,4 +131,4 @@ def test_a_packaged_name_names_only_what_is_there(name: str) -> None:
 def test_a_packaged_file_is_found_without_its_code() -> None:
     found = packaged.find("package:pip/pip/__init__.py")
     assert found is not None and found.name == "__init__.py"
-    assert left_out(configured({})) == []
+    assert left_out(given(configured({}))) == []

@@ -233,7 +233,7 @@ def test_only_a_translator_that_runs_here_takes_gpus_and_cores(
     config, entry, gpus, threads
 ) -> None:
     files = translated(config, entry)
-    assert files.scores.translator["kind"] == entry["kind"]
+    assert files.scores.translator.kind == entry["kind"]
     assert (job_gpus(files.scores.translator), job_threads(files.scores.translator)) == (
         gpus,
         threads,

@@ -14,10 +14,12 @@ for missing in ("httpx", "numpy", "openai", "pandas", "pyarrow", "tiktoken", "to
     sys.modules[missing] = None
 sys.path.append("workflow/scripts")
 import yaml
+from needlework.given import given
 from needlework.codedigest import code_digest
 from needlework.planning.config import validated
 from needlework.planning.rule_inputs import RuleInputs
-from needlework.planning.preflight import Used, check
+from needlework.planning.preflight.used import Used
+from needlework.planning.preflight.checks import check
 config = validated(yaml.safe_load(open("config.yaml")))
 files = RuleInputs(config)
 assert sum(len(files.results.results(name)) for name in config["run"]["benchmarks"]) > 30

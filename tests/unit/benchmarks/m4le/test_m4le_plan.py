@@ -13,6 +13,7 @@ from factories.m4le import configured
 from needlework.benchmarks.m4le import plan
 from needlework.benchmarks.m4le.data.tasks import ABILITIES, CONSTRUCTED, SAMPLED, SLUGS, TASKS
 from needlework.errors import UserError
+from needlework.given import given as blocks
 from needlework.planning.notices import notices
 from needlework.planning.rule_inputs import RuleInputs
 from needlework.results import published
@@ -136,12 +137,12 @@ def test_missing_sources_are_named_or_skipped_by_name(tmp_path: Path) -> None:
     every = configured(**own)
     assert plan.slices(every["benchmarks"]["m4le"]) == ["c3"]
     assert RuleInputs(every).corpora.corpus_sources("m4le_constructed", "c3")[1:] == [str(path)]
-    assert "38 of 39 tasks are left out" in notices(every)[0]
+    assert "38 of 39 tasks are left out" in notices(blocks(every))[0]
     listed = configured(**own, tasks=["c3", "wow"])
     assert plan.slices(listed["benchmarks"]["m4le"]) == ["c3"]
-    assert notices(listed) == [
+    assert notices(blocks(listed)) == [
         f"benchmarks.m4le: 1 of 2 tasks are left out, since {tmp_path} lacks their sources: wow."
     ]
-    assert notices(configured(**own, tasks=["c3"])) == []
+    assert notices(blocks(configured(**own, tasks=["c3"]))) == []
     with pytest.raises(UserError, match="has no files of any task"):
         configured(**own, tasks=["wow"])

@@ -15,6 +15,7 @@ from factories import ROOT, configuration, demo
 from factories.mlongrr import settings
 from needlework.benchmarks.mlongrr import plan
 from needlework.errors import UserError
+from needlework.given import given as blocks
 from needlework.planning.config import validated
 from needlework.planning.notices import decided
 from needlework.planning.rule_inputs import RuleInputs
@@ -113,11 +114,11 @@ def test_released_files_decide_what_they_are_made_of() -> None:
     own = made["benchmarks"]["mlongrr"]
     assert plan.texts(own) == [("mlongrr_articles", "en")]
     assert (own["data"], own["examples"], own["budget"]) == ("mlongrr", 1, "released")
-    assert decided({"benchmarks": {"mlongrr": given}}, made) == [
+    assert decided({"benchmarks": {"mlongrr": given}}, blocks(made)) == [
         "benchmarks.mlongrr: other keys decide haystacks: [mlongrr_articles] (not [sample_books]), "
         "data: mlongrr (not sample), examples: 1 (not 2)."
     ]
-    assert decided({"benchmarks": {"mlongrr": own}}, made) == []
+    assert decided({"benchmarks": {"mlongrr": own}}, blocks(made)) == []
 
 
 def test_all_that_the_released_files_lack_is_said_at_once() -> None:
