@@ -32,7 +32,7 @@ rule draw_audit:
         runtime=30,
     params:
         # The questions, of which the first are asked again.
-        limits=lambda w: files.audits.audited_questions(w.turn),
+        limits=lambda w: files.audits.questions(w.turn),
         seed=config["run"]["seed"],
         lengths=lambda w: files.answers.lengths(w.model, w.benchmark),
         only=lambda w: files.answers.only(w.model, w.benchmark),
@@ -59,7 +59,7 @@ rule count_audit:
         mem_mb=lambda w, attempt: 4000 * attempt,
         runtime=30,
     params:
-        factors=lambda w: files.audits.audited_factors(w.benchmark),
+        factors=lambda w: files.audits.factors(w.benchmark),
         lengths=lambda w: files.answers.lengths(w.model, w.benchmark),
         only=lambda w: files.answers.only(w.model, w.benchmark),
         code=code_digest("count_audit.py"),

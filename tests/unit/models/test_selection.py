@@ -62,7 +62,7 @@ def test_captions_say_which_models_were_asked_a_part() -> None:
     files = RuleInputs(configured({"mlneedle": {"needle_lang": ["en"]}}))
     said = "lexical was asked only needle language en."
     assert files.facts.run_settings("mlneedle", "scores")["asked"] == said
-    table = next(r for r in files.results.results("mlneedle") if r.needs == "scores")
+    table = next(r for r in files.results.filled("mlneedle") if r.needs == "scores")
     assert files.facts.caption("mlneedle", table).endswith(said)
     assert files.facts.asked("oneruler") == ""
 

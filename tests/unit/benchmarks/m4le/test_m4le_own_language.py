@@ -122,7 +122,7 @@ def instances(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     tokenizer = load_tokenizer("characters", {"kind": "characters"})
     path = str(write_records(folder / "hi.parquet", records()))
     for slug in plan.slices(own):
-        frame_file, *sources = files.corpora.corpus_sources("m4le_constructed", slug)
+        frame_file, *sources = files.corpora.sources("m4le_constructed", slug)
         assert sources == ["results/corpora/mine/hi.parquet"]
         settings = files.corpora.corpus_settings("m4le_constructed", slug)
         rows = corpus.table("m4le_constructed", slug, [frame_file, path], settings)

@@ -83,9 +83,7 @@ def test_released_runs_have_a_slice_a_task_and_samples_one() -> None:
     for source in ("released", "sample"):
         files = RuleInputs(configured(source=source))
         for corpus, lang in plan.quotes(files.prompts.settings("m4le"))[:3]:
-            assert files.corpora.corpus_sources(corpus, lang)[0].endswith(
-                "resources/m4le/frames.yaml"
-            )
+            assert files.corpora.sources(corpus, lang)[0].endswith("resources/m4le/frames.yaml")
 
 
 def test_answers_limits_are_by_task_type() -> None:
@@ -136,7 +134,7 @@ def test_missing_sources_are_named_or_skipped_by_name(tmp_path: Path) -> None:
     own["skip_missing"] = True
     every = configured(**own)
     assert plan.slices(every["benchmarks"]["m4le"]) == ["c3"]
-    assert RuleInputs(every).corpora.corpus_sources("m4le_constructed", "c3")[1:] == [str(path)]
+    assert RuleInputs(every).corpora.sources("m4le_constructed", "c3")[1:] == [str(path)]
     assert "38 of 39 tasks are left out" in notices(blocks(every))[0]
     listed = configured(**own, tasks=["c3", "wow"])
     assert plan.slices(listed["benchmarks"]["m4le"]) == ["c3"]

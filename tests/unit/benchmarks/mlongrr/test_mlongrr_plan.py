@@ -58,7 +58,7 @@ def test_only_the_needed_languages_are_fetched() -> None:
     files = RuleInputs(config(languages=["so"], source="released", tasks=[{**ONE, "n": 3}]))
     tables = files.prompts.slice_tables("mlongrr", "words", "so-mlongrr-articles")
     assert tables["released_3"] == ["mlongrr_released_three/so"]
-    sources = files.corpora.corpus_sources("mlongrr_released_three", "so")
+    sources = files.corpora.sources("mlongrr_released_three", "so")
     needles = "mlongrr/Dataset/3-Needles/GPT4o/Somali_needles.csv"
     fetched = [path for path in sources if path.startswith("results/")]
     assert fetched == [f"results/sources/{needles}"]
@@ -142,9 +142,9 @@ def test_a_users_folder_brings_a_language(tmp_path: Path) -> None:
     rows = "".join(f"{i},City{i}x,Ville{i}x\n" for i in range(4))
     (tmp_path / "cities.csv").write_text("row,en,fr\n" + rows)
     files = RuleInputs(config(str(tmp_path), languages=["fr", "en"]))
-    assert str(tmp_path / "fr/text.txt") in files.corpora.corpus_sources("mlongrr_articles", "fr")
-    assert str(tmp_path / "needles.csv") in files.corpora.corpus_sources("mlongrr_needles", "fr")
-    assert any("English" in path for path in files.corpora.corpus_sources("mlongrr_articles", "en"))
+    assert str(tmp_path / "fr/text.txt") in files.corpora.sources("mlongrr_articles", "fr")
+    assert str(tmp_path / "needles.csv") in files.corpora.sources("mlongrr_needles", "fr")
+    assert any("English" in path for path in files.corpora.sources("mlongrr_articles", "en"))
     assert files.facts.run_settings("mlongrr", "scores")["instructions"] == ["en", "fr"]
     assert RuleInputs(config()).facts.run_settings("mlongrr", "scores")["instructions"] == []
 

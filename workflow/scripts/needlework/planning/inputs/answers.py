@@ -116,7 +116,5 @@ class Answers(Inputs):
             "readers": list(self.readers()),
             "judge": self.judge_files(),
             "audited": list(dict.fromkeys(m for pair in audits(self.config) for m in pair[:2])),
-            "audit_questions": {
-                turn: self.audits.audited_questions(turn) for turn in ("first", "again")
-            },
+            "audit_questions": {turn: self.audits.questions(turn) for turn in ("first", "again")},
         }

@@ -22,12 +22,12 @@ class Audits(Inputs):
         super().__init__(config)
         self.prompts = prompts
 
-    def audited_factors(self, benchmark: str) -> list[str]:
+    def factors(self, benchmark: str) -> list[str]:
         """The factors by which the cells of an audit are counted."""
         by = self.config.audit.by
         return [name for name in load_benchmark(benchmark).asked if by is None or name in by]
 
-    def audited_questions(self, turn: str) -> list[int | None]:
+    def questions(self, turn: str) -> list[int | None]:
         """How many questions a model is asked, and how many of these again, if `turn` is "again"."""
         audit = self.config.audit
         return [audit.questions, audit.again] if turn == "again" else [audit.questions]

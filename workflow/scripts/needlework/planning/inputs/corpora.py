@@ -27,7 +27,7 @@ class Corpora(Inputs):
         source = sources()[file_id.split("/")[0]]
         return next(vars(file) for file in source.files if file.id == file_id)
 
-    def corpus_sources(self, corpus: str, lang: str) -> list[str]:
+    def sources(self, corpus: str, lang: str) -> list[str]:
         """The files that a corpus table is read from."""
         if self.is_own_corpus(corpus):
             return self._own(corpus, lang)["files"]

@@ -40,7 +40,7 @@ def _own(prompts: Prompts, table: str) -> list[str]:
     corpus, lang = table.split("/")
     if prompts.corpora.is_own_corpus(corpus):
         return [table]
-    own = map(_TABLE.fullmatch, prompts.corpora.corpus_sources(corpus, lang))
+    own = map(_TABLE.fullmatch, prompts.corpora.sources(corpus, lang))
     return [f"{made[1]}/{made[2]}" for made in own if made]
 
 

@@ -141,7 +141,7 @@ class Pages(Inputs):
                 "title": result.label,
                 "caption": self.facts.caption(benchmark, result),
             }
-            for result in self.results.results(benchmark)
+            for result in self.results.filled(benchmark)
             if result.kind == kind
         }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.contract import SliceSettings
@@ -17,8 +17,13 @@ from needlework.planning.layout import corpus_files, resource
 if TYPE_CHECKING:
     from needlework.planning.configuration import Configuration
 
-# The files of the prompts of a benchmark in a tokenizer: "instances", "corpora" and "documents".
-PromptFiles = dict[str, list[str]]
+
+class PromptFiles(TypedDict):
+    """The files of the prompts of a benchmark in a tokenizer."""
+
+    instances: list[str]
+    corpora: list[str]
+    documents: list[str]
 
 
 class Prompts(Inputs):
@@ -104,9 +109,7 @@ class Prompts(Inputs):
         """The text files that a benchmark's prompts are cut from, by language."""
         quoted = load_benchmark(benchmark).plan.quotes(self.settings(benchmark))
         return {
-            lang: [
-                file for file in self.corpora.corpus_sources(corpus, lang) if file.endswith(".txt")
-            ]
+            lang: [file for file in self.corpora.sources(corpus, lang) if file.endswith(".txt")]
             for corpus, lang in quoted
         }
 

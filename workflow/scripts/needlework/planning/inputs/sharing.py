@@ -47,7 +47,7 @@ class Sharing(Inputs):
             "published": self.facts.paper(benchmark),
             "results": {
                 result.name: (result_file(benchmark, result, "csv"), result.label, result.bounds)
-                for result in self.results.results(benchmark)
+                for result in self.results.filled(benchmark)
                 if result.needs == "scores"
             },
             "answers": {
