@@ -32,9 +32,10 @@ from needlework.services.endpoints import published_url, with_addresses, without
 
 if TYPE_CHECKING:
     from needlework.planning.configuration import Configuration
+    from needlework.settings.base import BenchmarkSettings, Settings
 
 
-def affecting(section: str, entry: Any, *kinds: str) -> dict[str, Any]:
+def affecting(section: str, entry: Settings, *kinds: str) -> dict[str, Any]:
     """The keys of an entry, which is a block, that affect one of `kinds`.
 
     `section` is its place in the configuration, such as "models" or "sources.mmarco"; entries of a
@@ -43,14 +44,15 @@ def affecting(section: str, entry: Any, *kinds: str) -> dict[str, Any]:
     return _select(section, entry, lambda kind: kind in kinds)
 
 
-def not_affecting(section: str, entry: Any, *kinds: str) -> dict[str, Any]:
+def not_affecting(section: str, entry: Settings, *kinds: str) -> dict[str, Any]:
     """The keys of an entry that affect anything but `kinds`."""
     return _select(section, entry, lambda kind: kind not in kinds)
 
 
-def _select(section: str, entry: Any, wanted: Callable[[str], bool]) -> dict[str, Any]:
-    own = block_class(section, entry)
-    found = {key: value for key, value in entry.items() if wanted(own.with_effect(key))}
+def _select(section: str, entry: Settings, wanted: Callable[[str], bool]) -> dict[str, Any]:
+    values = dict(entry)
+    own = block_class(section, values)
+    found = {key: value for key, value in values.items() if wanted(own.with_effect(key))}
     if "args" in found and not wanted("place"):
         found["args"] = without_addresses(found["args"])
     return found
@@ -85,12 +87,12 @@ def effective_config(config: Configuration) -> dict[str, Any]:
     }
 
 
-def _worded(own: Any) -> Any:
+def _worded(own: BenchmarkSettings) -> dict[str, Any]:
     """A benchmark's block with the user's instructions themselves in the place of their folders."""
-    if not getattr(own, "instructions", None):
-        return own
-    texts = {lang: all_texts(given) for lang, given in own.instructions.items()}
-    return {**own, "instructions": texts}
+    values = dict(own)
+    if instructions := values.get("instructions"):
+        values["instructions"] = {k: all_texts(given) for k, given in dict(instructions).items()}
+    return values
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -102,7 +104,7 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(part)
 
 
-def _plain_entry(section: str, entry: Any) -> dict[str, Any]:
+def _plain_entry(section: str, entry: Settings) -> dict[str, Any]:
     plain = not_affecting(section, entry, "nothing")
     if "base_url" in plain:
         plain["base_url"] = published_url(plain["base_url"])

@@ -84,7 +84,7 @@ def _check_pair(config: Configuration, base: str, changed: str) -> None:
                 f"prompts: give models.{changed} the `{key}` of models.{base}."
             )
     if _identity(pair[base]) == _identity(pair[changed]):
-        other = ", ".join(_different(pair[base], pair[changed])) or "nothing"
+        other = ", ".join(_different(dict(pair[base]), dict(pair[changed]))) or "nothing"
         raise UserError(
             f"run.audits: {base} and {changed} would share their answers, since what differs between them "
             f"({other}) does not tell answers apart: set models.{changed}.variant to a name for this setting."
@@ -99,7 +99,7 @@ def _identity(entry: AnyModel) -> dict[str, Any]:
     return {k: v for k, v in own.items() if k not in _IN_NO_KEY} | {"engine": engine}
 
 
-def _different(one: Any, two: Any) -> Iterable[str]:
+def _different(one: dict[str, Any], two: dict[str, Any]) -> Iterable[str]:
     """The keys of two entries that differ."""
     for key in one:
         if key == "engine":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.data.packaged import is_installed, is_packaged
@@ -40,8 +40,7 @@ def check_lengths(config: Configuration, name: str, overhead: int) -> None:
             taken = max(taken, longest - reserve - spare)
     limit = _engine_limit(model)
     shorter = limit is not None and limit < model.context
-    entry: Any = model
-    check_room({**entry, "model": name}, taken, overhead, reserve, limit if shorter else None)
+    check_room({**dict(model), "model": name}, taken, overhead, reserve, limit if shorter else None)
 
 
 def _engine_limit(model: AnyModel) -> int | None:

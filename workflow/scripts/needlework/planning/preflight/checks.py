@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from needlework.errors import UserError
 from needlework.planning.model_checks import check_lengths, thoughts_of
@@ -62,8 +62,7 @@ def check(
 def _check_translator(config: Configuration, local: bool, planning: bool) -> list[str]:
     name = config.translation.translator
     translator = config.translators[name]
-    entry: Any = translator
-    check_translator(entry)
+    check_translator(dict(translator))
     if translator.kind == "nllb" and local:
         where = f"translators.{name}"
         check_hub_model(where, translator.name, translator.revision, ask=not planning)
@@ -103,8 +102,7 @@ def _check_tokenizer(name: str, tokenizer: Tokenizer, local: bool, planning: boo
             check_weights(f"tokenizers.{name}", tokenizer.name)
     elif all(map(is_installed, PACKAGES[tokenizer.kind])):
         # Nothing is counted here, and proofs need more packages than Snakemake has.
-        entry: Any = tokenizer
-        load_tokenizer(name, entry, whole=True)
+        load_tokenizer(name, dict(tokenizer), whole=True)
         return []
     return [fetched] if fetched else []
 
@@ -127,8 +125,7 @@ def _check_template(config: Configuration, name: str) -> None:
         pass
     from needlework.models.backends.base import load_backend
 
-    entry: Any = model
-    backend = load_backend(reader, {**entry, "model": name})
+    backend = load_backend(reader, {**dict(model), "model": name})
     try:
         backend.load()
         overhead = backend.overhead()

@@ -82,12 +82,11 @@ def _refusal(endpoint: Endpoint, context: int, batch: bool) -> tuple[str, str] |
 
 def inspect_refusal(name: str, model: Inspect) -> tuple[str, str] | None:
     """As `refusal`, of the entry `name` of `backend: inspect`, whose package this Python has."""
-    entry: Any = model
     library = str(Path(__file__).resolve().parents[3])
     try:
         done = subprocess.run(
             [sys.executable, "-m", "needlework.models.inspect_process"],
-            input=json.dumps({**entry, "model": name}),
+            input=json.dumps({**dict(model), "model": name}),
             capture_output=True,
             text=True,
             timeout=INSPECT_S,

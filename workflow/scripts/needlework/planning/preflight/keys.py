@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from needlework.errors import UserError
 from needlework.folders import entries
@@ -132,8 +132,7 @@ def proxy_warnings(where: str, url: str | None) -> list[str]:
 
 def may_be_answered(config: Configuration, model: AnyModel, name: str | None = None) -> bool:
     """Whether the journal has answers of a model; the name as of `may_have_answers`."""
-    entry: Any = model
-    return may_have_answers(answers_folder(config), entry, name)
+    return may_have_answers(answers_folder(config), dict(model), name)
 
 
 def answers_folder(config: Configuration) -> Path:
