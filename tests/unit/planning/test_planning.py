@@ -14,7 +14,6 @@ for missing in ("httpx", "numpy", "openai", "pandas", "pyarrow", "tiktoken", "to
     sys.modules[missing] = None
 sys.path.append("workflow/scripts")
 import yaml
-from needlework.given import given
 from needlework.codedigest import code_digest
 from needlework.planning.config import validated
 from needlework.planning.rule_inputs import RuleInputs
@@ -26,7 +25,7 @@ assert sum(len(files.results.filled(name)) for name in config["run"]["benchmarks
 for language in ("en", "hi"):
     assert files.corpora.sources("mmarco", language)
     assert files.prompts.slice_tables("mlneedle", "words", f"{language}-en")
-check(config, Used(set(config["run"]["models"]), {"words"}, translating=True))
+check(files.config, Used({*files.models}, {"words"}, translating=True))
 assert code_digest("generate_answers.py", "needlework/models/backends/lexical.py")
 """
 
