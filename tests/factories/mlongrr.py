@@ -181,7 +181,7 @@ def table(corpus: str, lang: str, mirror: Path | None = None) -> pa.Table:
         str(mirror / file.removeprefix("results/sources/"))
         if mirror and file.startswith("results/sources/")
         else file
-        for file in layout.corpora.corpus_sources(corpus, lang)
+        for file in layout.corpora.sources(corpus, lang)
     ]
     if layout.corpora.corpus_reader(corpus) == "benchmarks.oneruler.corpus":
         from needlework.benchmarks.oneruler import corpus as oneruler

@@ -174,8 +174,8 @@ def test_a_further_result_gives_every_output(like, files, monkeypatch, tmp_path)
     assert set(more.endings) == (
         {"svg", "pdf", "png", "txt"} if more.kind == "figures" else {"tex", "html"}
     )
-    assert more in files.results.results("mlneedle")
-    assert more in files.results.results_by_needs("mlneedle")["scores"]
+    assert more in files.results.filled("mlneedle")
+    assert more in files.results.by_needs("mlneedle")["scores"]
     assert more.label.lower().endswith("a further one")
     files.config["run"]["benchmarks"] = ["oneruler"]
     assert "mlneedle_further" in files.results.unfilled()
@@ -207,9 +207,7 @@ def test_a_further_corpus_is_offered_and_read(files, monkeypatch) -> None:
     monkeypatch.setitem(registry.CORPORA, "further", further)
     assert registry.languages_of("further") == ("en",)
     assert files.corpora.corpus_reader("further") == "data.corpora.sample"
-    assert files.corpora.corpus_sources("further", "en") == files.corpora.corpus_sources(
-        "sample_questions", "en"
-    )
+    assert files.corpora.sources("further", "en") == files.corpora.sources("sample_questions", "en")
 
 
 # What a change makes anew

@@ -500,8 +500,8 @@ def test_a_language_changes_no_table_of_another(tmp_path: Path) -> None:
     own["languages"]["sw"] = {"files": path}
     layout = RuleInputs(validated(config(own, mlneedle={})))
     assert layout.corpora.corpus_settings("mine", "en") == first
-    assert layout.corpora.corpus_sources("mine", "sw") == path
-    assert layout.corpora.corpus_sources("mine", "en") == []
+    assert layout.corpora.sources("mine", "sw") == path
+    assert layout.corpora.sources("mine", "en") == []
     assert layout.corpora.corpus_reader("mine") == "data.corpora.tabular"
 
 

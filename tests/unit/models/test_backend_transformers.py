@@ -15,6 +15,7 @@ import pytest
 from engines.tiny_model import make_model, make_tokenizer
 from factories.models import answers, configured, requests
 from needlework.errors import UserError
+from needlework.given import given
 from needlework.jobs.stop import Stopped
 from needlework.journal import Journal
 from needlework.models.backends import transformers
@@ -477,8 +478,8 @@ def test_a_model_that_is_not_there_is_named(tmp_path, monkeypatch) -> None:
 
 
 def test_only_a_job_on_a_gpu_asks_for_one(llama) -> None:
-    assert job_gpus(backend(llama, device="cpu").config) == 0
-    assert job_gpus(backend(llama, device="auto").config) == 1
+    assert job_gpus(given(backend(llama, device="cpu").config)) == 0
+    assert job_gpus(given(backend(llama, device="auto").config)) == 1
     # A repeatable model answers one prompt at a time.
     assert backend(llama, repeatable=True)._batch_size == 1
 

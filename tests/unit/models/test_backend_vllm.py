@@ -16,6 +16,7 @@ import pytest
 
 from factories.models import configured, requests
 from needlework.errors import UserError
+from needlework.given import given
 from needlework.journal import Journal
 from needlework.models.backends import vllm
 from needlework.models.backends.base import Request, load_backend
@@ -238,9 +239,11 @@ def test_a_chat_template_is_identified_by_its_content(tmp_path) -> None:
 
 
 def test_an_engine_takes_its_gpus() -> None:
-    assert job_gpus(entry()) == 1
-    assert job_gpus(entry(engine={"tensor_parallel_size": 4, "pipeline_parallel_size": 2})) == 8
-    assert job_gpus(entry(backend="lexical", name=None, revision=None)) == 0
+    assert job_gpus(given(entry())) == 1
+    assert (
+        job_gpus(given(entry(engine={"tensor_parallel_size": 4, "pipeline_parallel_size": 2}))) == 8
+    )
+    assert job_gpus(given(entry(backend="lexical", name=None, revision=None))) == 0
     # A journal has the answers of all that a model's name has stood for.
     limited = load_backend("vllm", entry(engine={"max_model_len": 4000}))
     assert limited.holds({"text": "an answer"})

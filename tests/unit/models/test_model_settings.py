@@ -10,6 +10,7 @@ import pytest
 
 from factories.models import configured
 from needlework.errors import UserError
+from needlework.given import given
 from needlework.models.backends import openai
 from needlework.models.backends.base import load_backend
 from needlework.planning.affects import effective_config
@@ -156,7 +157,7 @@ def test_what_is_not_set_is_safe() -> None:
     del own["models"]["mine"]["base_url"]
     assert validated(own)["models"]["mine"]["base_url"] == openai.OPENAI
     private = config("inspect", args={"base_url": "http://box.corp/v1", "region": "x"})
-    shown = effective_config(private)
+    shown = effective_config(given(private))
     assert "box.corp" not in str(shown) and shown["models"]["mine"]["args"]["region"] == "x"
 
 

@@ -11,12 +11,13 @@ import yaml
 
 from factories import demo_run
 from needlework.errors import UserError
+from needlework.given import given
 from needlework.models.backends.base import load_backend
 from needlework.planning.affects import effective_config
 from needlework.planning.audits import changes
 from needlework.planning.config import validated
+from needlework.planning.preflight.secrets import hide_logins
 from needlework.planning.rule_inputs import RuleInputs
-from needlework.planning.secret_checks import hide_logins
 from needlework.services.endpoints import revealed
 
 KEY = "sk-proj-abc123DEF456ghi789"
@@ -129,15 +130,15 @@ def test_an_address_of_a_client_reaches_no_file(args) -> None:
     files = RuleInputs(config)
     backend = load_backend("inspect", config["models"]["a"] | {"model": "a"})
     told = [
-        effective_config(config),
+        effective_config(given(config)),
         [files.answers.model_settings(name) for name in "ab"],
         files.answers.estimated(),
-        changes(config, "a", "b"),
+        changes(given(config), "a", "b"),
         backend.identity(),
         backend._address,
     ]
     assert LOGIN not in str(told)
-    assert list(changes(config, "a", "b")) == ["variant"]
+    assert list(changes(given(config), "a", "b")) == ["variant"]
     assert "gateway" not in str(told[:-1])
 
 

@@ -15,12 +15,13 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from needlework.given import given as blocks
 from needlework.journal import Journal
 from needlework.models.backends.base import Backend, Request
 from needlework.models.job_records import SHOWN, gpus, remember, software
 from needlework.planning.affects import effective_config
 from needlework.planning.config import validated
-from needlework.planning.secret_checks import key_variables
+from needlework.planning.preflight.secrets import key_variables
 from needlework.prompts.spans import literal
 from needlework.records import GENERATIONS, file_digest, write_table
 from needlework.results.sealed import clone as version
@@ -121,7 +122,7 @@ def configured() -> dict[str, Any]:
     }
     config["run"] = {"models": ["lexical", "used"], "benchmarks": ["mlneedle"]}
     config["mirror"] = "/some/place"
-    return validated(config)
+    return blocks(validated(config))
 
 
 def test_the_recorded_configuration_holds_no_secret() -> None:

@@ -13,6 +13,7 @@ from factories.m4le import configured
 from needlework.benchmarks.m4le import plan
 from needlework.benchmarks.m4le.data.tasks import ABILITIES, CONSTRUCTED, SAMPLED, SLUGS, TASKS
 from needlework.errors import UserError
+from needlework.given import given as blocks
 from needlework.planning.notices import notices
 from needlework.planning.rule_inputs import RuleInputs
 from needlework.results import published
@@ -82,9 +83,7 @@ def test_released_runs_have_a_slice_a_task_and_samples_one() -> None:
     for source in ("released", "sample"):
         files = RuleInputs(configured(source=source))
         for corpus, lang in plan.quotes(files.prompts.settings("m4le"))[:3]:
-            assert files.corpora.corpus_sources(corpus, lang)[0].endswith(
-                "resources/m4le/frames.yaml"
-            )
+            assert files.corpora.sources(corpus, lang)[0].endswith("resources/m4le/frames.yaml")
 
 
 def test_answers_limits_are_by_task_type() -> None:
@@ -135,13 +134,13 @@ def test_missing_sources_are_named_or_skipped_by_name(tmp_path: Path) -> None:
     own["skip_missing"] = True
     every = configured(**own)
     assert plan.slices(every["benchmarks"]["m4le"]) == ["c3"]
-    assert RuleInputs(every).corpora.corpus_sources("m4le_constructed", "c3")[1:] == [str(path)]
-    assert "38 of 39 tasks are left out" in notices(every)[0]
+    assert RuleInputs(every).corpora.sources("m4le_constructed", "c3")[1:] == [str(path)]
+    assert "38 of 39 tasks are left out" in notices(blocks(every))[0]
     listed = configured(**own, tasks=["c3", "wow"])
     assert plan.slices(listed["benchmarks"]["m4le"]) == ["c3"]
-    assert notices(listed) == [
+    assert notices(blocks(listed)) == [
         f"benchmarks.m4le: 1 of 2 tasks are left out, since {tmp_path} lacks their sources: wow."
     ]
-    assert notices(configured(**own, tasks=["c3"])) == []
+    assert notices(blocks(configured(**own, tasks=["c3"]))) == []
     with pytest.raises(UserError, match="has no files of any task"):
         configured(**own, tasks=["wow"])

@@ -15,6 +15,7 @@ from factories import ROOT, configuration, demo
 from factories.mlongrr import settings
 from needlework.benchmarks.mlongrr import plan
 from needlework.errors import UserError
+from needlework.given import given as blocks
 from needlework.planning.config import validated
 from needlework.planning.notices import decided
 from needlework.planning.rule_inputs import RuleInputs
@@ -57,7 +58,7 @@ def test_only_the_needed_languages_are_fetched() -> None:
     files = RuleInputs(config(languages=["so"], source="released", tasks=[{**ONE, "n": 3}]))
     tables = files.prompts.slice_tables("mlongrr", "words", "so-mlongrr-articles")
     assert tables["released_3"] == ["mlongrr_released_three/so"]
-    sources = files.corpora.corpus_sources("mlongrr_released_three", "so")
+    sources = files.corpora.sources("mlongrr_released_three", "so")
     needles = "mlongrr/Dataset/3-Needles/GPT4o/Somali_needles.csv"
     fetched = [path for path in sources if path.startswith("results/")]
     assert fetched == [f"results/sources/{needles}"]
@@ -113,11 +114,11 @@ def test_released_files_decide_what_they_are_made_of() -> None:
     own = made["benchmarks"]["mlongrr"]
     assert plan.texts(own) == [("mlongrr_articles", "en")]
     assert (own["data"], own["examples"], own["budget"]) == ("mlongrr", 1, "released")
-    assert decided({"benchmarks": {"mlongrr": given}}, made) == [
+    assert decided({"benchmarks": {"mlongrr": given}}, blocks(made)) == [
         "benchmarks.mlongrr: other keys decide haystacks: [mlongrr_articles] (not [sample_books]), "
         "data: mlongrr (not sample), examples: 1 (not 2)."
     ]
-    assert decided({"benchmarks": {"mlongrr": own}}, made) == []
+    assert decided({"benchmarks": {"mlongrr": own}}, blocks(made)) == []
 
 
 def test_all_that_the_released_files_lack_is_said_at_once() -> None:
@@ -141,9 +142,9 @@ def test_a_users_folder_brings_a_language(tmp_path: Path) -> None:
     rows = "".join(f"{i},City{i}x,Ville{i}x\n" for i in range(4))
     (tmp_path / "cities.csv").write_text("row,en,fr\n" + rows)
     files = RuleInputs(config(str(tmp_path), languages=["fr", "en"]))
-    assert str(tmp_path / "fr/text.txt") in files.corpora.corpus_sources("mlongrr_articles", "fr")
-    assert str(tmp_path / "needles.csv") in files.corpora.corpus_sources("mlongrr_needles", "fr")
-    assert any("English" in path for path in files.corpora.corpus_sources("mlongrr_articles", "en"))
+    assert str(tmp_path / "fr/text.txt") in files.corpora.sources("mlongrr_articles", "fr")
+    assert str(tmp_path / "needles.csv") in files.corpora.sources("mlongrr_needles", "fr")
+    assert any("English" in path for path in files.corpora.sources("mlongrr_articles", "en"))
     assert files.facts.run_settings("mlongrr", "scores")["instructions"] == ["en", "fr"]
     assert RuleInputs(config()).facts.run_settings("mlongrr", "scores")["instructions"] == []
 

@@ -1,4 +1,4 @@
-"""A process that asks a model of the backend `inspect` for one token: see `planning.first_request`.
+"""A process that asks a model of the backend `inspect` for one token: see `planning.preflight.first_request`.
 
 Reads the model's entry, as JSON, from its standard input, and writes the status and the text of a refusal as
 a line of JSON; 0 and "" if there was none. Snakemake's own process does not import inspect_ai, which takes

@@ -37,16 +37,18 @@ def _paths(files: RuleInputs) -> list[tuple[Path, str]]:
         for benchmark in files.benchmarks
         for part in _parts(files, model)
     ]
-    if judge := files.config["judge"]:
+    if judge := files.config.judge:
         found.append((Path("logs/judge_replies", f"{judge}.json"), ""))
     return found
 
 
 def _address(files: RuleInputs, account: Account) -> str:
     """The configured address: the job may have run when there was another."""
-    entry = files.config["models"][account.model]
-    own = {"openai": entry["base_url"], "inspect": entry["args"].get("base_url")}
-    url = own.get(entry["backend"])
+    entry, url = files.config.models[account.model], None
+    if entry.backend == "openai":
+        url = entry.base_url
+    elif entry.backend == "inspect":
+        url = entry.args.get("base_url")
     return printable(shown_url(url), lines=False) if url else account.address
 
 
@@ -108,9 +110,9 @@ def _answer_lines(files: RuleInputs, asked: Collection[str]) -> list[str]:
     """What the target of a run found or wrote: the answer to its command."""
     lines = []
     if "audit" in asked:
-        for pair in files.config["run"]["audits"]:
-            page = Path("results/audits", pair["base"], pair["changed"], "audit.md")
-            lines += [f"{pair['changed']} against {pair['base']}: {_verdict(page)} More: {page}"]
+        for pair in files.config.run.audits:
+            page = Path("results/audits", pair.base, pair.changed, "audit.md")
+            lines += [f"{pair.changed} against {pair.base}: {_verdict(page)} More: {page}"]
     for rule, path, what in (
         ("artifact", "results/artifact.crate.zip", "the run for reviewers"),
         ("records", "results/records", "the results in the exchange format"),

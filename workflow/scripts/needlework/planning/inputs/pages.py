@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.benchmark import load_benchmark
-from needlework.benchmarks.contract import Config
-from needlework.models.selection import asks_nothing, only_of
+from needlework.models.selection import asks_nothing
+from needlework.planning.chosen import asked_of
 from needlework.planning.inputs.answers import Answers
 from needlework.planning.inputs.base import Inputs
 from needlework.planning.inputs.facts import Facts
@@ -18,6 +18,10 @@ from needlework.planning.inputs.results import Results
 from needlework.planning.inputs.scores import Scores
 from needlework.planning.layout import ROOT, paths, resource, result_file
 from needlework.results.numbers.tables import TABLES
+
+if TYPE_CHECKING:
+    from needlework.models.settings import AnyModel
+    from needlework.planning.configuration import Configuration
 
 # The styles, scripts and parts of results/index.html.
 _OVERVIEW_PARTS = (
@@ -38,7 +42,7 @@ class Pages(Inputs):
 
     def __init__(
         self,
-        config: Config,
+        config: Configuration,
         prompts: Prompts,
         answers: Answers,
         scores: Scores,
@@ -57,22 +61,21 @@ class Pages(Inputs):
 
         config_files, values: of the command line, the latter the keys of --config.
         """
-        run = self.config["run"]
-        entries = {name: self.config["models"][name] for name in run["models"]}
+        models = self.config.models
         return {
             "files": [
                 *([_plain_name(file) for file in config_files] or ["config.yaml, the demo's"]),
                 *(f"{key} of --config" for key in values),
             ],
             "models": {
-                name: f"{_model_words(entries[name])}{self._not_asked(name)}"
+                name: f"{_model_words(models[name])}{self._not_asked(name)}"
                 for name in self.answers.card_models()
             },
             "readers": self.answers.readers(),
-            "notice": run["notice"],
+            "notice": self.config.run.notice,
             "data": {
                 load_benchmark(name).title: load_benchmark(name).run.data(self.settings(name))[0]
-                for name in run["benchmarks"]
+                for name in self.benchmarks
             },
         }
 
@@ -80,8 +83,8 @@ class Pages(Inputs):
         """The benchmarks of the run of which a model is asked nothing, in words."""
         left = [
             load_benchmark(name).title
-            for name in self.config["run"]["benchmarks"]
-            if asks_nothing(only_of(self.config, model, name))
+            for name in self.benchmarks
+            if asks_nothing(asked_of(self.config, model, name))
         ]
         return f"; not asked: {', '.join(left)}" if left else ""
 
@@ -99,10 +102,10 @@ class Pages(Inputs):
 
     def page_numbers(self) -> dict[str, dict[str, Any]]:
         """The inputs of the numbers of cards and page, by benchmark."""
-        models, kinds = self.shown_models(), self.config["tokenizers"]
+        models, tokenizers = self.shown_models(), self.config.tokenizers
         # The models whose lengths are counted in words.
         in_words = [
-            model for model in models if kinds[self.prompts.tokenizer(model)]["kind"] == "words"
+            model for model in models if tokenizers[self.prompts.tokenizer(model)].kind == "words"
         ]
         return {
             name: {
@@ -138,7 +141,7 @@ class Pages(Inputs):
                 "title": result.label,
                 "caption": self.facts.caption(benchmark, result),
             }
-            for result in self.results.results(benchmark)
+            for result in self.results.filled(benchmark)
             if result.kind == kind
         }
 
@@ -159,10 +162,10 @@ def _plain_name(path: str | Path) -> str:
     return str(file.relative_to(ROOT)) if file.is_relative_to(ROOT) else file.name
 
 
-def _model_words(entry: Mapping[str, Any]) -> str:
+def _model_words(entry: AnyModel) -> str:
     """What a model is, in words: its name, without a folder of this machine, its revision and its backend."""
-    name = str(entry.get("name") or "")
+    name = entry.name or ""
     name = Path(name).name if name.startswith(("/", "~", "package:")) else name
-    revision = str(entry.get("revision") or "")
+    revision = entry.revision or ""
     named = f"{name} at {revision[:10]}" if revision else name
-    return ", ".join(filter(None, [named, str(entry["backend"])]))
+    return ", ".join(filter(None, [named, entry.backend]))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.benchmark import load_benchmark
-from needlework.benchmarks.contract import Config
+from needlework.planning.chosen import metric_of
 from needlework.planning.inputs.base import Inputs
 from needlework.planning.inputs.facts import Facts
 from needlework.planning.inputs.prompts import Prompts
@@ -14,12 +14,20 @@ from needlework.planning.inputs.results import Results
 from needlework.planning.inputs.scores import Scores
 from needlework.planning.layout import paths, result_file
 
+if TYPE_CHECKING:
+    from needlework.planning.configuration import Configuration
+
 
 class Sharing(Inputs):
     """What is handed on: records, and prompts for other programs."""
 
     def __init__(
-        self, config: Config, prompts: Prompts, scores: Scores, results: Results, facts: Facts
+        self,
+        config: Configuration,
+        prompts: Prompts,
+        scores: Scores,
+        results: Results,
+        facts: Facts,
     ) -> None:
         super().__init__(config)
         self.prompts = prompts
@@ -35,11 +43,11 @@ class Sharing(Inputs):
             "title": own.title,
             "paper": own.paper,
             "data": own.run.data(self.settings(benchmark))[0],
-            "metric": self.settings(benchmark).get("metric") or "score",
+            "metric": metric_of(self.config, benchmark) or "score",
             "published": self.facts.paper(benchmark),
             "results": {
                 result.name: (result_file(benchmark, result, "csv"), result.label, result.bounds)
-                for result in self.results.results(benchmark)
+                for result in self.results.filled(benchmark)
                 if result.needs == "scores"
             },
             "answers": {
