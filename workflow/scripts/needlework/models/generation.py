@@ -20,13 +20,12 @@ from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from needlework.benchmarks.contract import Entry
 from needlework.errors import UserError
 from needlework.folders import entries
 from needlework.jobs.progress import progress, tell
@@ -39,10 +38,13 @@ from needlework.models.other_runs import Others, Turns
 from needlework.models.outcomes import Outcomes, Size
 from needlework.models.request_keys import RequestKeys
 from needlework.models.selection import Selection
-from needlework.models.thoughts import KNOWN, Mark, marks
+from needlework.models.thoughts import KNOWN, Mark, marks, reasoning_of
 from needlework.models.work_done import WorkDone
 from needlework.prompts.ordering import Order, Prompts, cut
 from needlework.records import GENERATIONS, read_names, read_table
+
+if TYPE_CHECKING:
+    from needlework.models.settings import AnyModel
 
 logger = logging.getLogger("needlework")
 
@@ -213,10 +215,11 @@ class Policy:
     again: Collection[str] = ()
 
     @classmethod
-    def of(cls, model: Entry, again: Collection[str] = ()) -> Policy:
+    def of(cls, model: AnyModel, again: Collection[str] = ()) -> Policy:
         """The policy of a model's entry in the configuration."""
-        opened = bool(model["reasoning"])
-        return cls(model["context"], model["max_failed"], marks(model), opened, again)
+        reasoning = reasoning_of(model)
+        own = marks(model.thoughts, reasoning)
+        return cls(model.context, model.max_failed, own, bool(reasoning), again)
 
 
 def generate(

@@ -11,10 +11,13 @@ from codecs import getincrementaldecoder
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from needlework.benchmarks.contract import Entry
 from needlework.journal import Record
+
+if TYPE_CHECKING:
+    from needlework.models.settings import AnyModel
+    from needlework.settings.models import Marks, Reasoning
 
 
 class Mark(NamedTuple):
@@ -49,14 +52,20 @@ _BARE_HARMONY = re.compile(r"\s*(?:analysis|commentary).*?(assistantfinal)", re.
 _BARE_BEGUN = re.compile(r"\s*(?:analysis|commentary)(?=[\w\"'(])")
 
 
-def marks(model: Entry) -> tuple[Mark, ...]:
-    """The reasoning marks of a model: its `thoughts`, or else all known marks."""
-    if model.get("thoughts") is not None:
-        return tuple(Mark(own.get("begin"), own["end"]) for own in model["thoughts"])
-    reasoning = model.get("reasoning") or {}
-    own = reasoning.get("end")
+def marks(thoughts: Sequence[Marks] | None, reasoning: Reasoning | None) -> tuple[Mark, ...]:
+    """The reasoning marks of a model by these keys: its `thoughts`, or else all known marks."""
+    if thoughts is not None:
+        return tuple(Mark(dict(own).get("begin"), own.end) for own in thoughts)
+    own = reasoning and reasoning.end
     known = {mark.end for mark in KNOWN}
     return (Mark(None, own), *KNOWN) if own and own not in known else KNOWN
+
+
+def reasoning_of(model: AnyModel) -> Reasoning | None:
+    """The key `reasoning` of a model; None for a backend that does not take it."""
+    if model.backend in ("vllm", "openvino", "transformers", "inspect"):
+        return model.reasoning
+    return None
 
 
 def part(text: str, marks: Sequence[Mark], *, cut: bool, opened: bool = False) -> Parted | None:

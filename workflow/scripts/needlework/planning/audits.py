@@ -10,6 +10,7 @@ from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.contract import Config
 from needlework.errors import UserError
 from needlework.folders import matching
+from needlework.given import given
 from needlework.models.engine_arguments import answer_arguments
 from needlework.models.selection import CONTROLS, only_of
 from needlework.planning.affects import affecting, not_affecting
@@ -189,7 +190,9 @@ def pairs(config: Config, benchmark: str) -> list[tuple[str, str, bool]]:
             if other not in own and other.split("/", 1)[1] == model
         ] or [(other, model) for model in own for other in known if other not in own]
     elif not wanted:
-        asked = [m for m in own if only_of(config, m, benchmark).get("task", True) != []]
+        asked = [
+            m for m in own if only_of(given(config["models"][m]), benchmark).get("task", True) != []
+        ]
         models = [model for model in asked if config["models"][model]["backend"] not in CONTROLS]
         wanted = list(combinations(models, 2)) or list(combinations(asked, 2))
     if not wanted:

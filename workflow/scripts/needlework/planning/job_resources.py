@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from needlework.given import given
 from needlework.models.engine_arguments import gpus
 
 # Backends and kinds that run a neural network: on a GPU if there is one, unless `device` is the CPU.
@@ -19,7 +20,7 @@ def job_gpus(entry: Mapping[str, Any]) -> int:
     """How many GPUs the job of a model, an embedder or a translator asks for."""
     kind = entry.get("backend") or entry["kind"]
     if kind == "vllm":
-        return gpus(entry["engine"])
+        return gpus(given(entry["engine"]))
     return int(kind in _NEURAL and entry["device"] != "cpu")
 
 

@@ -13,6 +13,7 @@ from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.contract import Config
 from needlework.data.packaged import is_installed, is_packaged
 from needlework.errors import UserError
+from needlework.given import given
 from needlework.models.selection import COLUMNS, check_room, only_of, shared
 from needlework.planning.known_names import check_named
 
@@ -26,7 +27,7 @@ def lengths_of(config: Config, model: str, benchmark: str) -> list[int]:
     if isinstance(own, Mapping):
         own = own.get(benchmark)
     lengths = config["benchmarks"][benchmark].get("lengths", []) if own is None else own
-    wanted = only_of(config, model, benchmark).get("length", lengths)
+    wanted = only_of(given(config["models"][model]), benchmark).get("length", lengths)
     return sorted(length for length in lengths if length in wanted)
 
 
@@ -41,14 +42,14 @@ def check_lengths(config: Config, name: str, overhead: int) -> None:
     taken = 0
     for benchmark in config["run"]["benchmarks"]:
         spare = load_benchmark(benchmark).plan.spare(config["benchmarks"][benchmark])
-        asked = only_of(config, name, benchmark).get("task", True) != []
+        asked = only_of(given(config["models"][name]), benchmark).get("task", True) != []
         if spare is not None and asked:
             longest = max(lengths_of(config, name, benchmark), default=0)
             taken = max(taken, longest - reserve - spare)
     engine = model["engine"].get("max_model_len")
     # -1 leaves it to vLLM.
     own = isinstance(engine, int) and 0 <= engine < model["context"]
-    check_room({**model, "model": name}, taken, overhead, reserve, engine if own else None)
+    check_room(name, given(model), taken, overhead, reserve, engine if own else None)
 
 
 def left_out(config: Config) -> list[str]:
@@ -104,7 +105,7 @@ def _check_lengths_in(config: Config, name: str, benchmark: str) -> None:
     model, where = config["models"][name], f"models.{name}"
     if (known := config["benchmarks"][benchmark].get("lengths")) is None:
         return
-    if only_of(config, name, benchmark).get("task", True) == []:
+    if only_of(given(config["models"][name]), benchmark).get("task", True) == []:
         return  # Nothing is asked.
     wanted = lengths_of(config, name, benchmark)
     for length in wanted:

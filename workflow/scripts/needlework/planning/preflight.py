@@ -13,6 +13,7 @@ from typing import Any
 from needlework.benchmarks.contract import Config
 from needlework.errors import UserError
 from needlework.folders import entries
+from needlework.given import given
 from needlework.models.answer_folders import may_have_answers
 from needlework.models.engine_arguments import gpus
 from needlework.planning.model_access import (
@@ -188,7 +189,7 @@ def check(config: Config, used: Used, *, local: bool = True, planning: bool = Fa
 def _check_translator(config: Config, local: bool, planning: bool) -> list[str]:
     name = config["translation"]["translator"]
     translator = config["translators"][name]
-    check_translator(translator)
+    check_translator(given(translator))
     if translator["kind"] == "nllb" and local:
         where = f"translators.{name}"
         check_hub_model(where, translator["name"], translator["revision"], ask=not planning)
@@ -256,7 +257,7 @@ def _check_template(config: Config, name: str) -> None:
 
     If this machine cannot read the model's tokenizer, nothing is checked: the model's job checks it.
     """
-    entry = {**config["models"][name], "model": name}
+    entry = config["models"][name]
     thoughts = entry["reasoning"]["max_tokens"] if entry["reasoning"] else 0
     reader = "transformers" if entry["backend"] == "vllm" else entry["backend"]
     readable = reader in _READ_WITH and all(map(is_installed, _READ_WITH[reader]))
@@ -270,7 +271,7 @@ def _check_template(config: Config, name: str) -> None:
         pass
     from needlework.models.backends.base import load_backend
 
-    backend = load_backend(reader, entry)
+    backend = load_backend(name, given({**entry, "backend": reader}))
     try:
         backend.load()
         overhead = backend.overhead()
@@ -296,7 +297,7 @@ def check_gpus(config: Config, models: Iterable[str], declared: int | None) -> N
     """
     for name in sorted(models):
         model = config["models"][name]
-        needed = gpus(model["engine"]) if model["backend"] == "vllm" else 0
+        needed = gpus(given(model["engine"])) if model["backend"] == "vllm" else 0
         if declared is None or needed <= max(declared, 1):
             continue
         arguments = [

@@ -45,7 +45,7 @@ class Answers(Inputs):
 
     def only(self, model: str, benchmark: str) -> dict[str, list[object]]:
         """The part of a benchmark's prompts that a model is asked; empty if it is asked all."""
-        return only_of(self.config, model, benchmark)
+        return only_of(self.config.models[model], benchmark)
 
     def model_files(self, model: str) -> dict[str, Any]:
         """The user's answers and chat template of a model, and the marks around reasoning and answers."""

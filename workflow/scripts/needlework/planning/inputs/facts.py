@@ -73,7 +73,7 @@ class Facts(Inputs):
     def asked(self, benchmark: str) -> str:
         """A description of the models that were asked a part of a benchmark's prompts, and of these parts."""
         models = self.config["run"]["models"]
-        return in_words({model: only_of(self.config, model, benchmark) for model in models})
+        return in_words({model: only_of(self.config.models[model], benchmark) for model in models})
 
     def data(self, benchmark: str) -> str:
         """Descriptions of the data of a benchmark's prompts and of the paper's; "" if they are the same."""
@@ -83,7 +83,7 @@ class Facts(Inputs):
     def counted(self, benchmark: str) -> str:
         """A description of the models in a benchmark's means, and of the controls that are in none."""
         config, models = self.config, self.config["run"]["models"]
-        models = [m for m in models if not asks_nothing(only_of(config, m, benchmark))]
+        models = [m for m in models if not asks_nothing(only_of(config.models[m], benchmark))]
         left = [m for m in models if self.config["models"][m]["backend"] in CONTROLS]
         there = [m for m in models if m not in left] or left
         but = f", without the controls ({', '.join(left)})" if left and there != left else ""

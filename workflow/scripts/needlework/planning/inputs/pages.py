@@ -81,7 +81,7 @@ class Pages(Inputs):
         left = [
             load_benchmark(name).title
             for name in self.config["run"]["benchmarks"]
-            if asks_nothing(only_of(self.config, model, name))
+            if asks_nothing(only_of(self.config.models[model], name))
         ]
         return f"; not asked: {', '.join(left)}" if left else ""
 
