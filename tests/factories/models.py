@@ -67,7 +67,7 @@ def block(keys: Mapping[str, Any]) -> Any:
     return given({**_usual(), **keys})
 
 
-def loaded(backend: str, entry: Mapping[str, Any]) -> Any:
+def backend_of(backend: str, entry: Mapping[str, Any]) -> Any:
     """A model's backend, not loaded yet. The entry may name the model and its journal beside its keys."""
     own = {"model": "m", "journal": "journal", **entry, "backend": backend}
     model, journal = own.pop("model"), own.pop("journal")
@@ -76,7 +76,7 @@ def loaded(backend: str, entry: Mapping[str, Any]) -> Any:
 
 def remote(base_url: str = "http://127.0.0.1:9/v1", **changes: Any) -> Any:
     """A model behind an endpoint; without an address, one where nobody listens."""
-    return loaded("openai", {**REMOTE, "base_url": base_url, **changes})
+    return backend_of("openai", {**REMOTE, "base_url": base_url, **changes})
 
 
 def answers(model: Backend, asked: Sequence[Request]) -> list[Answer]:

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from factories.models import configured, requests
+from factories.models import backend_of, configured, requests
 from needlework.errors import UserError
 from needlework.journal import Journal
 from needlework.models.backends import vllm
-from needlework.models.backends.base import Request, load_backend
+from needlework.models.backends.base import Request
 from needlework.models.generation import generate
 from needlework.planning.job_resources import job_gpus
 
@@ -30,7 +30,7 @@ def entry(**changes: Any) -> dict[str, Any]:
 
 
 def identity(**changes: Any) -> Any:
-    return load_backend("vllm", entry(**changes)).identity()
+    return backend_of("vllm", entry(**changes)).identity()
 
 
 # How prompts reach the engine
@@ -242,5 +242,5 @@ def test_an_engine_takes_its_gpus() -> None:
     assert job_gpus(entry(engine={"tensor_parallel_size": 4, "pipeline_parallel_size": 2})) == 8
     assert job_gpus(entry(backend="lexical", name=None, revision=None)) == 0
     # A journal has the answers of all that a model's name has stood for.
-    limited = load_backend("vllm", entry(engine={"max_model_len": 4000}))
+    limited = backend_of("vllm", entry(engine={"max_model_len": 4000}))
     assert limited.holds({"text": "an answer"})

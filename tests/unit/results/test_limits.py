@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 import yaml
 
-from needlework.models.backends.base import load_backend
+from factories.models import backend_of
 from needlework.models.estimates import Answering, PromptSet, Work
 from needlework.models.selection import only_of
 from needlework.records import SPAN, write_table
@@ -68,7 +68,7 @@ def prompts(tmp_path) -> Callable[[int], PromptSet]:
 def works(*asked: tuple[str, PromptSet], **changes: Any) -> list[Work]:
     return [
         Work(
-            Answering(f"m{i}", ENTRY | changes, load_backend("lexical", ENTRY | {"model": "m"})),
+            Answering(f"m{i}", ENTRY | changes, backend_of("lexical", ENTRY | {"model": "m"})),
             name,
             prompts,
             [],
