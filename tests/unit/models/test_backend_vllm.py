@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from factories.models import backend_of, configured, requests
+from factories.models import backend_of, block, configured, requests
 from needlework.errors import UserError
 from needlework.journal import Journal
 from needlework.models.backends import vllm
@@ -74,7 +74,8 @@ class Model(vllm.Vllm):
 
     def __init__(self, limit: int | None = None, dies: Iterable[int | None] = ()) -> None:
         # A whole configuration has no prompts as short as these.
-        super().__init__(entry() | {"engine": {} if limit is None else {"max_model_len": limit}})
+        engine = {} if limit is None else {"max_model_len": limit}
+        super().__init__(block(entry() | {"engine": engine}), "big", "journal")
         known = limit is not None and limit > 0
         self.limit, self.dies, self.engines = limit if known else self.CONTEXT, iter(dies), []
 

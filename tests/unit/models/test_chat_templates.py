@@ -14,7 +14,7 @@ import pytest
 from transformers import AutoTokenizer
 
 from engines.tiny_model import make_tokenizer
-from factories.models import backend_of
+from factories.models import backend_of, block
 from needlework.errors import UserError
 from needlework.models import chat_templates, template_process
 from needlework.models.local_models import check_template, encode
@@ -58,8 +58,8 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def sent(tokenizer: Any, jinja: str, **own: Any) -> str:
-    config = {**ENTRY, **own}
-    return str(tokenizer.decode(encode(tokenizer, PROMPT, config, jinja)))
+    config = block({**ENTRY, **own})
+    return str(tokenizer.decode(encode(tokenizer, PROMPT, config, jinja, "models.mine")))
 
 
 @pytest.mark.parametrize("name", BOMBS)
@@ -195,7 +195,7 @@ def test_words_before_the_prompt_stay_allowed(tokenizer: Any) -> None:
 
 def test_a_template_that_changes_white_space_is_checked_too() -> None:
     squeezed = TURNS.replace("m['content']", "m['content'].split()|join('')")
-    check = check_template(ENTRY, PROMPT, squeezed + HEAD, {})
+    check = check_template(block(ENTRY), PROMPT, squeezed + HEAD, {}, "models.mine")
     filled = f"<|turn|>user\n{''.join(PROMPT.split())}<|end|>\n<|turn|>assistant\n"
     check(filled)
     with pytest.raises(UserError, match="adds words behind"):

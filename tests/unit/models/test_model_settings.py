@@ -31,7 +31,7 @@ def config(backend: str, **changes: Any) -> dict[str, Any]:
 
 def identity(backend: str, **changes: Any) -> dict[str, Any]:
     entry = config(backend, **changes)["models"]["mine"]
-    return dict(backend_of(backend, entry | {"model": "mine"}).identity())
+    return dict(backend_of(backend, entry).identity())
 
 
 # Place, price and speed.

@@ -12,6 +12,7 @@ import yaml
 import factories.models
 from needlework.data import packaged
 from needlework.errors import UserError
+from needlework.given import given
 from needlework.models.selection import in_words, mask, only_of
 from needlework.planning.config import validated
 from needlework.planning.configuration import ROOT
@@ -79,7 +80,8 @@ def test_captions_say_which_models_were_asked_a_part() -> None:
     ],
 )
 def test_a_restriction_is_of_all_benchmarks_or_by_name(only, mlneedle, oneruler) -> None:
-    found = [only_of(configured(only), "lexical", name) for name in ("mlneedle", "oneruler")]
+    model = given(configured(only)["models"]["lexical"])
+    found = [only_of(model, name) for name in ("mlneedle", "oneruler")]
     assert found == [mlneedle, oneruler]
     # Answers do not depend on it.
     plain, restricted = (
