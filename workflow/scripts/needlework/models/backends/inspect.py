@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -141,7 +142,8 @@ class Inspect(RemoteModel):
         )
         for library in libraries.split():
             logging.getLogger(library).setLevel(logging.ERROR)
-        args = dict(self.config.args)
+        # Plain dictionaries in all depths.
+        args = deepcopy(dict(self.config.args))
         keys = {v for n, v in os.environ.items() if _SECRET.search(n) and len(v) >= 6}
         keys |= {secret for url in addresses(args) for secret in secrets_in(url)}
         self._hidden = sorted(keys, key=len)[::-1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -293,7 +294,7 @@ class Transformers(InAnyOrder):
 
     def _change_settings(self) -> None:
         """Put `config` into the model's configuration."""
-        for key, value in dict(self.config.config).items():
+        for key, value in deepcopy(dict(self.config.config)).items():
             if not hasattr(self._settings, key):
                 raise UserError(
                     f"{self.where}.config has the key {key!r}, which the configuration of "

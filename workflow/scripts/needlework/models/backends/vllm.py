@@ -11,6 +11,7 @@ import os
 import subprocess
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -125,7 +126,8 @@ class Vllm(Backend):
             os.environ["VLLM_BATCH_INVARIANT"] = "1"
         self._arguments = {
             "enable_prefix_caching": True,
-            **dict(config.engine),
+            # Plain dictionaries in all depths.
+            **deepcopy(dict(config.engine)),
             "model": config.name,
             "revision": config.revision,
             "trust_remote_code": config.trust_remote_code,
