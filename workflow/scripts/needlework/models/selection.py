@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from needlework.errors import UserError
 
@@ -34,13 +34,13 @@ COLUMNS = ("task", "example_id")
 
 def only_of(model: AnyModel, benchmark: str) -> dict[str, list[object]]:
     """A model's `only` for a benchmark: the part for all benchmarks, and that under its name."""
-    only: dict[str, Any] = dict(model.only)
-    return shared(only) | dict(only.get(benchmark, {}))
+    own = dict(model.only).get(benchmark)
+    return shared(model.only) | (shared(own) if isinstance(own, Mapping) else {})
 
 
-def shared(only: Mapping[str, object]) -> dict[str, Any]:
+def shared(only: Mapping[str, object]) -> dict[str, list[object]]:
     """The part of an `only` for all benchmarks: the keys that are not names of benchmarks."""
-    return {key: value for key, value in dict(only).items() if not isinstance(value, Mapping)}
+    return {k: [*values] for k, values in dict(only).items() if isinstance(values, list | tuple)}
 
 
 def in_words(only: Mapping[str, Selection]) -> str:
