@@ -74,10 +74,8 @@ def answers_of(
 
     def loaded() -> None:
         """See that prompts fit; write down on what the model runs, and what it is asked first."""
-        longest, reserve = (
-            requests.longest(entry.context),
-            config.tokenizers[entry.tokenizer].reserve,
-        )
+        longest = requests.longest(entry.context)
+        reserve = config.tokenizers[entry.tokenizer].reserve
         check_room(backend.model, entry, longest, backend.overhead(), reserve)
         remember(
             folder_of(job) / "jobs" / job.wildcards.model,

@@ -22,7 +22,6 @@ import pyarrow.compute as pc
 from needlework.atomic import inert
 from needlework.models.backends.base import Backend, Request
 from needlework.models.generation import languages, of_kind
-from needlework.models.local_models import thoughts
 from needlework.models.outcomes import Size
 from needlework.models.request_keys import RequestKeys
 from needlework.models.selection import Selection, mask
@@ -333,8 +332,9 @@ def _most_new(entry: AnyModel, asked: np.ndarray) -> np.ndarray:
     request = dict(entry.request) if entry.backend == "openai" else {}
     own = [request.get(field) for field in ("max_completion_tokens", "max_tokens")]
     limits = [limit for limit in own if isinstance(limit, int)]
-    most = asked + thoughts(reasoning_of(entry))
-    return np.full(len(asked), max(limits)) if limits else most
+    reasoning = reasoning_of(entry)
+    thoughts = reasoning.max_tokens if reasoning else 0
+    return np.full(len(asked), max(limits)) if limits else asked + thoughts
 
 
 def _cost(price: Price | None, read: int, cached: int, written: int) -> float | None:
