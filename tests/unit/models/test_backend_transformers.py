@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 from engines.tiny_model import make_model, make_tokenizer
-from factories.models import answers, configured, requests
+from factories.models import answers, backend_of, configured, requests
 from needlework.errors import UserError
 from needlework.given import given
 from needlework.jobs.stop import Stopped
 from needlework.journal import Journal
 from needlework.models.backends import transformers
-from needlework.models.backends.base import Answer, load_backend
+from needlework.models.backends.base import Answer
 from needlework.models.generation import generate
 from needlework.planning.job_resources import job_gpus
 
@@ -94,7 +94,7 @@ def backend(folder: Path, **changes: Any) -> transformers.Transformers:
     own = {"backend": "transformers", "name": str(folder), "chat": False, "dtype": "float32"}
     how = {"device": "cpu", "batch_size": 4, "sampling": GREEDY}
     entry = configured("tiny", **{**own, **how, **changes})["models"]["tiny"]
-    return load_backend("transformers", {**entry, "model": "tiny"})
+    return backend_of("transformers", {**entry, "model": "tiny"})
 
 
 def loaded(folder: Path, **changes: Any) -> transformers.Transformers:

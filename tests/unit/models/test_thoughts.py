@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factories.models import requests
+from needlework.given import given as blocks
 from needlework.journal import Journal
 from needlework.models.backends.base import Answer, Backend, Request
 from needlework.models.generation import Policy, generate
@@ -77,14 +78,14 @@ def test_what_stands_between_known_marks_is_never_the_answer(mark, thought, answ
 
 
 def test_the_configuration_names_other_marks_or_none() -> None:
-    own = marks({"thoughts": [{"begin": "(((", "end": ")))"}, {"end": "So:"}]})
+    own = marks(blocks([{"begin": "(((", "end": ")))"}, {"end": "So:"}]), None)
     assert own == (Mark("(((", ")))"), Mark(None, "So:"))
     assert part("(((a.c)))b", own, cut=False).text == "b"
     assert part("hm. So: b", own, cut=False).text == "b"
     assert part("<think>a</think>b", own, cut=False) is None
-    assert part("<think>a</think>b", marks({"thoughts": []}), cut=False) is None
-    assert marks({"thoughts": None, "reasoning": None}) == KNOWN
-    assert marks({"thoughts": None, "reasoning": {"end": "So:"}}) == (Mark(None, "So:"), *KNOWN)
+    assert part("<think>a</think>b", marks([], None), cut=False) is None
+    assert marks(None, None) == KNOWN
+    assert marks(None, blocks({"end": "So:"})) == (Mark(None, "So:"), *KNOWN)
 
 
 class Thinking(Backend):

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 import yaml
 
-from needlework.models.backends.base import load_backend
+from factories.models import backend_of, block
+from needlework.given import given
 from needlework.models.estimates import Answering, PromptSet, Work
 from needlework.models.selection import only_of
 from needlework.records import SPAN, write_table
@@ -68,7 +69,9 @@ def prompts(tmp_path) -> Callable[[int], PromptSet]:
 def works(*asked: tuple[str, PromptSet], **changes: Any) -> list[Work]:
     return [
         Work(
-            Answering(f"m{i}", ENTRY | changes, load_backend("lexical", ENTRY | {"model": "m"})),
+            Answering(
+                f"m{i}", block(ENTRY | changes), backend_of("lexical", ENTRY | {"model": "m"})
+            ),
             name,
             prompts,
             [],
@@ -122,10 +125,10 @@ def test_the_written_configuration_selects_the_part(tmp_path, prompts) -> None:
     own = [part.questions["b"][0], "another"]
     only = {"m0": {"b": {"example_id": own}}, "m1": {}, "m2": {"b": {"lang": ["en"]}}}
     write_subset(part, only, tmp_path / "new/subset.yaml")
-    config = yaml.safe_load((tmp_path / "new/subset.yaml").read_text("utf-8"))
-    assert only_of(config, "m0", "b") == {"example_id": own[:1]}
+    config = given(yaml.safe_load((tmp_path / "new/subset.yaml").read_text("utf-8")))
+    assert only_of(config.models["m0"], "b") == {"example_id": own[:1]}
     for model, name in (("m0", "c"), ("m1", "b"), ("m1", "c"), ("m2", "b")):
-        assert only_of(config, model, name) == {"example_id": part.questions[name]}
+        assert only_of(config.models[model], name) == {"example_id": part.questions[name]}
 
 
 def test_a_benchmark_of_few_questions_asks_little_of_others(prompts) -> None:

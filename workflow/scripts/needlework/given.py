@@ -47,8 +47,10 @@ def given(values: Any) -> Any:
     """
     if isinstance(values, Mapping):
         block = Block((key, given(value)) for key, value in values.items())
-        # A key with the name of a dict's method, such as `keys`, is found before it.
-        vars(block).update((key, block.__getattr__(key)) for key in block if hasattr(dict, key))
+        # The one key of settings with the name of a dict's method is found before it. Blocks of the user's
+        # own keys, such as `request`, keep their other methods: JSON Schemas have `items`.
+        if "keys" in block:
+            vars(block)["keys"] = block.__getattr__("keys")
         return block
     if isinstance(values, list | tuple):
         return [given(value) for value in values]

@@ -11,12 +11,13 @@ import json
 import sys
 from typing import Any
 
+from needlework.given import given
 from needlework.models.backends.base import load_backend
 
 
 def main() -> None:
     """Ask the model of the entry. Raises UserError if its client lacks a package or a key."""
-    model: Any = load_backend("inspect", json.load(sys.stdin))
+    model: Any = load_backend("asked", given(json.load(sys.stdin)))
     model.load()
     print(json.dumps(model.first_refusal()))
 

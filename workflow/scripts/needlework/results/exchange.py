@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from needlework.benchmarks.contract import Entry
 from needlework.errors import UserError
+from needlework.given import given
 from needlework.models.engine_arguments import decoding
 from needlework.models.logs.logged import NAMED
 from needlework.models.selection import READERS
@@ -214,7 +215,7 @@ def generation_config(entry: Entry, engine: Mapping[str, Any]) -> dict[str, Any]
             **{key: values[key] for key in ("temperature", "top_p", "top_k")},
             "reasoning": bool(entry["reasoning"]),
         },
-        "additional_details": {"decoding": decoding(entry), "chat": as_text(entry["chat"])},
+        "additional_details": {"decoding": decoding(given(entry)), "chat": as_text(entry["chat"])},
     }
 
 
