@@ -27,8 +27,7 @@ def benchmarks_of(config: Configuration) -> Iterator[tuple[str, Any]]:
 
 def own_block(config: Configuration, benchmark: str) -> Any:
     """A benchmark's block, with the run's seed."""
-    values: Any = config
-    return block_of(values, benchmark)
+    return block_of(config, benchmark)
 
 
 def known_lengths(config: Configuration, benchmark: str) -> tuple[int, ...] | None:
@@ -43,8 +42,7 @@ def metric_of(config: Configuration, benchmark: str) -> str | None:
 
 def asked_of(config: Configuration, model: str, benchmark: str) -> dict[str, list[object]]:
     """The part of a benchmark's prompts that a model is asked (its `only`); empty if it is asked all."""
-    values: Any = config
-    return only_of(values, model, benchmark)
+    return only_of(config.models[model], benchmark)
 
 
 def lengths_of(config: Configuration, model: str, benchmark: str) -> list[int]:

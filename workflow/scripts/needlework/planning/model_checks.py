@@ -40,7 +40,7 @@ def check_lengths(config: Configuration, name: str, overhead: int) -> None:
             taken = max(taken, longest - reserve - spare)
     limit = _engine_limit(model)
     shorter = limit is not None and limit < model.context
-    check_room({**dict(model), "model": name}, taken, overhead, reserve, limit if shorter else None)
+    check_room(name, model, taken, overhead, reserve, limit if shorter else None)
 
 
 def _engine_limit(model: AnyModel) -> int | None:

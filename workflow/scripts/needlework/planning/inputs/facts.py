@@ -42,7 +42,7 @@ class Facts(Inputs):
         own = load_benchmark(benchmark)
         config: Any = self.config
         entries: Any = dict(running(self.config))
-        settings: dict[str, Any] = {
+        settings: Run = {
             **said,
             "models": self.models,
             "published": {m: e.published for m, e in entries.items() if e.published},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from needlework.errors import UserError
+from needlework.given import given
 from needlework.planning.model_checks import check_lengths, thoughts_of
 from needlework.planning.preflight.installed import is_installed
 from needlework.planning.preflight.keys import check_service, check_translation_service
@@ -62,7 +63,7 @@ def check(
 def _check_translator(config: Configuration, local: bool, planning: bool) -> list[str]:
     name = config.translation.translator
     translator = config.translators[name]
-    check_translator(dict(translator))
+    check_translator(translator)
     if translator.kind == "nllb" and local:
         where = f"translators.{name}"
         check_hub_model(where, translator.name, translator.revision, ask=not planning)
@@ -125,7 +126,7 @@ def _check_template(config: Configuration, name: str) -> None:
         pass
     from needlework.models.backends.base import load_backend
 
-    backend = load_backend(reader, {**dict(model), "model": name})
+    backend = load_backend(name, given({**dict(model), "backend": reader}))
     try:
         backend.load()
         overhead = backend.overhead()
