@@ -10,13 +10,16 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from needlework.data.archives import Archive
 from needlework.errors import UserError
 from needlework.records import QUESTIONS
+
+if TYPE_CHECKING:
+    from needlework.settings.sources import Mlqa
 
 
 def read_squad(data: bytes, name: str) -> pa.Table:
@@ -78,10 +81,10 @@ MEMBER = "MLQA_V1/{split}/{split}-context-{lang}-question-{lang}.json"
 ANY_MEMBER = re.compile(r"MLQA_V1/(\w+)/\1-context-(\w+)-question-\2\.json")
 
 
-def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, str]) -> pa.Table:
+def table(corpus: str, lang: str, files: Sequence[str], settings: Mlqa) -> pa.Table:
     """XQuAD or MLQA in `lang` from its one file, as the rule `read_corpus` asks for it."""
     if corpus == "mlqa":
-        return read_mlqa(files[0], settings["split"], lang)
+        return read_mlqa(files[0], settings.split, lang)
     return read_xquad(files[0])
 
 
