@@ -419,8 +419,9 @@ def run_settings(config: Config) -> Run:
     pairs = "key_value" in own["tasks"] and own["metric"] not in BESIDE
     used = [config["models"][model]["tokenizer"] for model in run["models"]]
     tokenizers = list(dict.fromkeys([*used, *run["tokenizers"]]))
+    comparisons: Run = own["comparisons"]
     return {
-        **own["comparisons"],
+        **comparisons,
         "scored_by": own["metric"] + (", and key_value_accuracy for pairs" if pairs else ""),
         "instructions": sorted(own["instructions"]),
         "tokenizers": tokenizers,

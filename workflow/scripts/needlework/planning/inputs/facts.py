@@ -33,12 +33,12 @@ class Facts(Inputs):
 
         How models decode matters to their scores alone.
         """
-        said = {"data": self.data(benchmark)}
+        said: Run = {"data": self.data(benchmark)}
         if needs in ("ceilings", "published"):
             return said
         models, own = self.config["run"]["models"], load_benchmark(benchmark)
         entries = {model: self.config["models"][model] for model in models}
-        settings: dict[str, Any] = {
+        settings: Run = {
             **said,
             "models": models,
             "published": {m: e["published"] for m, e in entries.items() if e["published"]},
@@ -95,7 +95,7 @@ class Facts(Inputs):
 
         The last is in a figure's small print.
         """
-        run = {"counted": self.counted(benchmark)}
+        run: Run = {"counted": self.counted(benchmark)}
         if result.needs == "scores":
             asked = "" if result.kind == "figures" else self.asked(benchmark)
             run = {**self.run_settings(benchmark, "scores"), "data": "", "asked": asked}

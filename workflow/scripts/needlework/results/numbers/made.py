@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +39,7 @@ class Scored:
 def tables(benchmarks: Iterable[Scored], models: Sequence[str]) -> dict[str, pd.DataFrame]:
     """The TABLES of these models, by name."""
     found: list[Curve] = []
-    made: dict[str, list[dict[str, object]]] = {name: [] for name in TABLES}
+    made: dict[str, list[Mapping[str, object]]] = {name: [] for name in TABLES}
     answered, factors = {}, {}
     for own in benchmarks:
         mine = own.scores[own.scores["model"].isin(list(models))]
