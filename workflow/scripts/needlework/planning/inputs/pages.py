@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.contract import Config
@@ -18,6 +18,9 @@ from needlework.planning.inputs.results import Results
 from needlework.planning.inputs.scores import Scores
 from needlework.planning.layout import ROOT, paths, resource, result_file
 from needlework.results.numbers.tables import TABLES
+
+if TYPE_CHECKING:
+    from needlework.results.page.overview_page import Ran, ShownBenchmark, ShownResult
 
 # The styles, scripts and parts of results/index.html.
 _OVERVIEW_PARTS = (
@@ -52,7 +55,7 @@ class Pages(Inputs):
         self.results = results
         self.facts = facts
 
-    def ran(self, config_files: Iterable[str | Path], values: Iterable[str]) -> dict[str, Any]:
+    def ran(self, config_files: Iterable[str | Path], values: Iterable[str]) -> Ran:
         """A description of the run: configuration, models, readers and data.
 
         config_files, values: of the command line, the latter the keys of --config.
@@ -113,7 +116,7 @@ class Pages(Inputs):
             for name in self.benchmarks
         }
 
-    def overview(self, benchmark: str) -> dict[str, Any]:
+    def overview(self, benchmark: str) -> ShownBenchmark:
         """What results/index.html shows of a benchmark."""
         own = load_benchmark(benchmark)
         return {
@@ -128,7 +131,7 @@ class Pages(Inputs):
             "figures": self._shown(benchmark, "figures", "svg"),
         }
 
-    def _shown(self, benchmark: str, kind: str, ending: str) -> dict[str, dict[str, str]]:
+    def _shown(self, benchmark: str, kind: str, ending: str) -> dict[str, ShownResult]:
         """The tables or figures of a benchmark by name: files, title and caption."""
         return {
             result.name: {

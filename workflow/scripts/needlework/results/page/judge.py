@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import pyarrow as pa
 
@@ -163,8 +163,17 @@ def _of_model(benchmark: str, scores: pd.DataFrame, found: pd.DataFrame) -> list
     return rows
 
 
-def summary(files: Sequence[str]) -> dict[str, Any]:
-    """What the page says of a judge: its name, why it is missing or not used ("" if not), and sentences.
+class Judged(TypedDict):
+    """What the page says of a judge: its name, why it is missing or not used ("" if not), and sentences."""
+
+    judge: str
+    missing: str
+    unused: str
+    said: list[str]
+
+
+def summary(files: Sequence[str]) -> Judged:
+    """What the page says of the judge of a run.
 
     `files` are those of `judged`, `agreement` and `verdicts` (CSV), and the replies, in the judge's folder.
     """
