@@ -20,6 +20,7 @@ from needlework.planning.layout import ROOT, paths, resource, result_file
 from needlework.results.numbers.tables import TABLES
 
 if TYPE_CHECKING:
+    from needlework.results.numbers.made import ScoreFiles
     from needlework.results.page.overview_page import Ran, ShownBenchmark, ShownResult
 
 # The styles, scripts and parts of results/index.html.
@@ -100,7 +101,7 @@ class Pages(Inputs):
         """The models that means are of: not the built-in readers, unless there is nothing else."""
         return self.answers.card_models() or list(self.models)
 
-    def page_numbers(self) -> dict[str, dict[str, Any]]:
+    def page_numbers(self) -> dict[str, ScoreFiles]:
         """The inputs of the numbers of cards and page, by benchmark."""
         models, kinds = self.shown_models(), self.config["tokenizers"]
         # The models whose lengths are counted in words.

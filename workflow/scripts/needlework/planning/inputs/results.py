@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from needlework.benchmarks.benchmark import Benchmark, load_benchmark
 from needlework.benchmarks.contract import Config
@@ -12,6 +12,9 @@ from needlework.planning.inputs.prompts import Prompts
 from needlework.planning.inputs.scores import Scores
 from needlework.planning.layout import paths, result_file
 from needlework.results.result import Needs, Result
+
+if TYPE_CHECKING:
+    from needlework.results.reproduction import Reproduced
 
 
 class Results(Inputs):
@@ -99,7 +102,7 @@ class Results(Inputs):
         }
         return results | counts
 
-    def reproduced(self, with_models: bool) -> dict[str, dict[str, Any]]:
+    def reproduced(self, with_models: bool) -> dict[str, Reproduced]:
         """The inputs of the reproduction, by benchmark; without models, no scores."""
         left_out = ("published",) if with_models else ("scores", "ceilings")
         return {

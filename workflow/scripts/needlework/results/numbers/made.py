@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from needlework.results.cards.card import Card
 from needlework.results.numbers.answers import answers
@@ -13,10 +13,18 @@ from needlework.results.numbers.curves import Curve, curves
 from needlework.results.numbers.means import KEYS, headline, means
 from needlework.results.numbers.tables import TABLES, frame
 from needlework.results.page.misreads import CAREFUL
-from needlework.results.result import Context
+from needlework.results.result import Context, Run
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+class ScoreFiles(TypedDict):
+    """The files of a benchmark's scores and of its paper's numbers, if there are any, and the run's facts."""
+
+    scores: list[str]
+    published: str | None
+    run: Run
 
 
 @dataclass(frozen=True)
