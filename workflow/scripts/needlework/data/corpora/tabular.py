@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 from needlework.data import sentences
 from needlework.data.budgets import ROW_BYTES, VALUE_BYTES, Budget, check_records
 from needlework.data.corpora.books import book_table
-from needlework.data.corpora.extractive import questions_table
+from needlework.data.corpora.extractive import Question, questions_table
 from needlework.data.corpora.found import Found, shortened, with_left_out
 from needlework.data.corpora.json_lines import MAX_LINE_BYTES, objects
 from needlework.data.corpora.registry import OWN_PASSAGES, base_of
@@ -258,7 +258,7 @@ def table(corpus: str, lang: str, files: Sequence[str], settings: OwnTable) -> p
 
 
 def _questions(rows: Iterator[Row], lang: str, found: Found) -> pa.Table:
-    kept = []
+    kept: list[Question] = []
     # Answers in another spelling than the context's, or in other words, such as a number's.
     given: dict[str, dict[str, int]] = {}
     for row in rows:
