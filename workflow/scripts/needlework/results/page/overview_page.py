@@ -30,7 +30,7 @@ from needlework.results.numbers.tables import empty, frame, panels
 from needlework.results.page import misreads, overview
 from needlework.results.page.finding import finding
 from needlework.results.page.judge import Judged
-from needlework.results.reproduction import agreement, agreements
+from needlework.results.reproduction import Agreement, agreement, agreements
 from needlework.results.reproduction import summary as in_words
 from needlework.results.rows import scores_of
 from needlework.results.sealed.clone import workflow
@@ -134,7 +134,7 @@ class Part(TypedDict):
     apart: set[str]
     misreads: list[dict[str, object]]
     wrong: dict[str, str]
-    agreement: list[Any]
+    agreement: list[Agreement]
     tables: list[Table]
     on_page: set[str]
     lead: list[Figure]
