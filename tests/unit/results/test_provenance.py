@@ -113,9 +113,8 @@ def test_gpus_are_the_driver_s(tmp_path, monkeypatch) -> None:
 
 def configured() -> dict[str, Any]:
     config = copy.deepcopy(DEFAULT)
-    # By mistake, the key itself; of a model that is not run, it is not refused.
-    unused = {"backend": "openai", "name": "x", "key_env": CANARY, "tokenizer": "words"}
-    config["models"]["unused"] = unused | {"context": 1}
+    unused = {"backend": "openai", "name": "x", "tokenizer": "words"}
+    config["models"]["unused"] = unused | {"context": 1, "base_url": f"https://{CANARY}@host/v1"}
     config["models"]["used"] = unused | {
         **{"context": 131072, "key_env": "A_VARIABLE"},
         "base_url": f"https://user:{CANARY}@host:8000/v1?key={CANARY}",

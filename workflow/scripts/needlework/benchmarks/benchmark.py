@@ -31,7 +31,7 @@ def _nothing(settings: Mapping[str, object]) -> list[str]:
     return []
 
 
-def _no_values(settings: Mapping[str, object]) -> dict[str, Any]:
+def _no_values(settings: Mapping[str, object]) -> Any:
     return {}
 
 

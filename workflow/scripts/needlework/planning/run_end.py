@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from needlework.data.corpora.found import read_found
 from needlework.models.accounts import Account, last_lines, read_account, write_account
@@ -15,6 +15,9 @@ from needlework.printable import printable
 from needlework.results.page.own_data import read_report
 from needlework.results.page.terminal import fill
 from needlework.services.endpoints import shown_url
+
+if TYPE_CHECKING:
+    from needlework.results.page.overview_page import Ran
 
 # Beside the log of a job of answers, so that it exists if the job fails.
 _ACCOUNTS = Path("logs/generate_answers")
@@ -145,7 +148,7 @@ def _size(path: Path) -> str:
     return f"{files}, {sum(sizes) / 1e6:.1f} MB"
 
 
-def write_unfinished_page(files: RuleInputs, run: dict[str, object], template: str) -> str:
+def write_unfinished_page(files: RuleInputs, run: Ran, template: str) -> str:
     """Write the page of what exists after a job of answers failed, and return its path."""
     # The page needs packages that the process of Snakemake may lack.
     from needlework.results.page.overview_page import Front, write_unfinished

@@ -20,6 +20,7 @@ from needlework.benchmarks.contract import (
 )
 from needlework.data.corpora.registry import OWN_PASSAGES
 from needlework.errors import UserError
+from needlework.given import given
 from needlework.prompts.wording import papers_instructions, user_texts
 
 NAME = "lost_in_the_middle"
@@ -404,7 +405,7 @@ def _sizes(own: Own) -> list[int]:
 
 def notices(own: Own) -> list[str]:
     """A notice if instructions are English but the user's questions are not."""
-    return papers_instructions(NAME, own, own["languages"])
+    return papers_instructions(NAME, given(own), own["languages"])
 
 
 def run_settings(config: Config) -> Run:
@@ -418,8 +419,9 @@ def run_settings(config: Config) -> Run:
     pairs = "key_value" in own["tasks"] and own["metric"] not in BESIDE
     used = [config["models"][model]["tokenizer"] for model in run["models"]]
     tokenizers = list(dict.fromkeys([*used, *run["tokenizers"]]))
+    comparisons: Run = own["comparisons"]
     return {
-        **own["comparisons"],
+        **comparisons,
         "scored_by": own["metric"] + (", and key_value_accuracy for pairs" if pairs else ""),
         "instructions": sorted(own["instructions"]),
         "tokenizers": tokenizers,

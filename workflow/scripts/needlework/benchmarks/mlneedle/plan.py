@@ -14,6 +14,7 @@ from needlework.benchmarks.contract import (
     in_words,
 )
 from needlework.benchmarks.mlneedle.factors import MULTILINGUAL
+from needlework.given import given
 from needlework.prompts.wording import papers_instructions, user_texts
 
 NAME = "mlneedle"
@@ -235,7 +236,7 @@ def conditions(config: Config) -> dict[str, bool]:
 
 def notices(own: Own) -> list[str]:
     """A notice if instructions are English but the user's questions are not."""
-    return papers_instructions(NAME, own, [own["question_lang"]])
+    return papers_instructions(NAME, given(own), [own["question_lang"]])
 
 
 def run_settings(config: Config) -> Run:

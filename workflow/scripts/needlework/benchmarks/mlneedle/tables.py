@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -220,7 +220,7 @@ def table4(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 
 def _in_pairs(
-    rows: pd.DataFrame, run: Context, name: str, pairs: list[tuple[str, str]]
+    rows: pd.DataFrame, run: Context, name: str, pairs: Sequence[Sequence[str]]
 ) -> pd.DataFrame:
     asked = exact(rows)
     return model_pairs(

@@ -289,6 +289,7 @@ def run_settings(config: Config) -> Run:
     tokenizers = [*run["tokenizers"], *(entry["tokenizer"] for entry in entries.values())]
     long = [n for n in sorted(own["lengths"]) if n in LONG] or sorted(own["lengths"])[-2:]
     folder = config["sources"].get(NAME, {}).get("folder") if own["data"] == NAME else None
+    comparisons: Run = own["comparisons"]
     return {
         "instructions": [
             *folder_languages(folder),
@@ -298,7 +299,7 @@ def run_settings(config: Config) -> Run:
         "backends": {m: e["backend"] for m, e in entries.items()},
         "metric": own["metric"],
         "wikipedia_articles": own["wikipedia_articles"],
-        **own["comparisons"],
+        **comparisons,
         # As `planning.inputs.prompts.Prompts.text_tokenizer` chooses it.
         "text_tokenizer": tokenizers[0],
         "encodings": {

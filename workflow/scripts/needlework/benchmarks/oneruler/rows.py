@@ -39,7 +39,7 @@ def drawn(rows: pd.DataFrame, run: Context, condition: str, metric: str = "") ->
 
 def metrics(present: Collection[str], run: Context) -> list[str]:
     """The metric of the figures, then the paper's metric if that differs."""
-    return list(dict.fromkeys((run.run.get("metric", "strict"), SETUP["metric"])))
+    return list(dict.fromkeys((run.run.get("metric", "strict"), str(SETUP["metric"]))))
 
 
 def drawn_metric(rows: pd.DataFrame, run: Context, metric: str = "") -> pd.DataFrame:

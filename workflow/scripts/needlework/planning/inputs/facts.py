@@ -36,7 +36,7 @@ class Facts(Inputs):
 
         How models decode matters to their scores alone.
         """
-        said = {"data": self.data(benchmark)}
+        said: Run = {"data": self.data(benchmark)}
         if needs in ("ceilings", "published"):
             return said
         own = load_benchmark(benchmark)
@@ -97,7 +97,7 @@ class Facts(Inputs):
 
         The last is in a figure's small print.
         """
-        run = {"counted": self.counted(benchmark)}
+        run: Run = {"counted": self.counted(benchmark)}
         if result.needs == "scores":
             asked = "" if result.kind == "figures" else self.asked(benchmark)
             run = {**self.run_settings(benchmark, "scores"), "data": "", "asked": asked}

@@ -22,6 +22,8 @@ from needlework.results.numbers.tables import TABLES
 if TYPE_CHECKING:
     from needlework.models.settings import AnyModel
     from needlework.planning.configuration import Configuration
+    from needlework.results.numbers.made import ScoreFiles
+    from needlework.results.page.overview_page import Ran, ShownBenchmark, ShownResult
 
 # The styles, scripts and parts of results/index.html.
 _OVERVIEW_PARTS = (
@@ -56,7 +58,7 @@ class Pages(Inputs):
         self.results = results
         self.facts = facts
 
-    def ran(self, config_files: Iterable[str | Path], values: Iterable[str]) -> dict[str, Any]:
+    def ran(self, config_files: Iterable[str | Path], values: Iterable[str]) -> Ran:
         """A description of the run: configuration, models, readers and data.
 
         config_files, values: of the command line, the latter the keys of --config.
@@ -100,7 +102,7 @@ class Pages(Inputs):
         """The models that means are of: not the built-in readers, unless there is nothing else."""
         return self.answers.card_models() or list(self.models)
 
-    def page_numbers(self) -> dict[str, dict[str, Any]]:
+    def page_numbers(self) -> dict[str, ScoreFiles]:
         """The inputs of the numbers of cards and page, by benchmark."""
         models, tokenizers = self.shown_models(), self.config.tokenizers
         # The models whose lengths are counted in words.
@@ -116,7 +118,7 @@ class Pages(Inputs):
             for name in self.benchmarks
         }
 
-    def overview(self, benchmark: str) -> dict[str, Any]:
+    def overview(self, benchmark: str) -> ShownBenchmark:
         """What results/index.html shows of a benchmark."""
         own = load_benchmark(benchmark)
         return {
@@ -131,7 +133,7 @@ class Pages(Inputs):
             "figures": self._shown(benchmark, "figures", "svg"),
         }
 
-    def _shown(self, benchmark: str, kind: str, ending: str) -> dict[str, dict[str, str]]:
+    def _shown(self, benchmark: str, kind: str, ending: str) -> dict[str, ShownResult]:
         """The tables or figures of a benchmark by name: files, title and caption."""
         return {
             result.name: {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from needlework.benchmarks.benchmark import Benchmark, load_benchmark
 from needlework.planning.inputs.base import Inputs
@@ -14,6 +15,7 @@ from needlework.results.result import Needs, Result
 
 if TYPE_CHECKING:
     from needlework.planning.configuration import Configuration
+    from needlework.results.reproduction import Reproduced
 
 
 class Results(Inputs):
@@ -104,7 +106,7 @@ class Results(Inputs):
         }
         return results | counts
 
-    def reproduced(self, with_models: bool) -> dict[str, dict[str, Any]]:
+    def reproduced(self, with_models: bool) -> dict[str, Reproduced]:
         """The inputs of the reproduction, by benchmark; without models, no scores."""
         left_out = ("published",) if with_models else ("scores", "ceilings")
         return {
