@@ -24,6 +24,7 @@ import pyarrow as pa
 from factories import answering, configuration, losing
 from needlework.benchmarks.lost_in_the_middle import corpus, pairs_corpus, plan
 from needlework.benchmarks.lost_in_the_middle.rows import WITHOUT_DOCUMENTS
+from needlework.given import given
 from needlework.planning.config import validated
 
 SETTINGS = {
@@ -165,10 +166,10 @@ def golden() -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
 # Settings
 
 
-def block(seed: int = 0, **own: Any) -> dict[str, Any]:
+def block(seed: int = 0, **own: Any) -> Any:
     """The block of a valid configuration that has `own` alone, with a run's seed."""
     config = validated(configuration(plan.NAME, own))
-    return config["benchmarks"][plan.NAME] | {"seed": seed}
+    return given(config["benchmarks"][plan.NAME] | {"seed": seed})
 
 
 def settings(name: str, seed: int = 0, **own: Any) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pyarrow.compute as pc
 
 from needlework.benchmarks.parts import load_part
+from needlework.given import given
 from needlework.jobs.job import running
 from needlework.records import read_table, write_table
 from needlework.scoring.translation import translation_ceiling
@@ -29,7 +30,7 @@ with running(snakemake):
             asked,
             load_translator(entry),
             Path(config["journal"]) / "translations",
-            metric(snakemake.params.settings),
+            metric(given(snakemake.params.settings)),
         ),
         snakemake.output[0],
         inputs=[*snakemake.input.questions, *snakemake.input.instances],
