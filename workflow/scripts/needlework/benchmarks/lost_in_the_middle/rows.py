@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from needlework.benchmarks.contract import SliceSettings
 from needlework.benchmarks.lost_in_the_middle.factors import COLUMNS
-from needlework.benchmarks.lost_in_the_middle.plan import NAME
+from needlework.benchmarks.lost_in_the_middle.plan import NAME, Slice
 from needlework.prompts.counting.pieces import Pieces
 from needlework.prompts.instances import Instances
 from needlework.prompts.tokenizers import Tokenizer
@@ -33,9 +32,9 @@ WITHOUT_DOCUMENTS: dict[str, Any] = {
 class Rows:
     """Collects the instances of a slice; its fields are the values that all rows share."""
 
-    def __init__(self, slice_settings: SliceSettings, tokenizer: Tokenizer) -> None:
+    def __init__(self, own: Slice, tokenizer: Tokenizer) -> None:
         self.pieces = Pieces(tokenizer)
-        self._slice_settings = slice_settings
+        self._own = own
         self._instances = Instances(NAME, COLUMNS, tokenizer, self.pieces)
 
     def add(
@@ -49,8 +48,8 @@ class Rows:
 
         Factors that are not given have the values in WITHOUT_DOCUMENTS.
         """
-        task = self._slice_settings["task"]
-        factors = {"lang": self._slice_settings["lang"], **WITHOUT_DOCUMENTS, **factors}
+        task = self._own.task
+        factors = {"lang": self._own.lang, **WITHOUT_DOCUMENTS, **factors}
         self._instances.add(
             numbers,
             self.pieces.text(numbers),
@@ -61,7 +60,7 @@ class Rows:
             example_id=example_id,
             references=references,
             metric="key_value" if task == "key_value" else "best_subspan_em",
-            max_new_tokens=self._slice_settings["max_new_tokens"],
+            max_new_tokens=self._own.max_new_tokens,
             **factors,
         )
 
