@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 
 from needlework.benchmarks.contract import Built
-from needlework.benchmarks.lost_in_the_middle.pairs_corpus import SEPARATOR, pair, row
+from needlework.benchmarks.lost_in_the_middle.pairs_corpus import SEPARATOR, Object, pair, row
 from needlework.benchmarks.lost_in_the_middle.plan import NAME, Slice, template
-from needlework.benchmarks.lost_in_the_middle.rows import Rows
+from needlework.benchmarks.lost_in_the_middle.rows import Factors, Rows
 from needlework.errors import UserError
 from needlework.jobs.progress import progress
 from needlework.prompts.tokenizers import Tokenizer
@@ -52,7 +52,7 @@ def build(
     return Built(builder.rows.table(), counts, documents)
 
 
-Objects = dict[int, list[dict[str, Any]]]
+Objects = dict[int, list[Object]]
 
 
 def _released(own: Slice, tables: Tables, counts: dict[str, int]) -> Objects:
@@ -67,7 +67,7 @@ def _released(own: Slice, tables: Tables, counts: dict[str, int]) -> Objects:
             : own.examples
         ]
         objects[n] = [
-            {**found, "source": f"{prefix}/{found['passage_id']}"}
+            Object(**found, source=f"{prefix}/{found['passage_id']}")
             for found in sorted(ranked, key=lambda r: r["passage_id"])
         ]
         lacking += own.examples - len(ranked)
@@ -144,21 +144,22 @@ def _apart(drawn: Sequence[str]) -> int | None:
     return None
 
 
-def _made(own: Slice, n: int, example: int, drawn: Sequence[str], asked: int) -> dict[str, Any]:
+def _made(own: Slice, n: int, example: int, drawn: Sequence[str], asked: int) -> Object:
     """A row of PAIRS from key, value, key, value and so on."""
     pairs = list(zip(drawn[::2], drawn[1::2], strict=True))
     key, value = pairs.pop(asked)
     name = f"{n}-{example:04d}"
-    made = row(name, pairs, key, value)
-    return {**made, "source": f"{NAME}/{own.slice}/{name}"}
+    return row(name, pairs, key, value, f"{NAME}/{own.slice}")
 
 
 def _documents(objects: Objects) -> pa.Table:
     """The objects that no corpus file holds, as records.DOCUMENTS."""
-    rows = [found for rows in objects.values() for found in rows]
-    return pa.Table.from_pylist(
-        [{name: found[name] for name in ("passage_id", "text")} for found in rows], schema=DOCUMENTS
-    )
+    rows = [
+        {"passage_id": found.passage_id, "text": found.text}
+        for rows in objects.values()
+        for found in rows
+    ]
+    return pa.Table.from_pylist(rows, schema=DOCUMENTS)
 
 
 class _Builder:
@@ -172,24 +173,27 @@ class _Builder:
     def add(self, objects: Objects) -> None:
         """Add the prompts of all objects."""
         asked = [(n, found) for n, rows in objects.items() for found in rows]
-        texts = (found["text"] for _, found in asked)
+        texts = (found.text for _, found in asked)
         self.rows.pieces.sums.sum_ahead(texts, self.own.slice)
         for n, found in progress(asked, desc="prompts", unit="example"):
             for index, numbers in self._prompts(n, found):
                 self.rows.add(
                     numbers,
-                    f"{n}-{found['passage_id'].rpartition('-')[2]}",
-                    [found["value"]],
-                    n_documents=n,
-                    gold_index=index,
-                    query_aware=self.own.query_aware,
-                    keys=self.own.keys,
+                    f"{n}-{found.passage_id.rpartition('-')[2]}",
+                    [found.value],
+                    Factors(
+                        self.own.lang,
+                        n_documents=n,
+                        gold_index=index,
+                        query_aware=self.own.query_aware,
+                        keys=self.own.keys,
+                    ),
                 )
 
-    def _prompts(self, n: int, found: Mapping[str, Any]) -> Iterator[tuple[int, list[int]]]:
+    def _prompts(self, n: int, found: Object) -> Iterator[tuple[int, list[int]]]:
         """The span numbers of an object's prompts, each with the index of the pair that is asked for."""
-        pieces, key = self.rows.pieces, found["key"]
-        needle = pair(key, found["value"])
+        pieces, key = self.rows.pieces, found.key
+        needle = pair(key, found.value)
         *before, middle, end = self.template
         head = [pieces.literal("instruction", before[0])]
         if len(before) == 2:
@@ -205,11 +209,11 @@ class _Builder:
         for index in indices:
             yield index, [*head, *self._object(found, needle, index), *tail]
 
-    def _object(self, found: Mapping[str, Any], needle: str, index: int) -> list[int]:
+    def _object(self, found: Object, needle: str, index: int) -> list[int]:
         """The spans of the object, without its braces."""
-        pieces, source, text = self.rows.pieces, found["source"], found["text"]
+        pieces, source, text = self.rows.pieces, found.source, found.text
         asked, separator = pieces.literal("needle", needle), pieces.literal("haystack", SEPARATOR)
-        starts = found["starts"]
+        starts = found.starts
         if index == len(starts):
             return [pieces.slice("distractor", source, text, 0, len(text)), separator, asked]
         start = starts[index]

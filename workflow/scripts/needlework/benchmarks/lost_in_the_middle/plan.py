@@ -63,7 +63,7 @@ INSTRUCTIONS = {
     "pairs_query_aware": ("key", "pairs", "key"),
 }
 # How the words of a slice's name after its language read.
-_VARIANTS: dict[str, dict[str, Any]] = {
+_VARIANTS: dict[str, dict[str, str | bool]] = {
     "plain": {},
     "query-aware": {"query_aware": True},
     "random-order": {"order": "random"},

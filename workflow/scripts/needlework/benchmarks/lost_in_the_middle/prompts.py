@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from needlework.benchmarks.contract import Built, SliceSettings
 from needlework.benchmarks.lost_in_the_middle import pairs
@@ -26,7 +25,7 @@ from needlework.benchmarks.lost_in_the_middle.documents import (
     passages_of,
 )
 from needlework.benchmarks.lost_in_the_middle.plan import INSTRUCTIONS, NAME, Slice, template
-from needlework.benchmarks.lost_in_the_middle.rows import Rows
+from needlework.benchmarks.lost_in_the_middle.rows import Factors, Rows
 from needlework.data.corpora.registry import CORPORA
 from needlework.data.corpora.titled import titled
 from needlework.errors import UserError
@@ -107,7 +106,7 @@ class _Builder:
         """Add the prompts of all questions."""
         if self.own.task == "closed_book":
             for item in items:
-                self._add(item, self._ask(item), {})
+                self._add(item, self._ask(item), self._factors(item))
             return
         self._check_numbers(items)
         self.rows.pieces.sums.cut_ahead(self._documents(items), self.own.slice)
@@ -150,32 +149,32 @@ class _Builder:
         elif self.own.task == "multi_document_qa":
             yield from ((n, n - 1) for n, _ in self.own.places)
 
-    def _prompts(self, item: Item) -> Iterator[tuple[dict[str, Any], list[int]]]:
+    def _prompts(self, item: Item) -> Iterator[tuple[Factors, list[int]]]:
         """The prompts of a question: the factors and the span numbers of each."""
         head, tail = self._frame(item)
         for factors, lines in self._arrangements(item):
             yield factors, [*head, *chain.from_iterable(lines), *tail]
 
-    def _arrangements(self, item: Item) -> Iterator[tuple[dict[str, Any], list[Line]]]:
+    def _arrangements(self, item: Item) -> Iterator[tuple[Factors, list[Line]]]:
         """The factors of each prompt of a question, and the lines of its documents."""
-        task = self.own.task
+        task, factors = self.own.task, self._factors(item)
         # Most lines are those of the prompt before.
         other = cache(partial(self._other, item))
         if task == "oracle":
-            yield {"n_documents": 1, "gold_index": 0}, [self._gold(item, 0)]
+            yield factors._replace(n_documents=1, gold_index=0), [self._gold(item, 0)]
         elif task == "open_domain":
-            ranked = {"distractors": "retrieved", "order": "relevance"}
+            ranked = factors._replace(distractors="retrieved", order="relevance")
             for n in self.own.n_passages:
                 if n <= len(item.others):
                     present = any(item.has_answer[:n])
                     lines = [other(i, i) for i in range(n)]
-                    yield {**ranked, "n_documents": n, "answer_present": present}, lines
+                    yield ranked._replace(n_documents=n, answer_present=present), lines
         else:
-            shared = {
-                "distractors": self.own.distractors,
-                "order": self.own.order,
-                "query_aware": self.own.query_aware,
-            }
+            factors = factors._replace(
+                distractors=self.own.distractors,
+                order=self.own.order,
+                query_aware=self.own.query_aware,
+            )
             for n, indices in self.own.places:
                 if n - 1 > len(item.others):
                     continue
@@ -187,7 +186,7 @@ class _Builder:
                         else other(places[index - (index > gold)], index)
                         for index in range(n)
                     ]
-                    yield {**shared, "n_documents": n, "gold_index": gold}, lines
+                    yield factors._replace(n_documents=n, gold_index=gold), lines
 
     def _gold(self, item: Item, index: int) -> Line:
         """The gold passage at an index. Its title is part of the label: no document holds both."""
@@ -250,7 +249,8 @@ class _Builder:
             pieces.literal("answer_format", end),
         ]
 
-    def _add(self, item: Item, numbers: list[int], factors: Mapping[str, Any]) -> None:
-        self.rows.add(
-            numbers, item.example_id, item.answers, unambiguous=item.unambiguous, **factors
-        )
+    def _factors(self, item: Item) -> Factors:
+        return Factors(self.own.lang, unambiguous=item.unambiguous)
+
+    def _add(self, item: Item, numbers: list[int], factors: Factors) -> None:
+        self.rows.add(numbers, item.example_id, item.answers, factors)
