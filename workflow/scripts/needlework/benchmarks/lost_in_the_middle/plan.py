@@ -448,16 +448,17 @@ def run_settings(config: Configuration) -> Run:
     pairs = "key_value" in own.tasks and own.metric not in BESIDE
     used = [config.models[model].tokenizer for model in config.run.models]
     tokenizers = list(dict.fromkeys([*used, *config.run.tokenizers]))
-    kinds = {name: config.tokenizers[name] for name in tokenizers}
+    entries = {name: config.tokenizers[name] for name in tokenizers}
+    comparisons: Run = given(own.comparisons)
     return {
-        **dict(own.comparisons),
+        **comparisons,
         "scored_by": own.metric + (", and key_value_accuracy for pairs" if pairs else ""),
         "instructions": sorted(own.instructions),
         "tokenizers": tokenizers,
         # The paper's token counts of GPT-3.5-Turbo are those of its encoding (appendix F).
         "published_tokenizers": {
             name: "GPT-3.5-Turbo"
-            for name, own_kind in kinds.items()
-            if own_kind.kind == "tiktoken" and own_kind.encoding == "cl100k_base"
+            for name, entry in entries.items()
+            if entry.kind == "tiktoken" and entry.encoding == "cl100k_base"
         },
     }

@@ -294,6 +294,6 @@ def run_settings(config: Configuration) -> Run:
         "needle_languages": list(own.needle_languages),
         "instructions": sorted(own.instructions),
         "claimed_length": {model: config.models[model].context for model in config.run.models},
-        "instruction_tuning": list(own.comparisons.instruction_tuning),
-        "greedy_or_sampling": list(own.comparisons.decoding),
+        "instruction_tuning": [list(pair) for pair in own.comparisons.instruction_tuning],
+        "greedy_or_sampling": [list(pair) for pair in own.comparisons.decoding],
     }
