@@ -181,7 +181,7 @@ def test_an_answer_that_is_near_in_meaning_counts() -> None:
     wanted = "the lighthouses of the old harbour towns of Orveld and Quillmouth in the northern provinces"
     said = wanted.replace("provinces", "province,").replace("lighthouses", "lighthouse")
     far = "a bakery in the south"
-    semantic = Semantic(blocks({"kind": "ngram"}))
+    semantic = Semantic({"kind": "ngram"})
     assert released_accuracy(said, None, [wanted])[0] == 0.0
     assert semantic.score(said, None, [far, wanted]) == (1.0, "semantic:raw:1")
     assert semantic.score("?", said, [wanted]) == (1.0, "semantic:translated:0")

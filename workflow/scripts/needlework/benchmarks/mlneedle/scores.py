@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from needlework.given import given
 from needlework.retrieval.embedders import load_embedder
 from needlework.scoring import metrics
 from needlework.scoring.careful.verdicts import Verdict, of_words, of_yes_or_no
@@ -187,14 +186,7 @@ def released_accuracy(
 # all-mpnet-base-v2). The paper does not mention it.
 
 THRESHOLD = 0.95
-MODEL = given(
-    {
-        "kind": "sentence-transformers",
-        "name": "sentence-transformers/all-mpnet-base-v2",
-        "revision": None,
-        "device": "auto",
-    }
-)
+MODEL = {"kind": "sentence-transformers", "name": "sentence-transformers/all-mpnet-base-v2"}
 
 
 class Semantic:
@@ -203,7 +195,7 @@ class Semantic:
     Each text is encoded once. `prepare` encodes many texts at once, which is faster than one by one.
     """
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Mapping[str, object]) -> None:
         self._model = model
         self._vectors: dict[str, np.ndarray] = {}
 
