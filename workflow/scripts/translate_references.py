@@ -34,7 +34,7 @@ with running(snakemake):
             asked,
             load_translator(entry),
             Path(config.journal) / "translations",
-            metric(snakemake.params.settings),
+            metric(given(snakemake.params.settings)),
         ),
         snakemake.output[0],
         inputs=[*snakemake.input.questions, *snakemake.input.instances],

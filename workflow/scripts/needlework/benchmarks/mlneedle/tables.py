@@ -161,7 +161,7 @@ def _lengths(own: pd.DataFrame, run: Context) -> pd.DataFrame:
     why = next((reason for verdict, _, reason in told if verdict == "cannot tell"), None)
     made = []
     for column, value in tokens.items():
-        cell: dict[str, Any] = dict.fromkeys(MEASURES, math.nan)
+        cell = dict.fromkeys(MEASURES, math.nan)
         cell["value"] = math.nan if value is None else float(value)
         found = run.find("table1", run.paper_name(labels["model"]), column)
         other = why if column == "effective_length" else None
