@@ -25,7 +25,7 @@ Run: TypeAlias = Mapping[str, Any]
 CorpusTable: TypeAlias = tuple[str, str]
 
 
-def block_of(config: Config, benchmark: str) -> Any:
+def block_of(config: Any, benchmark: str) -> Any:
     """A benchmark's block of the configuration, with the run's seed: the benchmark knows its class."""
     return given({**config["benchmarks"][benchmark], "seed": config["run"]["seed"]})
 

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from needlework.benchmarks.benchmark import check_benchmark, load_benchmark
-from needlework.benchmarks.contract import Config
+from needlework.benchmarks.contract import Config, block_of
 from needlework.data.corpora.registry import (
     languages_of,
 )
@@ -72,7 +72,7 @@ def _validated(config: Config) -> dict[str, Any]:
     for own in config["benchmarks"].values():
         _choose_languages(own, config["corpora"])
     for name, own in benchmarks_of(config):
-        own.update(load_benchmark(name).plan.decided(own))
+        own.update(load_benchmark(name).plan.decided(block_of(config, name)))
     for check in (
         check_corpora,
         _check_retrieval,

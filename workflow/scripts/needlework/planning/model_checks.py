@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from needlework.benchmarks.benchmark import load_benchmark
-from needlework.benchmarks.contract import Config
+from needlework.benchmarks.contract import Config, block_of
 from needlework.data.packaged import is_installed, is_packaged
 from needlework.errors import UserError
 from needlework.models.selection import COLUMNS, check_room, only_of, shared
@@ -40,7 +40,7 @@ def check_lengths(config: Config, name: str, overhead: int) -> None:
     reserve = config["tokenizers"][model["tokenizer"]]["reserve"]
     taken = 0
     for benchmark in config["run"]["benchmarks"]:
-        spare = load_benchmark(benchmark).plan.spare(config["benchmarks"][benchmark])
+        spare = load_benchmark(benchmark).plan.spare(block_of(config, benchmark))
         asked = only_of(config, name, benchmark).get("task", True) != []
         if spare is not None and asked:
             longest = max(lengths_of(config, name, benchmark), default=0)

@@ -8,7 +8,7 @@ from typing import Any
 
 from needlework import safe_yaml
 from needlework.benchmarks.benchmark import load_benchmark
-from needlework.benchmarks.contract import Config
+from needlework.benchmarks.contract import Config, block_of
 from needlework.planning.config import benchmarks_of
 from needlework.planning.configuration import plain
 from needlework.planning.known_names import nearest
@@ -26,7 +26,7 @@ def decided(given: Config, config: Config) -> list[str]:
         mine = plain(given.get("benchmarks", {}).get(name, {}))
         other = [
             key
-            for key in load_benchmark(name).plan.decided(own)
+            for key in load_benchmark(name).plan.decided(block_of(config, name))
             if mine.get(key, own[key]) != own[key]
         ]
         if other:
@@ -41,8 +41,8 @@ def notices(config: Config) -> list[str]:
     """What the benchmarks of a run leave out (`Plan.notices`), in sentences."""
     return [
         note
-        for name, own in benchmarks_of(config)
-        for note in load_benchmark(name).plan.notices(own)
+        for name in config["run"]["benchmarks"]
+        for note in load_benchmark(name).plan.notices(block_of(config, name))
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from needlework.benchmarks.contract import Config, Own, block_of
+from needlework.benchmarks.contract import Config, block_of
 from needlework.given import Block, given
 
 
@@ -24,6 +24,6 @@ class Inputs:
         """The benchmarks of the run."""
         return list(self.config["run"]["benchmarks"])
 
-    def settings(self, benchmark: str) -> Own:
+    def settings(self, benchmark: str) -> Any:
         """A benchmark's block of the configuration, with the run's seed."""
         return block_of(self.config, benchmark)

@@ -119,7 +119,7 @@ class Results(Inputs):
         }
 
 
-def _remedy(benchmark: Benchmark, result: Result, config: Config) -> str:
+def _remedy(benchmark: Benchmark, result: Result, config: Any) -> str:
     """The keys and values that fill a result."""
     keys: dict[str, str] = {}
     for condition in benchmark.unmet(result, config):
