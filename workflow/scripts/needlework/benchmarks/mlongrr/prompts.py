@@ -43,7 +43,18 @@ class Context(NamedTuple):
     """The contents of a prompt's haystack in the order of the text, and the factors that describe it."""
 
     needles: list[Needle]
-    factors: dict[str, Any]
+    factors: Factors
+
+
+class Factors(NamedTuple):
+    """The factors of a haystack, which are columns of instances; None without a needle."""
+
+    real_depth: float | None
+    haystack_tokens: int
+    sentences: int
+    sentences_before: int | None
+    exhausted: bool
+    fertility: float
 
 
 class Words(NamedTuple):
@@ -126,7 +137,7 @@ def _rows(
                     **{"lang": lang, "haystack": own.haystack, "length": length},
                     **{"n_needles": cell.n, "question": cell.question, "depth": cell.depth},
                     "template": cell.template,
-                    **context.factors,
+                    **context.factors._asdict(),
                     "chance": chance(cell.n, cell.task),
                     "numbers": " ".join(needle.number for needle in context.needles),
                     "cities": "|".join(f"{n.english}/{n.city}" for n in context.needles),
@@ -229,14 +240,14 @@ class _Constructed:
             )
         before = self._places(cell, where, size)[0] if needles else None
         ended = self._haystack.all_known and size == self._haystack.longest
-        factors = {
-            "real_depth": None if before is None else self._haystack.real_depth(size, before),
-            "haystack_tokens": self._haystack.tokens(size),
-            "sentences": size,
-            "sentences_before": before,
-            "exhausted": ended and budget - used > FREE * length,
-            "fertility": self._fertility,
-        }
+        factors = Factors(
+            real_depth=None if before is None else self._haystack.real_depth(size, before),
+            haystack_tokens=self._haystack.tokens(size),
+            sentences=size,
+            sentences_before=before,
+            exhausted=ended and budget - used > FREE * length,
+            fertility=self._fertility,
+        )
         return Context(needles, factors), numbers(size), n_tokens
 
     def _fit(
@@ -313,14 +324,14 @@ class _Released:
         count = self.pieces.count
         tokens = count(" ".join(filter(None, texts)))
         numbers = _around(self.pieces, prompt, context)
-        factors = {
-            "real_depth": 100 * count(texts[0]) / tokens,
-            "haystack_tokens": tokens,
-            "sentences": row["sentences"],
-            "sentences_before": row["sentences_before"][0],
-            "exhausted": False,
-            "fertility": self._fertility,
-        }
+        factors = Factors(
+            real_depth=100 * count(texts[0]) / tokens,
+            haystack_tokens=tokens,
+            sentences=row["sentences"],
+            sentences_before=row["sentences_before"][0],
+            exhausted=False,
+            fertility=self._fertility,
+        )
         return Context(needles, factors), numbers, self.pieces.tokens(numbers)
 
 
