@@ -62,11 +62,8 @@ def test_a_papers_preset_inherits_nothing_of_the_demos_size(benchmark: str) -> N
     for base in (DEFAULT, DEFAULT | {"benchmarks": {}}):
         config = validated(layered(base, [preset]))
         lengths = lengths_of(config, config["run"]["models"][0], benchmark)
-        own, slices = (
-            RuleInputs(config).prompts.settings(benchmark),
-            plan.slices(config["benchmarks"][benchmark]),
-        )
-        asked.append({name: plan.settings(own, name, lengths) for name in slices})
+        own = RuleInputs(config).prompts.settings(benchmark)
+        asked.append({name: plan.settings(own, name, lengths) for name in plan.slices(own)})
     assert asked[0] == asked[1] != {}
 
 

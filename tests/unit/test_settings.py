@@ -169,6 +169,7 @@ def test_no_job_imports_settings() -> None:
         for node in ast.walk(tree):
             if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
                 node.body = []
+        for node in ast.walk(tree):
             named = node.module or "" if isinstance(node, ast.ImportFrom) else ""
             if (
                 named.split(".")[0].startswith("pydantic")

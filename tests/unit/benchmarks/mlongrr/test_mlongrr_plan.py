@@ -38,7 +38,7 @@ def test_the_papers_settings_are_the_default() -> None:
     assert plan.slices(own) == [
         f"{lang}-mlongrr-articles" for lang in ("en", "vi", "id", "sw", "so")
     ]
-    cells = list(plan.cells(plan.Slice.of(settings("en", own.lengths))))
+    cells = list(plan.cells(plan.Slice(**settings("en", own.lengths))))
     each = Counter({(1, "city"): 0})
     for c in cells:
         each[c.n, c.question] += 25

@@ -13,11 +13,10 @@ from needlework.results.cards.card import Card
 from needlework.results.result import PromptTable, Result
 
 if TYPE_CHECKING:
-    from needlework.planning.configuration import Configuration
     from needlework.settings.base import BenchmarkSettings
 else:
     # `_written` reads annotations, in jobs too, which lack pydantic.
-    Configuration = BenchmarkSettings = object
+    BenchmarkSettings = object
 
 
 class Written(NamedTuple):
@@ -39,7 +38,7 @@ def _nothing(settings: object) -> list[str]:
     return []
 
 
-def _no_values(settings: object) -> dict[str, Any]:
+def _no_values(settings: object) -> Any:
     return {}
 
 
@@ -127,16 +126,19 @@ class Shown:
 
 @dataclass(frozen=True)
 class RunFacts:
-    """Facts about a run that results state, and the conditions under which it has data for a result."""
+    """Facts about a run that results state, and the conditions under which it has data for a result.
+
+    Two functions get the whole configuration in blocks (`needlework.planning.configuration.Configuration`).
+    """
 
     # What the prompts and the paper's prompts are made of, in words.
     data: Function[Callable[[BenchmarkSettings], tuple[str, str]]] = _no_data
     # Where the configuration has what the paper's numbers depend on ("benchmarks.x.needles"), by name.
     setup: Constant[Mapping[str, str]] = field(default_factory=dict)
     # What else results need to know of the configuration.
-    run_settings: Function[Callable[[Configuration], Run]] = _no_values
+    run_settings: Function[Callable[[Any], Run]] = _no_values
     # Whether the configuration fills the results that name a condition (`Result.when`), by condition.
-    conditions: Function[Callable[[Configuration], dict[str, bool]]] = _no_values
+    conditions: Function[Callable[[Any], dict[str, bool]]] = _no_values
     # The keys and values (YAML; <model> and <file> are the user's) with which a condition holds.
     filled_by: Constant[Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
 
@@ -180,12 +182,12 @@ class Benchmark:
         """The results by name."""
         return {result.name: result for result in self.results}
 
-    def unmet(self, result: Result, config: Configuration) -> list[str]:
+    def unmet(self, result: Result, config: Any) -> list[str]:
         """The names of a result's conditions that this configuration does not meet."""
         holds = self.run.conditions(config)
         return [name for name in result.when if not holds[name]]
 
-    def filled(self, config: Configuration) -> list[Result]:
+    def filled(self, config: Any) -> list[Result]:
         """The results for which this configuration has prompts and models."""
         holds = self.run.conditions(config)
         return [result for result in self.results if all(holds[name] for name in result.when)]

@@ -131,7 +131,7 @@ def corpora_for(config: Any) -> Callable[[str], list[str]]:
     """Which corpora serve as what, such as `needles`: the user's own, too, as far as these are sound."""
     own = config.get("corpora") if isinstance(config, Mapping) else None
     sound = {
-        name: entry
+        name: entry["kind"]
         for name, entry in (own.items() if isinstance(own, Mapping) else ())
         if isinstance(entry, Mapping) and entry.get("kind") in (*OWN_SERVES,)
     }

@@ -155,7 +155,7 @@ def _check_needles(own: Mlongrr, folder: str | None) -> None:
                 f"benchmarks.{NAME}.tasks has {max(needle_counts(own))} needles, but there are {len(names)} "
                 f"cities in {lang!r}: add some to cities.csv."
             )
-        asked = list(cells(Slice.of(settings(own, name, own.lengths))))
+        asked = list(cells(Slice(**settings(own, name, own.lengths))))
         if not asked:
             raise UserError(
                 f"benchmarks.{NAME}.prompts has `translated` alone, but English prompts are not "

@@ -11,7 +11,6 @@ from needlework.benchmarks.mlongrr import prompt_files
 from needlework.benchmarks.mlongrr.factors import ABSENT, QUESTIONS, REASONING, RETRIEVAL
 from needlework.data.corpora.registry import CORPORA, folder_languages, languages_of
 from needlework.folders import entries
-from needlework.given import given
 
 if TYPE_CHECKING:
     from needlework.benchmarks.mlongrr.settings import Mlongrr, Needles
@@ -81,11 +80,6 @@ class Slice:
     # Of constructed haystacks.
     budget: str = ""
     depth_rule: str = ""
-
-    @classmethod
-    def of(cls, slice_settings: SliceSettings) -> Slice:
-        """The slice with these settings."""
-        return cls(**given(slice_settings))
 
 
 class Cell(NamedTuple):
@@ -200,7 +194,7 @@ def chance(n_needles: int, task: str) -> float | None:
 
 def reads(slice_settings: SliceSettings) -> dict[str, list[CorpusTable]]:
     """The tables that a slice reads: the text, its needles, and the released haystacks."""
-    own = Slice.of(slice_settings)
+    own = Slice(**slice_settings)
     read = {"needles": (f"{own.data}_needles", own.lang), "haystack": (own.haystack, own.lang)}
     return {kind: [table] for kind, table in (read | released_haystacks(own)).items()}
 

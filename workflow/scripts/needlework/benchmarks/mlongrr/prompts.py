@@ -78,7 +78,7 @@ def build(
     ended before their length, and `long_numbers`, numbers of the text with seven digits or more, which are
     never drawn.
     """
-    own = Slice.of(slice_settings)
+    own = Slice(**slice_settings)
     lang = own.lang
     words = _words(tables["needles"][lang], own.wording)
     builder = _Released if own.source == "released" else _Constructed

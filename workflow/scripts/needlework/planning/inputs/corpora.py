@@ -63,7 +63,7 @@ class Corpora(Inputs):
 
     def _own(self, corpus: str, lang: str) -> dict[str, Any]:
         """The data set of a user's corpus in a language, with the local files that it names."""
-        entry = own_corpus(corpus, self.config["corpora"])
+        entry: Any = own_corpus(corpus, self.config["corpora"])
         assert entry is not None
         data = entry["languages"][lang]
         return {
