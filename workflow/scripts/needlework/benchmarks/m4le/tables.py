@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.m4le import paper
 from needlework.benchmarks.m4le.data.tasks import PAPER_BUCKETS, task_in
@@ -66,7 +66,7 @@ LONG = "At 6K and 8K the paper's own tables disagree by up to 0.084 (``docs/fide
 def normalised(weigh: str = "cells") -> Measure:
     """The mean normalised score and its number of tasks; `weigh` as in `normalised_mean`."""
 
-    def of(cell: Cell) -> Mapping[str, object]:
+    def of(cell: Cell) -> Mapping[str, float]:
         from needlework.benchmarks.m4le.normalised import normalised_mean
 
         return normalised_mean(cell.part, cell.run.run, weigh)
@@ -94,7 +94,7 @@ def table2(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     mean for both directions of a translation.
     """
 
-    def lengths(cell: Cell) -> Mapping[str, object]:
+    def lengths(cell: Cell) -> Mapping[str, Any]:
         units = cell.part.column("units").astype(float)
         ends = {"shortest": int(units.min()), "longest": int(units.max())}
         return {
@@ -177,7 +177,7 @@ def tasks(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     numbers are the released scorer's, except for DuReader.
     """
 
-    def score(cell: Cell) -> Mapping[str, object]:
+    def score(cell: Cell) -> Mapping[str, float]:
         from needlework.benchmarks.m4le import normalised
 
         return normalised.score(cell.part)

@@ -43,7 +43,7 @@ def with_paper_model(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     return rows.assign(paper_model=rows["tokenizer"].map(run.run["counted_as"]))
 
 
-def _mean_and_exhausted(cell: Cell) -> Mapping[str, object]:
+def _mean_and_exhausted(cell: Cell) -> Mapping[str, float]:
     exhausted = cell.part.array("exhausted", lambda frame: frame["exhausted"].astype(bool))
     return {**cell.part.measure(), "n_exhausted": int(exhausted.sum())}
 

@@ -10,6 +10,7 @@ from needlework.benchmarks.contract import CorpusTable, Run, SliceSettings, bloc
 from needlework.benchmarks.oneruler.factors import LONG
 from needlework.data.corpora.registry import folder_languages
 from needlework.factor import Factor, in_1000
+from needlework.given import given
 
 if TYPE_CHECKING:
     from needlework.benchmarks.oneruler.settings import Oneruler
@@ -318,6 +319,7 @@ def run_settings(config: Configuration) -> Run:
     own: Oneruler = block_of(config, NAME)
     entries = {name: config.models[name] for name in config.run.models}
     tokenizers = [*config.run.tokenizers, *(entry.tokenizer for entry in entries.values())]
+    comparisons: Run = given(own.comparisons)
     long = [n for n in sorted(own.lengths) if n in LONG] or sorted(own.lengths)[-2:]
     return {
         "instructions": [
@@ -328,7 +330,7 @@ def run_settings(config: Configuration) -> Run:
         "backends": {name: entry.backend for name, entry in entries.items()},
         "metric": own.metric,
         "wikipedia_articles": own.wikipedia_articles,
-        **dict(own.comparisons),
+        **comparisons,
         # As `planning.inputs.prompts.Prompts.text_tokenizer` chooses it.
         "text_tokenizer": tokenizers[0],
         "encodings": {
