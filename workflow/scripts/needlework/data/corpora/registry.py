@@ -144,7 +144,7 @@ def _matches(name: str, parts: Sequence[str]) -> bool:
 
 
 def own_corpus(name: str, own: Mapping[str, OwnCorpus]) -> OwnCorpus | None:
-    """The user's corpus of this name in `own` (the key `corpora`), or the corpus with these contexts."""
+    """The block of the user's corpus of this name in `own` (`corpora`), or of that with these contexts."""
     return given(own.get(name) or own.get(base_of(name)))
 
 
