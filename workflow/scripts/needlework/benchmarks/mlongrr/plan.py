@@ -265,7 +265,10 @@ def run_settings(config: Configuration) -> Run:
         name
         for name, model in named.items()
         if model == "Llama-3"
-        and getattr(config.tokenizers[name], "ignore_merges", None) is not False
+        and not (
+            (entry := config.tokenizers[name]).kind == "huggingface"
+            and entry.ignore_merges is False
+        )
     ]
     return {
         "instructions": _own_languages(own, config.sources.mlongrr.folder),
