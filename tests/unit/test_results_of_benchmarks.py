@@ -20,6 +20,7 @@ from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.parts import names, part_file
 from needlework.data.corpora import registry
 from needlework.data.corpora.corpus import Corpus
+from needlework.given import given
 from needlework.planning.affects import affecting
 from needlework.planning.config import validated
 from needlework.planning.json_schema import schema
@@ -59,7 +60,7 @@ def test_results_are_described_once_under_known_conditions(benchmark) -> None:
         assert all(text.strip() for text in texts)
         assert len(set(texts)) == len(texts)
     wanted = {name for result in results for name in result.when}
-    assert wanted <= set(benchmark.run.conditions(validated(DEFAULT)))
+    assert wanted <= set(benchmark.run.conditions(given(validated(DEFAULT))))
     own = (f"needlework.benchmarks.{benchmark.name}.", "needlework.results.answer_languages")
     for result in results:
         assert result.numbers.__module__.startswith(own)
@@ -102,7 +103,7 @@ def test_keys_that_a_refusal_names_fill_the_result(
         block[last] = yaml.safe_load(value)
     if (mine := changed["models"]["lexical"])["backend"] != "lexical":
         mine["name"] = "anthropic/mine" if mine["backend"] == "inspect" else "mine"
-    assert benchmark.run.conditions(validated(changed))[condition]
+    assert benchmark.run.conditions(given(validated(changed)))[condition]
 
 
 BARE = """

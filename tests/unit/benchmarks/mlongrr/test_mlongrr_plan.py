@@ -15,7 +15,7 @@ from factories import ROOT, configuration, demo
 from factories.mlongrr import settings
 from needlework.benchmarks.mlongrr import plan
 from needlework.errors import UserError
-from needlework.given import given as blocks
+from needlework.given import given
 from needlework.planning.config import validated
 from needlework.planning.notices import decided
 from needlework.planning.rule_inputs import RuleInputs
@@ -34,12 +34,11 @@ def config(folder: str | None = None, **own: Any) -> dict:
 
 def test_the_papers_settings_are_the_default() -> None:
     """125, 100 and 100 prompts a model (Figures 4 and 6), and cities for two and three needles."""
-    made = config()
-    own = made["benchmarks"]["mlongrr"]
+    own = given(config()["benchmarks"]["mlongrr"])
     assert plan.slices(own) == [
         f"{lang}-mlongrr-articles" for lang in ("en", "vi", "id", "sw", "so")
     ]
-    cells = list(plan.cells(settings("en", own["lengths"])))
+    cells = list(plan.cells(plan.Slice(**settings("en", own.lengths))))
     each = Counter({(1, "city"): 0})
     for c in cells:
         each[c.n, c.question] += 25
@@ -51,7 +50,11 @@ def test_the_papers_settings_are_the_default() -> None:
 
 def test_a_further_haystack_has_the_languages_that_it_has() -> None:
     own = config(haystacks=["mlongrr_articles", "oneruler_books"])["benchmarks"]["mlongrr"]
-    assert plan.slices(own)[5:] == ["en-oneruler-books", "vi-oneruler-books", "sw-oneruler-books"]
+    assert plan.slices(given(own))[5:] == [
+        "en-oneruler-books",
+        "vi-oneruler-books",
+        "sw-oneruler-books",
+    ]
 
 
 def test_only_the_needed_languages_are_fetched() -> None:
@@ -109,16 +112,16 @@ def test_what_cannot_be_built_is_refused(own: dict, message: str) -> None:
 
 
 def test_released_files_decide_what_they_are_made_of() -> None:
-    given = {**demo("mlongrr"), **RELEASED, "languages": ["en"], "lengths": [2000]}
-    made = config(**given)
-    own = made["benchmarks"]["mlongrr"]
+    asked = {**demo("mlongrr"), **RELEASED, "languages": ["en"], "lengths": [2000]}
+    made = config(**asked)
+    own = given(made["benchmarks"]["mlongrr"])
     assert plan.texts(own) == [("mlongrr_articles", "en")]
-    assert (own["data"], own["examples"], own["budget"]) == ("mlongrr", 1, "released")
-    assert decided({"benchmarks": {"mlongrr": given}}, blocks(made)) == [
+    assert (own.data, own.examples, own.budget) == ("mlongrr", 1, "released")
+    assert decided({"benchmarks": {"mlongrr": asked}}, given(made)) == [
         "benchmarks.mlongrr: other keys decide haystacks: [mlongrr_articles] (not [sample_books]), "
         "data: mlongrr (not sample), examples: 1 (not 2)."
     ]
-    assert decided({"benchmarks": {"mlongrr": own}}, blocks(made)) == []
+    assert decided({"benchmarks": {"mlongrr": own}}, given(made)) == []
 
 
 def test_all_that_the_released_files_lack_is_said_at_once() -> None:
