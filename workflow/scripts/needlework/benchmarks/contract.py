@@ -73,12 +73,8 @@ else:
     # No prompt depends on what results know: its code digest has no key of theirs.
     Run = dict
 
-# A benchmark's block of the configuration, the whole of it, and what the prompts of a slice depend on.
-Own: TypeAlias = Mapping[str, Any]
-Config: TypeAlias = Mapping[str, Any]
+# What the prompts of a slice depend on, as a rule's parameter; each benchmark's plan reads it as a dataclass.
 SliceSettings: TypeAlias = Mapping[str, Any]
-# An entry under `models`, `translators`, `embedders` or `corpora`; its keys depend on its kind.
-Entry: TypeAlias = Mapping[str, Any]
 # (corpus, language) of a table.
 CorpusTable: TypeAlias = tuple[str, str]
 

@@ -22,12 +22,7 @@ def running(config: Configuration) -> Iterator[tuple[str, AnyModel]]:
 def benchmarks_of(config: Configuration) -> Iterator[tuple[str, Any]]:
     """The benchmarks of a run, with their blocks."""
     for name in config.run.benchmarks:
-        yield name, own_block(config, name)
-
-
-def own_block(config: Configuration, benchmark: str) -> Any:
-    """A benchmark's block, with the run's seed."""
-    return block_of(config, benchmark)
+        yield name, block_of(config, name)
 
 
 def known_lengths(config: Configuration, benchmark: str) -> tuple[int, ...] | None:

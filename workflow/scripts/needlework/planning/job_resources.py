@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from needlework.given import given
 from needlework.models.engine_arguments import gpus
 
 # Backends and kinds that run a neural network: on a GPU if there is one, unless `device` is the CPU.

@@ -28,7 +28,7 @@ def decided(given: Mapping[str, Any], config: Configuration) -> list[str]:
         mine = plain(given.get("benchmarks", {}).get(name, {}))
         other = [
             key
-            for key in load_benchmark(name).plan.decided(block_of(config, name))
+            for key in load_benchmark(name).plan.decided(own)
             if mine.get(key, own[key]) != own[key]
         ]
         if other:
@@ -43,8 +43,8 @@ def notices(config: Configuration) -> list[str]:
     """What the benchmarks of a run leave out (`Plan.notices`), in sentences."""
     return [
         note
-        for name in config["run"]["benchmarks"]
-        for note in load_benchmark(name).plan.notices(block_of(config, name))
+        for name, own in benchmarks_of(config)
+        for note in load_benchmark(name).plan.notices(own)
     ]
 
 

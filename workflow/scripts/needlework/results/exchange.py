@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from needlework.benchmarks.contract import Entry
 from needlework.errors import UserError
 from needlework.given import given
 from needlework.models.engine_arguments import decoding
@@ -160,7 +159,9 @@ UNKNOWN = "unknown"
 _ENGINES = {"vllm": "vllm", "transformers": "transformers", "openvino": "openvino-genai"}
 
 
-def hub_name(model: str, entry: Entry, engine: Mapping[str, Any], given: str | None) -> str:
+def hub_name(
+    model: str, entry: Mapping[str, Any], engine: Mapping[str, Any], given: str | None
+) -> str:
     """A model's name as `<owner>/<model>`. `given` is its name in the configuration's section `records`.
 
     `engine` are the settings with which the model ran; of a replayed log, they name the log's model.
@@ -173,7 +174,9 @@ def hub_name(model: str, entry: Entry, engine: Mapping[str, Any], given: str | N
     return f"{UNKNOWN}/{re.sub(r'[^A-Za-z0-9_.-]', '-', model)}"
 
 
-def model_info(model: str, known: Mapping[str, Any], entry: Entry, name: str) -> dict[str, Any]:
+def model_info(
+    model: str, known: Mapping[str, Any], entry: Mapping[str, Any], name: str
+) -> dict[str, Any]:
     """`known` is what the provenance has of the model for one benchmark: identity and ran_on."""
     ran = known["ran_on"][0] if known["ran_on"] else {}
     backend, hub = entry["backend"], entry["name"] or ""
@@ -197,7 +200,7 @@ def model_info(model: str, known: Mapping[str, Any], entry: Entry, name: str) ->
     return info | ({"inference_engine": engine} if backend in _ENGINES else {})
 
 
-def generation_config(entry: Entry, engine: Mapping[str, Any]) -> dict[str, Any]:
+def generation_config(entry: Mapping[str, Any], engine: Mapping[str, Any]) -> dict[str, Any]:
     """A model's decoding settings; for a replayed log, the log's settings. Built-in readers have none."""
     if entry["backend"] in READERS:
         return {"additional_details": {"decoding": "none: a reader of the references or the text"}}

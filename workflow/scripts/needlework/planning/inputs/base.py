@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from needlework.planning.chosen import own_block
+from needlework.benchmarks.contract import block_of
 
 if TYPE_CHECKING:
     from needlework.planning.configuration import Configuration
@@ -28,4 +28,4 @@ class Inputs:
 
     def settings(self, benchmark: str) -> Any:
         """A benchmark's block of the configuration, with the run's seed."""
-        return own_block(self.config, benchmark)
+        return block_of(self.config, benchmark)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from typing import TYPE_CHECKING
 
 from needlework.benchmarks.benchmark import Benchmark, load_benchmark
 from needlework.planning.inputs.base import Inputs
