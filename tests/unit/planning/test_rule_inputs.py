@@ -95,7 +95,7 @@ def test_a_run_ends_with_every_shards_account(tmp_path, monkeypatch) -> None:
     assert request_lines(files, ["overview"]) == ("", [])
 
 
-def test_what_a_rule_reads_and_what_is_checked_are_in_short_modules() -> None:
+def test_modules_of_planning_are_short() -> None:
     folder = Path(__file__).resolve().parents[3] / "workflow/scripts/needlework/planning"
     modules = [*folder.glob("**/*.py")]
     assert len(modules) > 40

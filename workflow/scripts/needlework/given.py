@@ -1,10 +1,10 @@
 """Settings as jobs and rules read them: validated plain values, whose keys are attributes.
 
 Planning validates a configuration with the classes of settings, which need pydantic. Behind it, and in jobs,
-the same values are read as blocks without pydantic: `def build(own: Mlneedle)` reads `own.lengths`, and the
-type checker refuses a key that `Mlneedle` does not have. Import a class of settings for annotations alone,
-below `if TYPE_CHECKING:`. A block has the keys that it was given and no defaults: a key that a rule does not
-hand to its job is an error there, and no silent default.
+the same values are read as blocks without pydantic. A function takes a block as its class says, such as
+`def build(own: Mlneedle)`, and the type checker refuses an attribute that the class does not have. Import a
+class of settings for annotations alone, below `if TYPE_CHECKING:`. A block has the keys that it was given and
+no defaults: a key that a rule does not hand to its job is an error there, and no silent default.
 """
 
 from __future__ import annotations
