@@ -16,6 +16,7 @@ from factories import answering, configuration, losing
 from needlework.benchmarks.oneruler import corpus as oneruler
 from needlework.benchmarks.oneruler import plan
 from needlework.data.corpora.books import BOOKS
+from needlework.given import given
 from needlework.planning.config import validated
 from needlework.planning.configuration import defaults_of
 
@@ -202,7 +203,7 @@ def config(**own: Any) -> dict[str, Any]:
 def slice_settings(pair: str, lengths: list[int], **own: Any) -> dict[str, Any]:
     """The settings of a slice of three examples a cell, unless `own` says otherwise."""
     block = {**defaults_of("oneruler"), "examples": 3, "seed": 0, **own}
-    return plan.settings(block, pair, lengths)
+    return plan.settings(given(block), pair, lengths)
 
 
 # Real files

@@ -20,6 +20,7 @@ from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.parts import names, part_file
 from needlework.data.corpora import registry
 from needlework.data.corpora.corpus import Corpus
+from needlework.given import given
 from needlework.planning.affects import affecting
 from needlework.planning.config import validated
 from needlework.planning.json_schema import schema
@@ -59,7 +60,7 @@ def test_results_are_described_once_under_known_conditions(benchmark) -> None:
         assert all(text.strip() for text in texts)
         assert len(set(texts)) == len(texts)
     wanted = {name for result in results for name in result.when}
-    assert wanted <= set(benchmark.run.conditions(validated(DEFAULT)))
+    assert wanted <= set(benchmark.run.conditions(given(validated(DEFAULT))))
     own = (f"needlework.benchmarks.{benchmark.name}.", "needlework.results.answer_languages")
     for result in results:
         assert result.numbers.__module__.startswith(own)
@@ -102,7 +103,7 @@ def test_keys_that_a_refusal_names_fill_the_result(
         block[last] = yaml.safe_load(value)
     if (mine := changed["models"]["lexical"])["backend"] != "lexical":
         mine["name"] = "anthropic/mine" if mine["backend"] == "inspect" else "mine"
-    assert benchmark.run.conditions(validated(changed))[condition]
+    assert benchmark.run.conditions(given(validated(changed)))[condition]
 
 
 BARE = """
@@ -174,8 +175,8 @@ def test_a_further_result_gives_every_output(like, files, monkeypatch, tmp_path)
     assert set(more.endings) == (
         {"svg", "pdf", "png", "txt"} if more.kind == "figures" else {"tex", "html"}
     )
-    assert more in files.results.results("mlneedle")
-    assert more in files.results.results_by_needs("mlneedle")["scores"]
+    assert more in files.results.filled("mlneedle")
+    assert more in files.results.by_needs("mlneedle")["scores"]
     assert more.label.lower().endswith("a further one")
     files.config["run"]["benchmarks"] = ["oneruler"]
     assert "mlneedle_further" in files.results.unfilled()
@@ -207,9 +208,7 @@ def test_a_further_corpus_is_offered_and_read(files, monkeypatch) -> None:
     monkeypatch.setitem(registry.CORPORA, "further", further)
     assert registry.languages_of("further") == ("en",)
     assert files.corpora.corpus_reader("further") == "data.corpora.sample"
-    assert files.corpora.corpus_sources("further", "en") == files.corpora.corpus_sources(
-        "sample_questions", "en"
-    )
+    assert files.corpora.sources("further", "en") == files.corpora.sources("sample_questions", "en")
 
 
 # What a change makes anew

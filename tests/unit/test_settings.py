@@ -153,6 +153,9 @@ def test_keys_named_like_methods_of_dict_are_attributes_too() -> None:
     assert {n for _, n, _ in fields if hasattr(dict, n)} == {"keys"}
     block = given({"keys": [1, 2]})
     assert block.keys == (1, 2) and dict(block) == {**block} == json.loads(json.dumps(block))
+    names = {name: 1 for name in vars(dict) if name != "keys"}
+    assert given({"a": names})["a"].items() == names.items()
+    assert json.loads(json.dumps(given({"a": [names]}))) == {"a": [names]}
     absent = {n for _, n, f in fields if (f.json_schema_extra or {}).get("absent")}
     assert absent == ABSENT
 
@@ -169,6 +172,7 @@ def test_no_job_imports_settings() -> None:
         for node in ast.walk(tree):
             if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
                 node.body = []
+        for node in ast.walk(tree):
             named = node.module or "" if isinstance(node, ast.ImportFrom) else ""
             if (
                 named.split(".")[0].startswith("pydantic")

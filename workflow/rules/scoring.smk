@@ -3,7 +3,7 @@
 from needlework.scoring.careful.words import files as careful_files
 
 # Its kind: none, google, nllb or llm.
-TRANSLATOR = files.scores.translator["kind"]
+TRANSLATOR = files.scores.translator.kind
 
 
 rule translate_answers:

@@ -16,12 +16,13 @@ from factories import demo_run
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.data.corpora.registry import local_files
 from needlework.errors import UserError
+from needlework.given import given as blocks
 from needlework.planning.affects import effective_config
+from needlework.planning.chosen import lengths_of
 from needlework.planning.config import validated
 from needlework.planning.configuration import plain, with_defaults
 from needlework.planning.json_schema import schema
 from needlework.planning.layers import command_line_values, layered
-from needlework.planning.model_checks import lengths_of
 from needlework.planning.notices import inherited, notices, replaced_choices, unknown_target
 from needlework.planning.rule_inputs import RuleInputs
 
@@ -64,7 +65,7 @@ def test_the_default_and_its_defaults_are_valid() -> None:
     config = validated(DEFAULT)
     assert validated(config) == config
     assert config["benchmarks"]["mlneedle"]["needles"] == "sample_questions"
-    assert lengths_of(config, "lexical", "mlneedle") == [512, 1024, 2048]
+    assert lengths_of(blocks(config), "lexical", "mlneedle") == [512, 1024, 2048]
 
 
 @pytest.mark.parametrize("preset", PRESETS, ids=lambda path: path.stem)
@@ -159,7 +160,7 @@ def test_a_whole_number_is_the_same_however_it_is_written() -> None:
 def test_a_models_own_lengths_come_first() -> None:
     for own, lengths in (([1024, 512], [512, 1024]), ([], [])):
         config = validated(changed("models.empty.lengths", own))
-        assert lengths_of(config, "empty", "mlneedle") == lengths
+        assert lengths_of(blocks(config), "empty", "mlneedle") == lengths
 
 
 # Keys
@@ -318,7 +319,7 @@ def test_a_length_above_the_context_proposes_lengths_that_work(benchmarks: list[
     assert "models.lexical: the length 2048 is above the model's context of 1024" in message
     proposed = message.partition("set `lengths: ")[2].partition("` for this model")[0]
     config["models"]["lexical"]["lengths"] = yaml.safe_load(proposed)
-    assert lengths_of(validated(config), "lexical", "mlneedle") == [512, 1024]
+    assert lengths_of(blocks(validated(config)), "lexical", "mlneedle") == [512, 1024]
     message = complaint(changed("models.lexical.context", 100))
     assert "`lengths: []`" not in message
     assert "add a shorter one to benchmarks.mlneedle.lengths, of which 512 is the least" in message
@@ -615,18 +616,22 @@ def test_without_english_answers_nothing_is_translated() -> None:
     made = {lang: RuleInputs(own_questions(lang, instructions=texts)) for lang in ("tr", "en")}
     assert not made["tr"].scores.translated("mlneedle") and made["en"].scores.translated("mlneedle")
     names = {
-        lang: [r.name for r in files.results.results("mlneedle")] for lang, files in made.items()
+        lang: [r.name for r in files.results.filled("mlneedle")] for lang, files in made.items()
     }
     assert "translation_ceiling" in names["en"] and "translation_ceiling" not in names["tr"]
 
 
 def test_instructions_of_other_languages_are_noticed_and_in_provenance() -> None:
-    (notice,) = notices(own_questions("tr"))
+    (notice,) = notices(blocks(own_questions("tr")))
     assert "the questions in tr have the paper's instructions, in English" in notice
     texts = {"tr": {"exact": "{passages} {question}"}}
-    assert notices(own_questions("tr", instructions=texts)) == notices(validated(DEFAULT)) == []
+    assert (
+        notices(blocks(own_questions("tr", instructions=texts)))
+        == notices(blocks(validated(DEFAULT)))
+        == []
+    )
     folder = str(ROOT / "resources/examples/turkish/languages/tr")
-    made = effective_config(own_questions("tr", instructions={"tr": folder}))
+    made = effective_config(blocks(own_questions("tr", instructions={"tr": folder})))
     texts = made["benchmarks"]["mlneedle"]["instructions"]["tr"]
     assert texts["yes"] == "Evet" and texts["exact"].startswith("Verilen soruya")
 
@@ -765,7 +770,7 @@ def test_the_same_model_keeps_its_entry_and_that_is_told() -> None:
         given = [{"models": {"smollm2": change}}]
         own = layered(demo, given)
         assert own["models"]["smollm2"]["optional"]
-        said = inherited(given, with_defaults(plain(own)))
+        said = inherited(given, blocks(with_defaults(plain(own))))
         assert len(said) == told and all("`only`" in sentence for sentence in said)
 
 

@@ -22,7 +22,7 @@ import factories.lost_in_the_middle as data
 import golden_runs
 from described import cell
 from factories import templates
-from factories.lost_in_the_middle import INDICES, settings
+from factories.lost_in_the_middle import INDICES, block, settings
 from invariants import check_document_row
 from needlework.benchmarks.contract import Built
 from needlework.benchmarks.lost_in_the_middle import corpus as nq_open
@@ -551,7 +551,7 @@ OTHER = {"source": "constructed", "tasks": ["oracle", "multi_document_qa"]}
 def searched(questions: pa.Table, passages: pa.Table, top: int = 40) -> pa.Table:
     """Distractors of real retrieval with the demo's embedder."""
     embedder = NgramEmbedder(dimensions=256)
-    comparison = plan.search({**OTHER, "needles": "xquad"}, "en").comparison
+    comparison = plan.search(block(**OTHER, needles="xquad"), "en").comparison
     screen = import_module(f"needlework.data.comparison.{comparison}")
     texts, answers = passages["text"].to_pylist(), questions["answers"].to_pylist()
     ranking = search(

@@ -3,13 +3,20 @@
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cached_property, lru_cache
-from typing import Annotated, Any, NamedTuple, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, get_type_hints
 
-from needlework.benchmarks.contract import Config, CorpusTable, Own, Search, SliceSettings
+from needlework.benchmarks.contract import CorpusTable, Run, Search, SliceSettings
 from needlework.benchmarks.parts import PLAN, has_part, load_part, part_file
 from needlework.factor import Factor
+from needlework.given import given
 from needlework.results.cards.card import Card
-from needlework.results.result import PromptTable, Result, Run
+from needlework.results.result import PromptTable, Result
+
+if TYPE_CHECKING:
+    from needlework.settings.base import BenchmarkSettings
+else:
+    # `_written` reads annotations, in jobs too, which lack pydantic.
+    BenchmarkSettings = object
 
 
 class Written(NamedTuple):
@@ -27,23 +34,23 @@ ConstantOfResults = Annotated[T, Written(str.upper, ("results",))]
 ConstantOfCard = Annotated[T, Written(str.upper, ("card",))]
 
 
-def _nothing(settings: Mapping[str, object]) -> list[str]:
+def _nothing(settings: object) -> list[str]:
     return []
 
 
-def _no_values(settings: Mapping[str, object]) -> dict[str, Any]:
+def _no_values(settings: object) -> Any:
     return {}
 
 
-def _never(own: Own) -> bool:
+def _never(settings: object) -> bool:
     return False
 
 
-def _unbounded(own: Own) -> int | None:
+def _unbounded(settings: object) -> int | None:
     return None
 
 
-def _no_data(own: Own) -> tuple[str, str]:
+def _no_data(settings: object) -> tuple[str, str]:
     return "", ""
 
 
@@ -51,35 +58,36 @@ def _no_data(own: Own) -> tuple[str, str]:
 class Plan:
     """Which prompts there are, and what they are made of.
 
-    `own` is the benchmark's part of the configuration; slice settings are what `settings` returns.
+    Functions get the benchmark's block of the configuration (`needlework.given`), or slice settings, which
+    `settings` returns.
     """
 
     # The names of the files into which prompts are divided.
-    slices: Function[Callable[[Own], list[str]]]
+    slices: Function[Callable[[BenchmarkSettings], list[str]]]
     # All that a slice's prompts depend on, as JSON values, except files and tokenizer: of the configuration,
     # the slice's name and the lengths that models want.
-    settings: Function[Callable[[Own, str, list[int]], SliceSettings]]
+    settings: Function[Callable[[BenchmarkSettings, str, list[int]], SliceSettings]]
     # The tables that a slice is built from, by input name.
     reads: Function[Callable[[SliceSettings], dict[str, list[CorpusTable]]]]
     # The tables that any prompt can refer to.
-    quotes: Function[Callable[[Own], list[CorpusTable]]]
+    quotes: Function[Callable[[BenchmarkSettings], list[CorpusTable]]]
     # The languages of a slice's distractors.
     searches: Function[Callable[[SliceSettings], list[str]]] = _nothing
     # How distractors of a language are found; None: the benchmark has none.
-    search: Function[Callable[[Own, str], Search] | None] = None
+    search: Function[Callable[[BenchmarkSettings, str], Search] | None] = None
     # The slices that together ask every question.
-    baseline_slices: Function[Callable[[Own], list[str]]] = _nothing
+    baseline_slices: Function[Callable[[BenchmarkSettings], list[str]]] = _nothing
     # Keys whose values follow from other keys, with these values.
-    decided: Function[Callable[[Own], Own]] = _no_values
+    decided: Function[Callable[[BenchmarkSettings], Mapping[str, object]]] = _no_values
     # Sentences about what the prompts leave out.
-    notices: Function[Callable[[Own], list[str]]] = _nothing
+    notices: Function[Callable[[BenchmarkSettings], list[str]]] = _nothing
     # Tokens of each length that a chat template may take beside the tokenizer's `reserve`; None: lengths are
     # not in tokens.
-    spare: Function[Callable[[Own], int | None]] = _unbounded
+    spare: Function[Callable[[BenchmarkSettings], int | None]] = _unbounded
     # What a table of the benchmark's own corpora depends on, by language.
-    corpus_settings: Function[Callable[[Own, str], Own] | None] = None
+    corpus_settings: Function[Callable[[BenchmarkSettings, str], SliceSettings] | None] = None
     # The files of a table of such a corpus; None: those of the registry.
-    corpus_files: Function[Callable[[Own, str, str], list[str] | None] | None] = None
+    corpus_files: Function[Callable[[BenchmarkSettings, str, str], list[str] | None] | None] = None
 
 
 @dataclass(frozen=True)
@@ -95,7 +103,7 @@ class Scoring:
     # Metrics of further rows of scores; results have one only where the key `metric` names it.
     beside: Constant[tuple[str, ...]] = ()
     # Whether answers are scored in English too. Then the part `scores` has a function `metric`.
-    translated: Function[Callable[[Own], bool]] = _never
+    translated: Function[Callable[[BenchmarkSettings], bool]] = _never
     # The judge's prompt (resources/judge/<name>.txt) of a task, where it is not `answer`.
     judged: Constant[Mapping[str, str]] = field(default_factory=dict)
 
@@ -118,16 +126,19 @@ class Shown:
 
 @dataclass(frozen=True)
 class RunFacts:
-    """Facts about a run that results state, and the conditions under which it has data for a result."""
+    """Facts about a run that results state, and the conditions under which it has data for a result.
+
+    Two functions get the whole configuration in blocks (`needlework.planning.configuration.Configuration`).
+    """
 
     # What the prompts and the paper's prompts are made of, in words.
-    data: Function[Callable[[Own], tuple[str, str]]] = _no_data
+    data: Function[Callable[[BenchmarkSettings], tuple[str, str]]] = _no_data
     # Where the configuration has what the paper's numbers depend on ("benchmarks.x.needles"), by name.
     setup: Constant[Mapping[str, str]] = field(default_factory=dict)
     # What else results need to know of the configuration.
-    run_settings: Function[Callable[[Config], Run]] = _no_values
+    run_settings: Function[Callable[[Any], Run]] = _no_values
     # Whether the configuration fills the results that name a condition (`Result.when`), by condition.
-    conditions: Function[Callable[[Config], dict[str, bool]]] = _no_values
+    conditions: Function[Callable[[Any], dict[str, bool]]] = _no_values
     # The keys and values (YAML; <model> and <file> are the user's) with which a condition holds.
     filled_by: Constant[Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
 
@@ -171,12 +182,12 @@ class Benchmark:
         """The results by name."""
         return {result.name: result for result in self.results}
 
-    def unmet(self, result: Result, config: Config) -> list[str]:
+    def unmet(self, result: Result, config: Any) -> list[str]:
         """The names of a result's conditions that this configuration does not meet."""
         holds = self.run.conditions(config)
         return [name for name in result.when if not holds[name]]
 
-    def filled(self, config: Config) -> list[Result]:
+    def filled(self, config: Any) -> list[Result]:
         """The results for which this configuration has prompts and models."""
         holds = self.run.conditions(config)
         return [result for result in self.results if all(holds[name] for name in result.when)]
@@ -205,7 +216,7 @@ def _written(benchmark: str, group: type) -> dict[str, Any]:
     return found
 
 
-def check_benchmark(name: str, config: Config) -> None:
+def check_benchmark(name: str, config: Mapping[str, object]) -> None:
     """Raise UserError if a benchmark cannot be built as `config` says."""
     if has_part(name, "checks") and (check := vars(load_part(name, "checks")).get("check")):
-        check(config)
+        check(given(config))

@@ -6,26 +6,80 @@ Apart from `benchmark`, so that prompts do not depend on how results are describ
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict
 
 from needlework.given import given
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# A benchmark's block of the configuration, the whole of it, and what the prompts of a slice depend on.
-Own: TypeAlias = Mapping[str, Any]
-Config: TypeAlias = Mapping[str, Any]
+    class Run(TypedDict, total=False):
+        """What results know of a run (`RunFacts.run_settings`, `planning.inputs.facts`).
+
+        data: what the prompts and the paper's are made of, in words. models: in order. published: their names
+        in the paper. setup: the values of settings that move the paper's numbers. unit_of_length: "words" or
+        "tokens"; in_words: the models whose lengths are in words. scored_by: the metric, in words. decoding,
+        added: how models decode, and what their entries add to prompts, in words. controls: those that are no
+        models but controls. asked, counted: who was asked a part, and who is in means, in words.
+        """
+
+        data: str
+        models: list[str]
+        published: dict[str, str]
+        setup: dict[str, Any]
+        unit_of_length: str
+        in_words: list[str]
+        scored_by: str
+        decoding: dict[str, str]
+        added: dict[str, list[str]]
+        controls: list[str]
+        asked: str
+        counted: str
+
+        # Of several benchmarks (`run_settings` in their plans): values with instructions of the user's; the
+        # metric; pairs of models; tokenizers in the order of rows.
+        instructions: list[str]
+        metric: str
+        instruction_tuning: list[list[str]]
+        tokenizers: list[str]
+        # Of MLNeedle.
+        needle_languages: list[str]
+        claimed_length: dict[str, int | None]
+        greedy_or_sampling: list[list[str]]
+        # Of Lost in the Middle.
+        encoder_decoder: list[str]
+        published_tokenizers: dict[str, str]
+        # Of ONERULER.
+        long_contexts: str
+        backends: dict[str, str]
+        wikipedia_articles: dict[str, int]
+        equal_text: list[list[str]]
+        reasoning: list[str]
+        text_tokenizer: str
+        encodings: dict[str, str]
+        # Of mLongRR.
+        spread: dict[int, Any]
+        haystack: str
+        template: str
+        counted_as: dict[str, str]
+        other_tokenizers: dict[str, str]
+        # Of M4LE.
+        reference: str
+        reference_name: str
+        lengths: list[int]
+        places: int
+        chat: list[str]
+else:
+    # No prompt depends on what results know: its code digest has no key of theirs.
+    Run = dict
+
+# What the prompts of a slice depend on, as a rule's parameter; each benchmark's plan reads it as a dataclass.
 SliceSettings: TypeAlias = Mapping[str, Any]
-# An entry under `models`, `translators`, `embedders` or `corpora`; its keys depend on its kind.
-Entry: TypeAlias = Mapping[str, Any]
-# What results know of a run. `results.result.Run` is the same type: no prompt may depend on results.
-Run: TypeAlias = Mapping[str, Any]
 # (corpus, language) of a table.
 CorpusTable: TypeAlias = tuple[str, str]
 
 
-def block_of(config: Config, benchmark: str) -> Any:
+def block_of(config: Any, benchmark: str) -> Any:
     """A benchmark's block of the configuration, with the run's seed: the benchmark knows its class."""
     return given({**config["benchmarks"][benchmark], "seed": config["run"]["seed"]})
 

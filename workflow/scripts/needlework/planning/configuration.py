@@ -12,7 +12,16 @@ from needlework.benchmarks.parts import SETTINGS, load_part, names
 from needlework.data.corpora.registry import OWN_SERVES, serving
 from needlework.models.settings import AnyModel, with_all_keys
 from needlework.settings.audits import Audit
-from needlework.settings.base import Distinct, DistinctPair, PathText, Settings, SomePath, Text, key
+from needlework.settings.base import (
+    BenchmarkSettings,
+    Distinct,
+    DistinctPair,
+    PathText,
+    Settings,
+    SomePath,
+    Text,
+    key,
+)
 from needlework.settings.figures import Figures
 from needlework.settings.generation import Generation
 from needlework.settings.models import Model
@@ -33,9 +42,8 @@ def benchmark_settings(name: str) -> type[Settings]:
 BENCHMARKS: dict[str, type[Settings]] = {name: benchmark_settings(name) for name in names()}
 
 if TYPE_CHECKING:
-
-    class Benchmarks(Settings):
-        """The benchmarks' own settings."""
+    # By their names, of which the type checker knows none.
+    Benchmarks = Mapping[str, BenchmarkSettings]
 else:
     _BLOCKS = {name: (own, key(own)) for name, own in BENCHMARKS.items()}
     Benchmarks = create_model("Benchmarks", __base__=Settings, **_BLOCKS)
@@ -129,7 +137,7 @@ def corpora_for(config: Any) -> Callable[[str], list[str]]:
     """Which corpora serve as what, such as `needles`: the user's own, too, as far as these are sound."""
     own = config.get("corpora") if isinstance(config, Mapping) else None
     sound = {
-        name: entry
+        name: entry["kind"]
         for name, entry in (own.items() if isinstance(own, Mapping) else ())
         if isinstance(entry, Mapping) and entry.get("kind") in (*OWN_SERVES,)
     }

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping
 
 from needlework.errors import UserError
 from needlework.planning.values import LONGEST, quoted
@@ -46,7 +45,7 @@ def nearest(word: object, known: Iterable[object]) -> str:
     return f"{hint}Known: {', '.join(shown) or '(nothing)'}"
 
 
-def check_named(key: str, names: Iterable[str], registry: Mapping[str, Any], where: str) -> None:
+def check_named(key: str, names: Iterable[str], registry: Collection[str], where: str) -> None:
     """Raise UserError where one of `names`, which stand under `key`, is not in the registry `where`."""
     for name in names:
         if name not in registry:

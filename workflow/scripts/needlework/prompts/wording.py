@@ -8,11 +8,23 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from needlework.data.corpora.registry import CORPORA
 from needlework.errors import UserError
 from needlework.folders import entries
+
+if TYPE_CHECKING:
+    from needlework.settings.registered import Instructions
+
+    class Worded(Protocol):
+        """The settings of a benchmark whose questions have instructions."""
+
+        @property
+        def needles(self) -> str: ...
+        @property
+        def instructions(self) -> Mapping[str, Instructions]: ...
+
 
 # A benchmark's texts by name, each with its placeholders in their order.
 Texts = Mapping[str, Sequence[str]]
@@ -49,7 +61,9 @@ def read_template(path: str | Path, placeholders: Sequence[str]) -> list[str]:
     return pieces(read_text(path), placeholders, str(path))
 
 
-def user_texts(instructions: Mapping[str, Any], lang: str, names: Sequence[str]) -> dict[str, str]:
+def user_texts(
+    instructions: Mapping[str, Instructions], lang: str, names: Sequence[str]
+) -> dict[str, str]:
     """A user's texts in a language, by the given names; empty if the paper's texts are used.
 
     `instructions` is a benchmark's key: by language, a folder of `<name>.txt` or a block of texts.
@@ -64,7 +78,10 @@ def user_texts(instructions: Mapping[str, Any], lang: str, names: Sequence[str])
 
 
 def check_texts(
-    where: str, instructions: Mapping[str, Any], texts: Texts, needed: Mapping[str, Sequence[str]]
+    where: str,
+    instructions: Mapping[str, Instructions],
+    texts: Texts,
+    needed: Mapping[str, Sequence[str]],
 ) -> None:
     """Raise UserError if a user's texts are unknown to the benchmark, or some are missing.
 
@@ -95,12 +112,10 @@ def check_texts(
                 )
 
 
-def papers_instructions(
-    benchmark: str, own: Mapping[str, Any], languages: Sequence[str]
-) -> list[str]:
+def papers_instructions(benchmark: str, own: Worded, languages: Sequence[str]) -> list[str]:
     """A sentence if a user's questions are not in English but have the paper's English instructions."""
-    lacking = sorted({lang for lang in languages if lang != "en"} - set(own["instructions"]))
-    if not lacking or own["needles"] in CORPORA:
+    lacking = sorted({lang for lang in languages if lang != "en"} - set(own.instructions))
+    if not lacking or own.needles in CORPORA:
         return []
     return [
         f"benchmarks.{benchmark}: the questions in {', '.join(lacking)} have the paper's instructions, in "

@@ -14,6 +14,7 @@ from functools import cached_property
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from needlework.benchmarks.contract import Run as Run
 from needlework.factor import Factor
 from needlework.results import published as publications
 from needlework.results.columns import LEAST_ANSWERS, MARKED
@@ -23,19 +24,13 @@ if TYPE_CHECKING:
 
 # What numbers are made with: the run, and the paper's numbers.
 
-# What results know of a run (`Context.run`), and the labels of a cell, by column.
-Run: TypeAlias = Mapping[str, Any]
+# The labels of a cell, by column.
 Labels: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Context:
-    """The input of every result besides its rows: the paper's numbers, and facts about the run.
-
-    `run` has the run's models in order (`models`), their names in the paper (`published`), how they decode
-    (`decoding`), those that are no models but controls (`controls`), the values of settings that move the
-    paper's numbers (`setup`), and what else the benchmark says.
-    """
+    """The input of every result besides its rows: the paper's numbers, and facts about the run."""
 
     published: pd.DataFrame
     run: Run
@@ -512,7 +507,7 @@ class Result:
 Decorated: TypeAlias = Callable[[Numbers], Result]
 
 
-def told(result: Result, run: Mapping[str, Any]) -> str:
+def told(result: Result, run: Run) -> str:
     """What captions, notes and LaTeX say of a run: its data, its metric, the models in means, and those asked
     a part.
 

@@ -13,12 +13,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from ipaddress import ip_address
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 from urllib.request import getproxies_environment, proxy_bypass
 
 from needlework.errors import UserError
+from needlework.given import given
 
+T = TypeVar("T")
 # How often a request is sent if a retry may help, and the first pause; each pause is twice the last.
 ATTEMPTS = 6
 FIRST_PAUSE_S = 1.0
@@ -218,14 +220,15 @@ def hidden(entry: Mapping[str, Any], where: str) -> dict[str, Any]:
     return _with_addresses_of(entry, instead)
 
 
-def revealed(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """A hidden entry as the user wrote it."""
+def revealed(entry: T) -> T:
+    """A hidden entry, such as a model's, as the user wrote it: a block of settings."""
 
     def original(url: str) -> str:
         name = url.rpartition("#")[2]
         return os.environ.get(name, url) if name.startswith(_HIDDEN) else url
 
-    return _with_addresses_of(entry, original)
+    block: Any = entry
+    return given(_with_addresses_of(dict(block), original))
 
 
 def _with_addresses_of(entry: Mapping[str, Any], instead: Callable[[str], str]) -> dict[str, Any]:

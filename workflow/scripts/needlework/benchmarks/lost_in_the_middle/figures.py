@@ -271,7 +271,7 @@ def figure10(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     among = made[(made["n_documents"] == 300) & (made["source"] == "ours")]
     number = run.find("text", PRINTED_PAIRS, "300_pairs/lowest")
     if number is not None and len(among):
-        alone: dict[str, Any] = {
+        alone: dict[str, object] = {
             "model": PRINTED_PAIRS,
             "source": "published",
             "task": PAIRS,
@@ -285,7 +285,7 @@ def figure10(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     return arranged(made, run, MODEL, TASK, VARIANT, SIZE, POSITION)
 
 
-def _lowest(among: pd.DataFrame, asked: pd.DataFrame, run: Context) -> Iterator[dict[str, Any]]:
+def _lowest(among: pd.DataFrame, asked: pd.DataFrame, run: Context) -> Iterator[dict[str, object]]:
     """The lowest of all positions among 300 pairs of the paper's model, beside the paper's one number."""
     from needlework.results import cells
     from needlework.results.cells import Table
@@ -376,7 +376,7 @@ def _gains(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     from needlework.results.cells import Table, difference
     from needlework.results.tabulate import published_rows
 
-    made: list[dict[str, Any]] = []
+    made: list[dict[str, object]] = []
     asked = rows[(rows["task"] == OPEN) & (rows["lang"] == ENGLISH)]
     most = asked["n_documents"].max()
     for model in model_order(set(asked["model"]), run.run) if most > answers.USUAL else ():
@@ -435,7 +435,7 @@ def figure18(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     return arranged(made, run, MODEL, TASK, VARIANT, SIZE, POSITION)
 
 
-def _absent(made: pd.DataFrame, asked: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _absent(made: pd.DataFrame, asked: pd.DataFrame) -> Iterator[dict[str, object]]:
     """A row for each model that has no points of a size, which says why (`absent`)."""
     from needlework.results.cells import Table
 

@@ -333,7 +333,7 @@ def _tokens(rows: pd.DataFrame, run: Context, name: str, column: str, asked: str
     names = run.run.get("published_tokenizers", {})
     setting = Factor("column", order=LEVELS)
     by = (By(Factor("tokenizer"), order=_in_order), By(setting, column), KEYS, LANG)
-    made: list[dict[str, Any]] = []
+    made: list[dict[str, object]] = []
     for cell in walk(rows, by, run):
         prompts, labels = cell.part.frame, cell.labels
         each = prompts.groupby("example_id")["n_tokens"].mean()
@@ -351,7 +351,7 @@ def _tokens(rows: pd.DataFrame, run: Context, name: str, column: str, asked: str
     return cells.frame([*made, *_published(run, name, mine)], COUNTS)
 
 
-def _published(run: Context, name: str, mine: set[str]) -> Iterable[dict[str, Any]]:
+def _published(run: Context, name: str, mine: set[str]) -> Iterable[dict[str, object]]:
     """The paper's rows of tokenizers that are not ours."""
     theirs = run.published[run.published["table"] == name]
     parts = theirs["column"].str.split("/", expand=True, n=1)

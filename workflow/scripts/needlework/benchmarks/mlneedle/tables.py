@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -161,7 +161,7 @@ def _lengths(own: pd.DataFrame, run: Context) -> pd.DataFrame:
     why = next((reason for verdict, _, reason in told if verdict == "cannot tell"), None)
     made = []
     for column, value in tokens.items():
-        cell: dict[str, Any] = dict.fromkeys(MEASURES, math.nan)
+        cell = dict.fromkeys(MEASURES, math.nan)
         cell["value"] = math.nan if value is None else float(value)
         found = run.find("table1", run.paper_name(labels["model"]), column)
         other = why if column == "effective_length" else None
@@ -220,7 +220,7 @@ def table4(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 
 def _in_pairs(
-    rows: pd.DataFrame, run: Context, name: str, pairs: list[tuple[str, str]]
+    rows: pd.DataFrame, run: Context, name: str, pairs: Sequence[Sequence[str]]
 ) -> pd.DataFrame:
     asked = exact(rows)
     return model_pairs(

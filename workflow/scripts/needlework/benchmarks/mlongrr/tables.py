@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from needlework.benchmarks.mlongrr.factors import (
     DEPTH,
@@ -93,7 +93,7 @@ def fertility(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 
 def _tokens_a_word(rows: pd.DataFrame, run: Context, name: str, digits: int) -> pd.DataFrame:
-    def mean_of_languages(cell: Cell) -> Mapping[str, Any]:
+    def mean_of_languages(cell: Cell) -> Mapping[str, float]:
         """The mean over languages: over the paper's five if the rows have them all, else over all."""
         means = cell.part.frame.groupby("lang", observed=True)["fertility"].mean()
         papers = means[means.index.isin(LANGUAGES)]
@@ -131,7 +131,7 @@ def construction(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
     from needlework.results import cells
 
-    def mean_number(cell: Cell) -> Mapping[str, Any]:
+    def mean_number(cell: Cell) -> Mapping[str, float]:
         return {"value": float(cell.part.column("number").astype("float64").mean())}
 
     asked = with_numbers(with_paper_model(rows, run))
@@ -178,7 +178,7 @@ def with_numbers(rows: pd.DataFrame) -> pd.DataFrame:
 def real_depth(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """A needle stands between two sentences, so its real depth can differ from the depth of its column."""
 
-    def spread(cell: Cell) -> Mapping[str, Any]:
+    def spread(cell: Cell) -> Mapping[str, float]:
         real = cell.part.column("real_depth").astype("float64")
         ends = {"least": float(real.min()), "most": float(real.max())}
         return {"value": float(real.mean()), "n": len(real), **ends}

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import TYPE_CHECKING
 
-from needlework.benchmarks.contract import Config
 from needlework.planning.inputs.base import Inputs
 from needlework.planning.inputs.prompts import Prompts
+
+if TYPE_CHECKING:
+    from needlework.planning.configuration import Configuration
 
 
 class Sharing(Inputs):
     """What is handed on: prompts for other programs."""
 
-    def __init__(self, config: Config, prompts: Prompts) -> None:
+    def __init__(self, config: Configuration, prompts: Prompts) -> None:
         super().__init__(config)
         self.prompts = prompts
 

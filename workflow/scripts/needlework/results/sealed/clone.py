@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from needlework import __version__
 from needlework.records import ROOT
@@ -14,8 +14,16 @@ from needlework.records import ROOT
 CODE = ("Snakefile", "config.yaml", "workflow", "resources", "envs", "presets", "profiles")
 
 
-def workflow() -> dict[str, Any]:
+class Version(TypedDict):
     """The workflow's version and, in a clone, the commit and whether files were changed since."""
+
+    version: str
+    commit: str | None
+    modified: bool | None
+
+
+def workflow() -> Version:
+    """The version of the workflow that runs."""
     here = _git("rev-parse", "--show-toplevel")
     # A copy inside somebody else's repository is no clone of ours.
     if here is None or Path(here).resolve() != ROOT.resolve():
