@@ -370,7 +370,7 @@ from vllm import LLMEngine
 
 backend = Vllm(given({"repeatable": True, "template": {}, "stop": [], "system": None, "answer_prefix": None,
                 "name": sys.argv[2], "revision": None, "chat": True, "chat_template": None,
-                "reasoning": None, "lora": None, "trust_remote_code": False,
+                "reasoning": None, "lora": None, "trust_remote_code": False, "variant": None,
                 "engine": json.loads(sys.argv[3])}), "tiny", "journal")
 backend.load()
 recorded = backend.settings()
@@ -417,7 +417,7 @@ from needlework.given import given
 from needlework.models.backends.vllm import Vllm
 from needlework.errors import UserError
 
-plain = {"repeatable": False, "template": {}, "stop": [],
+plain = {"repeatable": False, "template": {}, "stop": [], "variant": None,
          "system": None, "answer_prefix": None, "name": sys.argv[2], "revision": None, "chat": True,
          "chat_template": None, "reasoning": None, "engine": {}, "lora": None, "trust_remote_code": False,
          "sampling": {"temperature": 0, "top_k": None, "top_p": 1, "seed": 0}}

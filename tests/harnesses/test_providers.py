@@ -386,7 +386,7 @@ import json, sys
 from needlework.given import given
 from needlework.planning.preflight.first_request import inspect_refusal
 own = given(json.load(sys.stdin))
-print(json.dumps(inspect_refusal(own.model, own)))
+print(json.dumps(inspect_refusal(own)))
 """
     done = subprocess.run(
         [PYTHON, "-c", script],

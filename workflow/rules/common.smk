@@ -77,6 +77,7 @@ try:
         check_model_files(checked)
         check_audits(checked)
         check_shared(checked)
+        del checked
     hide_logins(config)
     files = RuleInputs(config)
     LEFT_OUT = [n for n in GIVEN["run"]["models"] if n not in config["run"]["models"]]

@@ -39,8 +39,8 @@ rule translate_references:
     input:
         questions=lambda w: expand(
             "results/corpora/{needles}/{lang}.parquet",
-            needles=files.prompts.settings(w.benchmark)["needles"],
-            lang=files.prompts.settings(w.benchmark)["answer_languages"],
+            needles=files.prompts.settings(w.benchmark).needles,
+            lang=files.prompts.settings(w.benchmark).answer_languages,
         ),
         # The smallest slices that name every question that is asked.
         instances=lambda w: expand(

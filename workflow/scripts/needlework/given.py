@@ -12,20 +12,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-# The keys that are None where nobody gives them (`key(absent=True)`).
-ABSENT = frozenset(
-    {
-        *("id", "title", "text", "context", "question", "answers", "label", "parts"),
-        *("fail_if_worse_by", "spread", "effort"),
-    }
-)
+# The keys that are None where nobody gives them (`key(absent=True)`), other than a corpus' columns, which are
+# looked up in `dict(settings.columns)`: other blocks have keys of the same names.
+ABSENT = frozenset({"fail_if_worse_by", "spread", "effort"})
 
 
 class Block(dict[str, Any]):
     """A block of settings: a dict of plain values, of which each key is also an attribute.
 
     As an attribute, a list is a tuple, as in the class of the settings. Pickled, a block is a plain dict:
-    jobs get their parameters without this class.
+    jobs get their parameters without this class. No block is changed: another is made of it, as
+    `given({**block, "seed": 1})`.
     """
 
     def __getattr__(self, name: str) -> Any:

@@ -1,9 +1,7 @@
 """On which keys and on which code results depend: what changes neither makes nothing anew.
 
-Each key of the settings says what it affects (`affects`).
-
-A key that does not say it affects what its block says. From this follow the parameters of jobs: what
-affects only speed makes nothing anew.
+Each key of the settings says what it affects (`affects`), or else its block says it. From this follow the
+parameters of jobs: what affects only speed makes nothing anew.
 
 | `affects` | |
 |---|---|
@@ -38,8 +36,7 @@ if TYPE_CHECKING:
 def affecting(section: str, entry: Settings, *kinds: str) -> dict[str, Any]:
     """The keys of an entry, which is a block, that affect one of `kinds`.
 
-    `section` is its place in the configuration, such as "models" or "sources.mmarco"; entries of a
-    registry have their schema there.
+    `section` is its place in the configuration, such as "models" or "sources.mmarco".
     """
     return _select(section, entry, lambda kind: kind in kinds)
 

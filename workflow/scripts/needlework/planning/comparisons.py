@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from needlework.planning.configuration import Configuration
 
 
-# Which sides `snakemake compare` compares, and where their scores lie: for planning.
-
-
 def sides(config: Configuration, benchmark: str) -> dict[str, str]:
     """The score files of a benchmark by side: a model of this run, or `<run>/<model>` of another.
 

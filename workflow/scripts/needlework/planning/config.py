@@ -1,4 +1,4 @@
-"""The configuration: validated against its schema, with defaults filled in and references checked."""
+"""The configuration: validated by its classes, with defaults filled in and references checked."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _choose_languages(own: dict[str, Any], corpora: Mapping[str, Any]) -> None:
     """Fill in the languages that a benchmark leaves to the corpus of its needles."""
     if "answer_languages" not in own:
         return
-    # Of an unknown corpus the schema has complained.
+    # An unknown corpus is refused before.
     known = list(languages_of(own["needles"], corpora))
     if own["answer_languages"] is None:
         own["answer_languages"] = known

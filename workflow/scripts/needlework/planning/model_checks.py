@@ -10,13 +10,13 @@ from needlework.benchmarks.benchmark import load_benchmark
 from needlework.data.packaged import is_installed, is_packaged
 from needlework.errors import UserError
 from needlework.models.selection import COLUMNS, check_room, shared
+from needlework.models.thoughts import reasoning_of
 from needlework.planning.chosen import asked_of, benchmarks_of, known_lengths, lengths_of, running
 from needlework.planning.known_names import check_named
 
 if TYPE_CHECKING:
     from needlework.models.settings import AnyModel
     from needlework.planning.configuration import Configuration
-    from needlework.settings.models import Reasoning
     from needlework.settings.tokenizers import Tokenizer
 
 # What a factor's type allows in `only`.
@@ -45,7 +45,7 @@ def check_lengths(config: Configuration, name: str, overhead: int) -> None:
 
 def _engine_limit(model: AnyModel) -> int | None:
     """The context that vLLM's engine is given; None if it is left to vLLM (-1)."""
-    limit = getattr(model.engine, "max_model_len", None)
+    limit = dict(model.engine).get("max_model_len")
     return limit if isinstance(limit, int) and limit >= 0 else None
 
 
@@ -102,7 +102,7 @@ def _check_lengths_of(config: Configuration, name: str) -> None:
 
 def thoughts_of(model: AnyModel) -> int:
     """The limit of a model's reasoning tokens; 0 if it gets none."""
-    reasoning: Reasoning | None = getattr(model, "reasoning", None)
+    reasoning = reasoning_of(model)
     return reasoning.max_tokens if reasoning else 0
 
 

@@ -16,9 +16,6 @@ from needlework.planning.layout import ROOT
 if TYPE_CHECKING:
     from needlework.planning.configuration import Configuration
 
-
-# The names that the papers' tables give to models.
-
 PUBLISHED = ROOT / "resources/published"
 
 

@@ -84,7 +84,7 @@ def _type(where: str, given: Any, types: list[str], node: Node) -> str:
     if types == ["array"] and type(given) in (str, int):
         return f"{where} is {shown}, but must be a list: write [{given}], {SEE}."
     said = f"{shown} is not of type {', '.join(map(repr, types))}"
-    if isinstance(given, bool):
+    if isinstance(given, bool) and "string" in types:
         said += f" ({QUOTED})"
     elif isinstance(given, str) and {"number", "integer"} & {*types}:
         said += _as_number(given)

@@ -98,7 +98,7 @@ def check_provider_key(name: str, args: Mapping[str, object], who: str) -> None:
     `args` are its client's.
     """
     variables = provider_keys(name)
-    if not variables or args.keys() & {"api_key", "use_adc"}:
+    if not variables or {*args} & {"api_key", "use_adc"}:
         return
     if not any(os.environ.get(variable, "").strip() for variable in variables):
         usual, *others = variables

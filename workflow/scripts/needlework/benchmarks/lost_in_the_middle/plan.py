@@ -176,7 +176,7 @@ def _can_ask(own: LostInTheMiddle, ablation: str, text: str) -> bool:
         return own.needles == NQ_OPEN or own.random_from != "wikipedia"
     pairs = ablation == "query_aware_pairs"
     languages = [lang for keys in own.keys for lang in _key_languages(own, keys)]
-    worded = own.instructions.keys() & set(languages if pairs else own.languages)
+    worded = {*own.instructions} & {*(languages if pairs else own.languages)}
     return all(user_texts(own.instructions, lang, [text]) for lang in worded)
 
 

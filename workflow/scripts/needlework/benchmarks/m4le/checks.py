@@ -131,7 +131,7 @@ def _check_records(own: M4le, where: str, corpora: Mapping[str, OwnCorpus]) -> N
                 "task, or add the language."
             )
         for column in _ASKED[TASKS[name].task_type.split("+")[0]]:
-            if getattr(corpora[mine].columns, column) is None:
+            if column not in dict(corpora[mine].columns):
                 raise UserError(
                     f"corpora.{mine}.columns lacks {column!r}, which {where}.records.{name} asks about: name "
                     "the column, or choose another task."

@@ -179,10 +179,9 @@ def score(
     """Three rows of scores (METRICS) for each row of `generations`.
 
     `phrases` is the file of the languages' words for "none". `books` are the corpora of the contexts: an
-    answer that quotes its book does not say "none" (`Books`). Of `settings` none_words and answer_tags are
-    read. An answer without text has the verdict
-    "length" if the output limit cut it off (a model that did not end its reasoning), else "no_answer". The
-    released rules read the model's thoughts too, as the released code does.
+    answer that quotes its book does not say "none" (`Books`). `settings` has none_words and answer_tags. An
+    answer without text has the verdict "length" if the output limit cut it off (a model that did not end its
+    reasoning), else "no_answer". The released rules read the model's thoughts too, as the released code does.
 
     Raises UserError as `score_rows` does, and if the language of an instruction has no words for "none".
     """

@@ -17,14 +17,14 @@ from needlework.data.corpora.corpus import Corpus
 from needlework.data.registry import Source, load_registry
 from needlework.errors import UserError
 from needlework.folders import entries
-from needlework.given import given
+from needlework.given import Block, given
 
 if TYPE_CHECKING:
     from needlework.settings.sources import OwnCorpus
 
 # Codes of languages, and those of a user's own folder.
 
-# A language's code, as a pattern: of the schema, of folders' names, and of files' names (common.smk).
+# A language's code, as a pattern: of settings, of folders' names, and of files' names (common.smk).
 LANGUAGE = "[a-z0-9]{1,35}"
 
 
@@ -145,7 +145,8 @@ def _matches(name: str, parts: Sequence[str]) -> bool:
 
 def own_corpus(name: str, own: Mapping[str, OwnCorpus]) -> OwnCorpus | None:
     """The block of the user's corpus of this name in `own` (`corpora`), or of that with these contexts."""
-    return given(own.get(name) or own.get(base_of(name)))
+    found = own.get(name) or own.get(base_of(name))
+    return found if isinstance(found, Block) else given(found)
 
 
 def base_of(name: str) -> str:

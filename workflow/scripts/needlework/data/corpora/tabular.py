@@ -248,7 +248,7 @@ def table(corpus: str, lang: str, files: Sequence[str], settings: OwnTable) -> p
     if base == corpus:
         return made.replace_schema_metadata(about)
     titled = passages(made)
-    if settings.columns.title is not None and corpus.endswith(OWN_PASSAGES):
+    if "title" in dict(settings.columns) and corpus.endswith(OWN_PASSAGES):
         return titled.replace_schema_metadata(about)
     ids, contexts = (made[name].to_pylist() for name in ("example_id", "context"))
     texts = dict(zip(ids, contexts, strict=True))

@@ -262,9 +262,9 @@ def sample_seed(seed: int, prompt: str, sample: int) -> int:
 
 
 def backend_names() -> list[str]:
-    """The valid values of a model's `backend`: the names of this package's modules."""
+    """The valid values of a model's `backend`: the names of this package's modules, but for settings."""
     modules = {path.stem for path in Path(__file__).parent.glob("*.py")}
-    return sorted(modules - {"__init__", "base"})
+    return sorted(m for m in modules - {"__init__", "base"} if not m.endswith("_settings"))
 
 
 def load_backend(model: str, config: AnyModel, journal: str | Path = "journal") -> Backend:

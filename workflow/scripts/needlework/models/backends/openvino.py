@@ -322,7 +322,7 @@ class OpenVino(InAnyOrder):
     def _split_engine(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """The settings of the scheduler, and those of the device."""
         own = dict(self.config.engine).items()
-        # The schema fills in vLLM's.
+        # The class of settings fills in vLLM's.
         ours = {k: v for k, v in own if not k.endswith("_parallel_size")}
         scheduler = {k: v for k, v in ours.items() if not k.isupper()}
         given = {k: v for k, v in ours.items() if k.isupper()}

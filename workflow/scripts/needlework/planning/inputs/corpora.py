@@ -90,7 +90,7 @@ class Corpora(Inputs):
         source, benchmark = CORPORA[corpus].source, CORPORA[corpus].benchmark
         if benchmark and (settings := load_benchmark(benchmark).plan.corpus_settings):
             return settings(self.settings(benchmark), lang)
-        given: Any = getattr(self.config.sources, str(source), {})
+        given: Any = getattr(self.config.sources, source, {}) if source else {}
         own = not_affecting(f"sources.{source}", given, "files")
         drawn = source in ("mmarco", "wikipedia")  # passages
         return {**own, "seed": self.config.run.seed} if drawn else own

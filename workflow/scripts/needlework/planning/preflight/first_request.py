@@ -80,13 +80,13 @@ def _refusal(endpoint: Endpoint, context: int, batch: bool) -> tuple[str, str] |
     return None
 
 
-def inspect_refusal(name: str, model: Inspect) -> tuple[str, str] | None:
-    """As `refusal`, of the entry `name` of `backend: inspect`, whose package this Python has."""
+def inspect_refusal(model: Inspect) -> tuple[str, str] | None:
+    """As `refusal`, of a model of `backend: inspect`, whose package this Python has."""
     library = str(Path(__file__).resolve().parents[3])
     try:
         done = subprocess.run(
             [sys.executable, "-m", "needlework.models.inspect_process"],
-            input=json.dumps({**dict(model), "model": name}),
+            input=json.dumps(dict(model)),
             capture_output=True,
             text=True,
             timeout=INSPECT_S,

@@ -80,7 +80,7 @@ def _check_provider(config: Configuration, name: str, model: Inspect, ask: bool)
 
     It is asked only if this Python has inspect_ai: with conda, only the jobs have it.
     """
-    refused = inspect_refusal(name, model) if ask and is_installed("inspect_ai") else None
+    refused = inspect_refusal(model) if ask and is_installed("inspect_ai") else None
     if not refused:
         return proxy_warnings(f"models.{name}", model.args.get("base_url"))
     trouble, remedy = refused
