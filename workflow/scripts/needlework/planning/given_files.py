@@ -47,8 +47,9 @@ def read_nodes(file: str | Path) -> Any:
     except OSError as error:
         why = f"cannot be read ({error.strerror})"
         raise UserError(f"{shown} {why}: correct --configfile.") from None
-    except UnicodeError as error:
-        raise UserError(f"{shown} is not UTF-8 ({error}): save it in UTF-8.") from None
+    except UnicodeDecodeError as error:
+        byte = f"byte {error.start + 1} is 0x{error.object[error.start]:02x}"
+        raise UserError(f"{shown} is not UTF-8 ({byte}): save it in UTF-8.") from None
     except yaml.MarkedYAMLError as error:
         # A bracket that is not closed is found at the end of the file.
         mark: Any = ("flow" in str(error.context) and error.context_mark) or error.problem_mark
