@@ -12,11 +12,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from factories import ROOT, answering, losing
+from factories import ROOT, answering, defaults_of, losing
 from needlework.benchmarks.mlongrr import corpus as mlongrr
 from needlework.benchmarks.mlongrr import plan
 from needlework.given import given
-from needlework.planning.configuration import defaults_of
 from needlework.planning.rule_inputs import RuleInputs
 
 LANGS = ("en", "vi", "id", "sw", "so")

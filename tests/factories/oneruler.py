@@ -12,13 +12,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from factories import answering, configuration, losing
+from factories import answering, configuration, defaults_of, losing
 from needlework.benchmarks.oneruler import corpus as oneruler
 from needlework.benchmarks.oneruler import plan
 from needlework.data.corpora.books import BOOKS
 from needlework.given import given
 from needlework.planning.config import validated
-from needlework.planning.configuration import defaults_of
 
 LANGS = "en de fr sv nl ru es it pl zh ja uk vi pt fa sr ko no fi cs hu da ta hi sw st".split()
 LENGTHS = (8000, 32000, 64000, 128000)

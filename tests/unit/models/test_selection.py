@@ -15,7 +15,7 @@ from needlework.errors import UserError
 from needlework.given import given
 from needlework.models.selection import in_words, mask, only_of
 from needlework.planning.config import validated
-from needlework.planning.configuration import ROOT
+from needlework.planning.layout import ROOT
 from needlework.planning.model_checks import left_out
 from needlework.planning.rule_inputs import RuleInputs
 

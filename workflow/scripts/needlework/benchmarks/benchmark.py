@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, get_type_
 from needlework.benchmarks.contract import CorpusTable, Run, Search, SliceSettings
 from needlework.benchmarks.parts import PLAN, has_part, load_part, part_file
 from needlework.factor import Factor
-from needlework.given import given
 from needlework.results.cards.card import Card
 from needlework.results.result import PromptTable, Result
 
@@ -216,7 +215,7 @@ def _written(benchmark: str, group: type) -> dict[str, Any]:
     return found
 
 
-def check_benchmark(name: str, config: Mapping[str, object]) -> None:
+def check_benchmark(name: str, config: Any) -> None:
     """Raise UserError if a benchmark cannot be built as `config` says."""
     if has_part(name, "checks") and (check := vars(load_part(name, "checks")).get("check")):
-        check(given(config))
+        check(config)

@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any
 from needlework.benchmarks.parts import part_file
 from needlework.codedigest import code_digest
 from needlework.data.corpora.registry import base_of
-from needlework.planning.configuration import ROOT, block_class
+from needlework.planning.configuration import block_class
+from needlework.planning.layout import ROOT
 from needlework.prompts.wording import all_texts
 from needlework.services.endpoints import published_url, with_addresses, without_addresses
 

@@ -49,8 +49,8 @@ def pairs(config: Configuration, benchmark: str) -> list[tuple[str, str, bool]]:
 
     Models of this run with different tokenizers have other prompts for the same questions. Sides of
     different runs must have the same. A model that is asked nothing is compared where `compare` names it,
-    or with another run. Controls are compared where `compare` names them, or there is no
-    other pair: each further test makes Holm's correction of the others stricter.
+    or with another run. Controls are compared where `compare` names them, or where there is no other pair:
+    each further test makes Holm's correction of the others stricter.
 
     Raises UserError where `compare` names what is no side, or a pair twice, or there is nothing to compare.
     """

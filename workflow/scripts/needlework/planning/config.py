@@ -79,8 +79,7 @@ def _validated(written: object) -> dict[str, Any]:
     translator = full.translation.translator
     check_named("translation.translator", [translator], full.translators, "translators")
     for name in full.run.benchmarks:
-        values: Any = full
-        check_benchmark(name, values)
+        check_benchmark(name, full)
     for name, model in config["models"].items():
         model["chat_template"] = of_workflow(model["chat_template"])
         if name in config["run"]["models"]:

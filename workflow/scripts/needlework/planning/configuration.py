@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import create_model
@@ -47,9 +46,6 @@ if TYPE_CHECKING:
 else:
     _BLOCKS = {name: (own, key(own)) for name, own in BENCHMARKS.items()}
     Benchmarks = create_model("Benchmarks", __base__=Settings, **_BLOCKS)
-
-
-ROOT = Path(__file__).resolve().parents[4]
 
 
 class Configuration(Settings):
@@ -152,11 +148,6 @@ def read(config: Any) -> Configuration:
 def with_defaults(config: Any) -> dict[str, Any]:
     """A configuration in plain values with its defaults. Raises pydantic's ValidationError."""
     return dict(plain(filled(read(config), config)))
-
-
-def defaults_of(benchmark: str) -> dict[str, Any]:
-    """The defaults of a benchmark's block, in plain values."""
-    return dict(plain(filled(BENCHMARKS[benchmark](), {})))
 
 
 def block_class(section: str, entry: Mapping[str, Any]) -> type[Settings]:

@@ -15,7 +15,7 @@ from needlework.data.corpora.registry import (
     local_files,
 )
 from needlework.errors import UserError
-from needlework.planning.configuration import ROOT
+from needlework.planning.layout import ROOT
 from needlework.planning.values import quoted
 
 if TYPE_CHECKING:

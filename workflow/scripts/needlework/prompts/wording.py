@@ -6,9 +6,9 @@ Planning reads this, so it needs the standard library alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from needlework.data.corpora.registry import CORPORA
 from needlework.errors import UserError
@@ -16,14 +16,6 @@ from needlework.folders import entries
 
 if TYPE_CHECKING:
     from needlework.settings.registered import Instructions
-
-    class Worded(Protocol):
-        """The settings of a benchmark whose questions have instructions."""
-
-        @property
-        def needles(self) -> str: ...
-        @property
-        def instructions(self) -> Mapping[str, Instructions]: ...
 
 
 # A benchmark's texts by name, each with its placeholders in their order.
@@ -112,10 +104,15 @@ def check_texts(
                 )
 
 
-def papers_instructions(benchmark: str, own: Worded, languages: Sequence[str]) -> list[str]:
-    """A sentence if a user's questions are not in English but have the paper's English instructions."""
-    lacking = sorted({lang for lang in languages if lang != "en"} - set(own.instructions))
-    if not lacking or own.needles in CORPORA:
+def papers_instructions(
+    benchmark: str, needles: str, worded: Collection[str], languages: Sequence[str]
+) -> list[str]:
+    """A sentence if a user's questions are not in English but have the paper's English instructions.
+
+    needles: the corpus of the questions. worded: the languages that have instructions of the user's.
+    """
+    lacking = sorted({lang for lang in languages if lang != "en"} - set(worded))
+    if not lacking or needles in CORPORA:
         return []
     return [
         f"benchmarks.{benchmark}: the questions in {', '.join(lacking)} have the paper's instructions, in "

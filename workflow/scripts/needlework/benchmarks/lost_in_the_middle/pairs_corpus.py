@@ -36,7 +36,7 @@ def pair(key: str, value: str) -> str:
 
 
 class Object(NamedTuple):
-    """A row of PAIRS, and the name of the document that has its text."""
+    """A row of PAIRS, and the document that has its text (`source`, as "corpus/name")."""
 
     passage_id: str
     text: str
@@ -47,12 +47,12 @@ class Object(NamedTuple):
 
 
 def row(
-    name: str, others: Sequence[tuple[str, str]], key: str, value: str, source: str = ""
+    name: str, others: Sequence[tuple[str, str]], key: str, value: str, corpus: str = ""
 ) -> Object:
-    """A row of PAIRS. `source` is the corpus of its document."""
+    """A row of PAIRS; `corpus` has its document, if that is known."""
     pairs = [pair(*other) for other in others]
     starts = accumulate((len(text) + len(SEPARATOR) for text in pairs[:-1]), initial=0)
-    return Object(name, SEPARATOR.join(pairs), list(starts), key, value, f"{source}/{name}")
+    return Object(name, SEPARATOR.join(pairs), list(starts), key, value, f"{corpus}/{name}")
 
 
 def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, object]) -> pa.Table:

@@ -434,7 +434,7 @@ def _sizes(own: LostInTheMiddle) -> list[int]:
 
 def notices(own: LostInTheMiddle) -> list[str]:
     """A notice if instructions are English but the user's questions are not."""
-    return papers_instructions(NAME, given(own), own.languages)
+    return papers_instructions(NAME, own.needles, own.instructions, own.languages)
 
 
 def run_settings(config: Configuration) -> Run:

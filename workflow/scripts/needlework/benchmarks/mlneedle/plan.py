@@ -275,7 +275,7 @@ def conditions(config: Configuration) -> dict[str, bool]:
 
 def notices(own: Mlneedle) -> list[str]:
     """A notice if instructions are English but the user's questions are not."""
-    return papers_instructions(NAME, given(own), [decided_languages(own)[0]])
+    return papers_instructions(NAME, own.needles, own.instructions, [decided_languages(own)[0]])
 
 
 def run_settings(config: Configuration) -> Run:

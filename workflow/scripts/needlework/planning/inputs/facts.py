@@ -32,9 +32,7 @@ class Facts(Inputs):
     def run_settings(self, benchmark: str, needs: Needs) -> Run:
         """The facts on a run that results of such rows need.
 
-        Results of ceilings and printed numbers need only the data.
-
-        How models decode matters to their scores alone.
+        Ceilings and printed numbers need the data alone. Only scores need how models decode.
         """
         said: Run = {"data": self.data(benchmark)}
         if needs in ("ceilings", "published"):

@@ -29,7 +29,6 @@ from needlework.results.numbers.means import KEYS, explorer, means
 from needlework.results.numbers.tables import empty, frame, panels
 from needlework.results.page import misreads, overview
 from needlework.results.page.finding import finding
-from needlework.results.page.judge import Judged
 from needlework.results.reproduction import Agreement, agreement, agreements
 from needlework.results.reproduction import summary as in_words
 from needlework.results.rows import scores_of
@@ -38,6 +37,8 @@ from needlework.results.sealed.clone import workflow
 if TYPE_CHECKING:
     import jinja2
     import pandas as pd
+
+    from needlework.results.page.judge import Judged
 
 # The front of the page of results: what was run, and whether the controls say that it can be trusted.
 
