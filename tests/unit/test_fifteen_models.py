@@ -70,7 +70,7 @@ def drawn(benchmark, name):
     data, run = numbers(benchmark, name)
     shown = known.by_name[name].shown
     lines = isinstance(shown, Lines | Heatmap)
-    if lines and "model" in (shown.facets.panel, *shown.facets.row[-1:]) and "model" in data:
+    if lines and "model" in (shown.panel, *shown.row[-1:]) and "model" in data:
         few = data[~data["model"].isin(NAMES[7:])]
         pages = draw(shown, few, known.shown.called, run)
         if len(pages) > 1:

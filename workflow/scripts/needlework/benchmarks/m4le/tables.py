@@ -25,10 +25,8 @@ from needlework.results.columns import MEASURES
 from needlework.results.published import equal
 from needlework.results.result import (
     PERCENT,
-    Below,
     Context,
     Grid,
-    Kept,
     Number,
     PromptTable,
     table,
@@ -85,7 +83,7 @@ def at_lengths(rows: pd.DataFrame, run: Context, *further: str) -> pd.DataFrame:
         rows=(ABILITY, TASK, LANG),
         head="Mean length",
         number=Number(0),
-        below=Below(empty="no prompts"),
+        empty="no prompts",
     ),
     needs="instances",
 )
@@ -168,7 +166,7 @@ def table6(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         rows=(MODELS, METRIC),
         columns=(LENGTH,),
         number=PERCENT,
-        kept=Kept(where="source == 'ours'"),
+        where="source == 'ours'",
         float_per=(TASK,),
     ),
 )
@@ -246,7 +244,7 @@ _BUCKETS = [str(length) for length in PAPER_BUCKETS]
             COLUMN.renamed("column", last=(AVERAGE, SLOPE), words={**COLUMN.words, SLOPE: "Slope"}),
         ),
         number=Number(digits=3),
-        below=Below(empty="no printed numbers"),
+        empty="no printed numbers",
     ),
     needs="published",
     notes=(LONG,),

@@ -30,7 +30,7 @@ from needlework.benchmarks.mlongrr.rows import (
 )
 from needlework.data.language_names import language_name
 from needlework.factor import Factor, in_1000
-from needlework.results.result import Bars, Context, Dots, Facets, Heatmap, Run, SmallPrint, figure
+from needlework.results.result import Bars, Context, Dots, Heatmap, Run, figure
 from needlework.results.tabulate import MODEL, tabulate
 
 if TYPE_CHECKING:
@@ -93,19 +93,22 @@ def guesses(data: pd.DataFrame, run: Run) -> str:
 DEPTHS = Heatmap(
     x="length",
     down="depth",
-    facets=Facets(panel="model", columns=6),
+    panel="model",
+    columns=6,
     nothing=NOBODY,
-    small_print=SmallPrint(note=guesses),
+    note=guesses,
 )
-DETAILS = replace(DEPTHS, facets=replace(DEPTHS.facets, panel="lang", row=("n_needles",)))
+DETAILS = replace(DEPTHS, panel="lang", row=("n_needles",))
 
 
 @figure(
     "News or essays",
     replace(
         DEPTHS,
-        facets=replace(DEPTHS.facets, panel="haystack", row=("model",)),
-        small_print=replace(DEPTHS.small_print, note=None, words="English, one needle."),
+        panel="haystack",
+        row=("model",),
+        note=None,
+        words="English, one needle.",
         nothing="no model answered English prompts with one needle",
     ),
     when=("one", "texts", "english"),
@@ -122,7 +125,7 @@ def figure1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     Bars(
         x="model",
         line="template",
-        small_print=SmallPrint(words="One needle, all languages, lengths and depths."),
+        words="One needle, all languages, lengths and depths.",
         nothing="no model answered prompts with one needle",
     ),
     when=("one", "prompts"),
@@ -138,8 +141,9 @@ def figure2(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     "Accuracy by language",
     Dots(
         x="lang",
-        facets=Facets(panel="n_needles"),
-        small_print=SmallPrint(words="All lengths and depths.", paper="the abstract's best models"),
+        panel="n_needles",
+        words="All lengths and depths.",
+        paper="the abstract's best models",
         level=CHANCE,
         nothing=NOBODY,
     ),
@@ -156,8 +160,8 @@ def figure3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     "Accuracy by depth and length",
     replace(
         DEPTHS,
-        facets=replace(DEPTHS.facets, row=("n_needles",)),
-        small_print=replace(DEPTHS.small_print, words="All languages."),
+        row=("n_needles",),
+        words="All languages.",
     ),
     when=("number",),
 )
@@ -177,9 +181,7 @@ def by_language(rows: pd.DataFrame, run: Context, *by: Factor, **labels: Any) ->
     "Accuracy by depth, length and language",
     replace(
         DETAILS,
-        small_print=replace(
-            DETAILS.small_print, words="Mean over the models that answered, without controls."
-        ),
+        words="Mean over the models that answered, without controls.",
     ),
     when=("number",),
     over_models=True,
@@ -194,9 +196,10 @@ def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     Bars(
         x="lang",
         line="question",
-        facets=Facets(panel="n_needles", row=("model",)),
+        panel="n_needles",
+        row=("model",),
         level=CHANCE,
-        small_print=SmallPrint(words="All lengths and depths."),
+        words="All lengths and depths.",
         nothing="no model was asked for numbers and cities",
     ),
     when=("city",),
@@ -248,7 +251,7 @@ def figure11(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     f"Other models {IN_DETAIL}",
     replace(
         DETAILS,
-        facets=replace(DETAILS.facets, row=("model", "n_needles")),
+        row=("model", "n_needles"),
         nothing="every model of this run has its own figure",
     ),
     when=("number",),

@@ -29,7 +29,6 @@ from needlework.factor import Factor, in_1000
 from needlework.results.answer_languages import answered_in as by_answers_language
 from needlework.results.result import (
     PERCENT,
-    Below,
     Context,
     Grid,
     Line,
@@ -72,7 +71,8 @@ def _tokens_a_word_grid(digits: int) -> Grid:
         rows=(TOKENIZERS,),
         columns=(LANGUAGES_CALLED,),
         number=Number(digits=digits),
-        below=Below(note="Tokens per word.", empty="no prompts"),
+        note="Tokens per word.",
+        empty="no prompts",
     )
 
 
@@ -117,7 +117,7 @@ def _tokens_a_word(rows: pd.DataFrame, run: Context, name: str, digits: int) -> 
         float_per=(TOKENIZERS,),
         number=Number(0, column="sentences"),
         numbers={("what", "haystack_tokens"): Number(0, column="tokens")},
-        below=Below(empty="no prompts with one needle"),
+        empty="no prompts with one needle",
     ),
     needs="instances",
     when=("one",),
@@ -167,10 +167,8 @@ def with_numbers(rows: pd.DataFrame) -> pd.DataFrame:
         columns=(Factor("depth", label="Depth (%)"),),
         number=Number(digits=1),
         lines=(Line("least, most", ("least", "most"), Number(1), "least == least"),),
-        below=Below(
-            note="Percent of the haystack's tokens before the first needle, mean over all prompts.",
-            empty="no prompts with one needle",
-        ),
+        note="Percent of the haystack's tokens before the first needle, mean over all prompts.",
+        empty="no prompts with one needle",
     ),
     needs="instances",
     when=("one",),
@@ -226,10 +224,8 @@ EXHAUSTED = Mark(
         rows=(MODELS, NEEDLES, ASKED, METRICS),
         columns=(LANGS,),
         number=PERCENT,
-        below=Below(
-            answers="metric == 'strict' and lang == 'all'",
-            note="Accuracy in %, over all lengths and depths.",
-        ),
+        answers="metric == 'strict' and lang == 'all'",
+        note="Accuracy in %, over all lengths and depths.",
         marks=(EXHAUSTED,),
     ),
 )
@@ -250,10 +246,8 @@ def accuracy(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         rows=(MODELS, NEEDLES, ASKED),
         columns=(LANGS,),
         number=PERCENT,
-        below=Below(
-            answers="lang == 'all'",
-            note="Questions without an answer in the text that were refused, in %.",
-        ),
+        answers="lang == 'all'",
+        note="Questions without an answer in the text that were refused, in %.",
         marks=(EXHAUSTED,),
     ),
     when=("absent",),
