@@ -189,7 +189,7 @@ def test_a_further_result_gives_every_output(like, files, monkeypatch, tmp_path)
     numbers = added.by_name["further"](scores, Context(paper, run))
     assert len(numbers) > 5
     if more.kind == "figures":
-        draw(more.shown, numbers, added.shown.called, run)[0].savefig(tmp_path / "further.png")
+        draw(more.shown, numbers, added.called, run)[0].savefig(tmp_path / "further.png")
     else:
         text = lay_out(numbers, more.shown, "mlneedle-further", more.title)
         assert "A further one" in text and "mlneedle-further" in text
@@ -281,7 +281,7 @@ def test_errors_that_nobody_made_are_a_table_without_rows() -> None:
     row |= {"n_questions": 1, "n_exhausted": 0}
     table = pd.DataFrame([row | {"length": length} for length in ("long", "1000")])
     for text in (lay_out(table, shown, "errors", "Errors"), html_table(table, shown, "Errors")):
-        assert shown[0].below.empty in text
+        assert shown[0].empty in text
 
 
 def test_numbers_without_any_verdict_are_shown_without_the_papers() -> None:

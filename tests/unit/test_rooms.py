@@ -16,10 +16,10 @@ LIBRARY = Path(__file__).resolve().parents[2] / "workflow/scripts/needlework"
 # A module imports from its own room and from those before it. The modules beside the packages come
 # first: every room uses them.
 # A benchmark uses results, and results use none, types included.
-TOP, CONTRACT, TYPE, BENCHMARKS = "the top", "contract", "what a benchmark is", "a benchmark"
+TOP, PARTS, TYPE, BENCHMARKS = "the top", "parts", "what a benchmark is", "a benchmark"
 ORDER = (
     TOP,
-    CONTRACT,
+    PARTS,
     "services",
     "settings",
     "jobs",
@@ -36,6 +36,7 @@ ORDER = (
 ON_TOP = {
     "atomic",
     "codedigest",
+    "contract",
     "errors",
     "factor",
     "folders",
@@ -79,8 +80,8 @@ def room(module: str) -> str:
     if not parts:
         return TOP
     if parts[0] == "benchmarks":
-        own = len(parts) > 1 and parts[1] not in ("benchmark", "contract", "parts")
-        return BENCHMARKS if own else TYPE if parts[1:] == ["benchmark"] else CONTRACT
+        own = len(parts) > 1 and parts[1] not in ("benchmark", "parts")
+        return BENCHMARKS if own else TYPE if parts[1:] == ["benchmark"] else PARTS
     return parts[0] if (LIBRARY / parts[0]).is_dir() else TOP
 
 

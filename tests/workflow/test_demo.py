@@ -88,7 +88,7 @@ def test_a_result_without_rows_is_shown_or_says_why(demo, benchmark) -> None:
                 draw(
                     result.shown,
                     none,
-                    own.shown.called,
+                    own.called,
                     FILES.facts.run_settings(benchmark, result.needs),
                 )
         else:

@@ -45,7 +45,7 @@ with running(snakemake) as logger:
         try:
             run: Run = {**facts, "asked": said}
             printing = Printing(**params.figures)
-            figures = draw(result.shown, drawn, benchmark.shown.called, run, printing)
+            figures = draw(result.shown, drawn, benchmark.called, run, printing)
         except NothingToDraw as reason:
             logger.info("%s is not drawn: %s", name, reason)
             figures = [notice(f"Nothing to draw: {reason}")]

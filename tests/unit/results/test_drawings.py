@@ -86,7 +86,7 @@ def numbers(benchmark, name):
 def draw_of(benchmark, name, frame):
     """The pages of a shipped figure with these numbers."""
     known = load_benchmark(benchmark)
-    return draw(known.by_name[name].shown, frame, known.shown.called, run_of(benchmark))
+    return draw(known.by_name[name].shown, frame, known.called, run_of(benchmark))
 
 
 @cache

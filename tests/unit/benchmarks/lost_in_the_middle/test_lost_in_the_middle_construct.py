@@ -24,7 +24,6 @@ from described import cell
 from factories import templates
 from factories.lost_in_the_middle import INDICES, block, settings
 from invariants import check_document_row
-from needlework.benchmarks.contract import Built
 from needlework.benchmarks.lost_in_the_middle import corpus as nq_open
 from needlework.benchmarks.lost_in_the_middle import pairs_corpus as key_value
 from needlework.benchmarks.lost_in_the_middle import plan, scores
@@ -32,6 +31,7 @@ from needlework.benchmarks.lost_in_the_middle.documents import Item, gold_text
 from needlework.benchmarks.lost_in_the_middle.factors import COLUMNS
 from needlework.benchmarks.lost_in_the_middle.prompts import build
 from needlework.benchmarks.lost_in_the_middle.tables import PROMPTS
+from needlework.contract import Built
 from needlework.data.comparison import normalisation
 from needlework.data.corpora import extractive, sample, titled
 from needlework.errors import UserError

@@ -135,7 +135,7 @@ def test_construction_equals_the_authors_log() -> None:
 def drawn(name: str, table: pd.DataFrame) -> Any:
     """Of ten times as many answers: golden cells have too few to be drawn."""
     table = table.assign(n=table["n"] * 10) if "n" in table else table
-    return draw(MLONGRR.by_name[name].shown, table, MLONGRR.shown.called, SETTINGS)
+    return draw(MLONGRR.by_name[name].shown, table, MLONGRR.called, SETTINGS)
 
 
 def test_chance_is_drawn_with_several_needles_alone() -> None:

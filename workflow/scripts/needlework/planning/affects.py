@@ -21,8 +21,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from needlework.benchmarks.parts import part_file
-from needlework.codedigest import code_digest
+from needlework.benchmarks.parts import OBJECT, RESULTS, part_file
+from needlework.codedigest import ROOT as SCRIPTS
+from needlework.codedigest import code_digest, module_digest
 from needlework.data.corpora.registry import base_of
 from needlework.planning.configuration import block_class
 from needlework.planning.layout import ROOT
@@ -117,14 +118,16 @@ def _plain_entry(section: str, entry: Settings) -> dict[str, Any]:
 
 def numbers_digest(benchmark: str) -> str:
     """Of the code that makes the numbers of a benchmark's results; captions are no code."""
-    return code_digest("make_numbers.py", part_file(benchmark, "results"))
+    return code_digest("make_numbers.py", *(part_file(benchmark, part) for part in RESULTS))
 
 
 def shown_digest(benchmark: str) -> str:
     """Of the code that lays out tables and draws figures of these numbers."""
-    return code_digest("show_results.py", part_file(benchmark, "results"))
+    return code_digest("show_results.py", *(part_file(benchmark, part) for part in RESULTS))
 
 
 def page_digest(benchmarks: Iterable[str]) -> str:
     """Of the code that makes the numbers of cards and page."""
-    return code_digest("make_page_numbers.py", *(part_file(name, "card") for name in benchmarks))
+    cards = [part_file(name, "card") for name in benchmarks]
+    objects = [module_digest(SCRIPTS / part_file(name, OBJECT)) for name in benchmarks]
+    return "-".join([code_digest("make_page_numbers.py", *cards), *objects])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from needlework.benchmarks.contract import block_of
+from needlework.contract import block_of
 from needlework.models.selection import only_of
 
 if TYPE_CHECKING:

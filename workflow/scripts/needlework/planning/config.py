@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from needlework.benchmarks.benchmark import check_benchmark, load_benchmark
+from needlework.benchmarks.benchmark import load_benchmark
 from needlework.data.corpora.registry import languages_of
 from needlework.errors import UserError
 from needlework.given import given
@@ -79,7 +79,7 @@ def _validated(written: object) -> dict[str, Any]:
     translator = full.translation.translator
     check_named("translation.translator", [translator], full.translators, "translators")
     for name in full.run.benchmarks:
-        check_benchmark(name, full)
+        load_benchmark(name).check(full)
     for name, model in config["models"].items():
         model["chat_template"] = of_workflow(model["chat_template"])
         if name in config["run"]["models"]:

@@ -14,7 +14,7 @@ from functools import cached_property
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from needlework.benchmarks.contract import Run as Run
+from needlework.contract import Run as Run
 from needlework.factor import Factor
 from needlework.results import published as publications
 from needlework.results.columns import LEAST_ANSWERS, MARKED

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
-from needlework.benchmarks.contract import block_of
 from needlework.benchmarks.lost_in_the_middle.plan import (
     INSTRUCTIONS,
     NAME,
@@ -18,6 +17,7 @@ from needlework.benchmarks.lost_in_the_middle.plan import (
     slices,
     texts_of,
 )
+from needlework.contract import block_of
 from needlework.data.corpora.registry import languages_of
 from needlework.errors import UserError
 from needlework.planning.known_names import check_named

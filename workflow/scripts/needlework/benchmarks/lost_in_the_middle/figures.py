@@ -112,27 +112,22 @@ def origin(data: pd.DataFrame, run: Run) -> str:
 
 
 # How figures order and name the values of factors and other labels.
-CALLED = {
-    factor.name: factor
-    for factor in (
-        Factor(
-            "task",
-            order=(QA, PAIRS),
-            words={
-                QA: "documents",
-                PAIRS: "pairs",
-                "closed_book": "closed book",
-                "oracle": "gold alone",
-            },
-        ),
-        Factor("position", label="Position in the prompt (1 = first)"),
-        Factor("n_documents", label="Documents in the prompt"),
-        Factor(
-            "lang", order=("en",), last=("uuid",), format=language_name, words={"uuid": "UUIDs"}
-        ),
-        Factor("architecture", order=("encoder-decoder", "decoder-only")),
-    )
-}
+FACTORS = (
+    Factor(
+        "task",
+        order=(QA, PAIRS),
+        words={
+            QA: "documents",
+            PAIRS: "pairs",
+            "closed_book": "closed book",
+            "oracle": "gold alone",
+        },
+    ),
+    Factor("position", label="Position in the prompt (1 = first)"),
+    Factor("n_documents", label="Documents in the prompt"),
+    Factor("lang", order=("en",), last=("uuid",), format=language_name, words={"uuid": "UUIDs"}),
+    Factor("architecture", order=("encoder-decoder", "decoder-only")),
+)
 NO_DOCUMENTS = "no model answered English questions with documents"
 CURVES = Lines(
     x="position",

@@ -9,10 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from needlework.benchmarks.contract import Built
 from needlework.benchmarks.lost_in_the_middle.pairs_corpus import SEPARATOR, Object, pair, row
 from needlework.benchmarks.lost_in_the_middle.plan import NAME, Slice, template
 from needlework.benchmarks.lost_in_the_middle.rows import Factors, Rows
+from needlework.contract import Built
 from needlework.errors import UserError
 from needlework.jobs.progress import progress
 from needlework.prompts.tokenizers import Tokenizer

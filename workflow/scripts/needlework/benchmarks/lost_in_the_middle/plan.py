@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from needlework.benchmarks.contract import (
+from needlework.contract import (
     CorpusTable,
     Run,
     Search,
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from needlework.planning.configuration import Configuration
 
 NAME = "lost_in_the_middle"
-TITLE = "Lost in the Middle"
-PAPER = "https://arxiv.org/abs/2307.03172"
 BESIDE = ("careful",)
 # Where the configuration has what the paper's numbers depend on.
 SETUP = {

@@ -11,7 +11,6 @@ from functools import cache, partial
 from itertools import chain
 from pathlib import Path
 
-from needlework.benchmarks.contract import Built, SliceSettings
 from needlework.benchmarks.lost_in_the_middle import pairs
 from needlework.benchmarks.lost_in_the_middle.documents import (
     CHOOSE_OTHERS,
@@ -26,6 +25,7 @@ from needlework.benchmarks.lost_in_the_middle.documents import (
 )
 from needlework.benchmarks.lost_in_the_middle.plan import INSTRUCTIONS, NAME, Slice, template
 from needlework.benchmarks.lost_in_the_middle.rows import Factors, Rows
+from needlework.contract import Built, SliceSettings
 from needlework.data.corpora.registry import CORPORA
 from needlework.data.corpora.titled import titled
 from needlework.errors import UserError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from needlework.benchmarks.lost_in_the_middle.factors import COLUMNS
+from needlework.benchmarks.lost_in_the_middle.factors import COLUMNS, NAMED_BY
 from needlework.benchmarks.lost_in_the_middle.plan import NAME, Slice
 from needlework.prompts.counting.pieces import Pieces
 from needlework.prompts.instances import Instances
@@ -36,7 +36,7 @@ class Rows:
     def __init__(self, own: Slice, tokenizer: Tokenizer) -> None:
         self.pieces = Pieces(tokenizer)
         self._own = own
-        self._instances = Instances(NAME, COLUMNS, tokenizer, self.pieces)
+        self._instances = Instances(NAME, COLUMNS, NAMED_BY, tokenizer, self.pieces)
 
     def add(
         self, numbers: Sequence[int], example_id: str, references: list[str], factors: Factors
@@ -47,7 +47,7 @@ class Rows:
             numbers,
             self.pieces.text(numbers),
             # Two questions of one wording are two prompts.
-            named={**columns, "example": example_id},
+            {"example": example_id},
             n_tokens=self.pieces.tokens(numbers),
             task=task,
             example_id=example_id,

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from needlework.benchmarks.contract import block_of
 from needlework.benchmarks.m4le.corpora import WORDED
 from needlework.benchmarks.m4le.data.tasks import (
     BUCKETS,
@@ -26,6 +25,7 @@ from needlework.benchmarks.m4le.plan import (
     tasks,
     wording,
 )
+from needlework.contract import block_of
 from needlework.data.corpora.registry import languages_of
 from needlework.errors import UserError
 from needlework.planning.layout import resource

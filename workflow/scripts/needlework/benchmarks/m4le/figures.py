@@ -50,14 +50,11 @@ PLACE = Factor(
 )
 UNITS = "Length (words; of Chinese, characters)"
 # How figures order and name the values of factors and other labels.
-CALLED = {
-    factor.name: factor
-    for factor in (
-        *(ABILITY, DOMAIN, LANG, METRIC, TASK, TASK_TYPE, RANGE, GROUP, PLACE, TEXTS),
-        LENGTH.renamed("length", label=UNITS),
-        Factor("column", label=UNITS),
-    )
-}
+FACTORS = (
+    *(ABILITY, DOMAIN, LANG, METRIC, TASK, TASK_TYPE, RANGE, GROUP, PLACE, TEXTS),
+    LENGTH.renamed("length", label=UNITS),
+    Factor("column", label=UNITS),
+)
 SCORE = "Normalised score"
 HALF = "0.5 equals {reference_name} at 1K."
 # The paper's models that were not run are drawn beside either metric.

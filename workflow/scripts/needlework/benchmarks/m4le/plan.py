@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from needlework.benchmarks.contract import CorpusTable, Run, SliceSettings, block_of, in_words
 from needlework.benchmarks.m4le.data.origins import origin, source_files
 from needlework.benchmarks.m4le.data.tasks import CONSTRUCTED, SAMPLED, SLUGS, TASKS, TEXTS
 from needlework.benchmarks.m4le.factors import RANGES
+from needlework.contract import CorpusTable, Run, SliceSettings, block_of, in_words
 from needlework.data.corpora.registry import corpus_table
 from needlework.errors import UserError
 from needlework.prompts.wording import user_texts
@@ -20,13 +20,6 @@ if TYPE_CHECKING:
     from needlework.planning.configuration import Configuration
 
 NAME = "m4le"
-TITLE = "M4LE"
-PAPER = "https://arxiv.org/abs/2310.19240"
-BESIDE = ("careful",)
-JUDGED = {name: "list" for name, task in CONSTRUCTED.items() if task.metric == "f1"}
-SCORED_BY = ("accepted",)
-# Questions that are asked without their texts have none to choose from.
-CLOSED_BOOK = ("candidates", 0)
 # Where the configuration has what the paper's numbers depend on.
 SETUP = {
     **{key: f"benchmarks.m4le.{key}" for key in ("source", "release", "reference")},

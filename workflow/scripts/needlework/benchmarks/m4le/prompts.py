@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from needlework.benchmarks.contract import Built, SliceSettings
 from needlework.benchmarks.m4le.data.tasks import CONSTRUCTED
-from needlework.benchmarks.m4le.factors import COLUMNS
+from needlework.benchmarks.m4le.factors import COLUMNS, NAMED_BY
 from needlework.benchmarks.m4le.plan import NAME, Slice, asks_alone
+from needlework.contract import Built, SliceSettings
 from needlework.prompts.instances import Instances, Spans
 from needlework.prompts.spans import Span
 from needlework.prompts.tokenizers import Tokenizer
@@ -32,7 +32,7 @@ def build(
     """
     own = Slice(**slice_settings)
     rows = tables["rows"][own.slice]
-    made = Instances(NAME, {**COLUMNS, "accepted": "strings"}, tokenizer, Spans())
+    made = Instances(NAME, {**COLUMNS, "accepted": "strings"}, NAMED_BY, tokenizer, Spans())
     skipped = 0
     asked: set[tuple[str, str]] = set()
     for batch in rows.to_batches(max_chunksize=64):
@@ -93,7 +93,6 @@ def _add(
             for piece in row["pieces"]
         ),
         row["text"],
-        named=factors,
         n_tokens=tokenizer.count(row["text"]),
         **factors,
         units=row["length"],

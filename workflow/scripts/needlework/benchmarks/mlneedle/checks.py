@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from needlework.benchmarks.contract import block_of
 from needlework.benchmarks.mlneedle.factors import MULTILINGUAL
 from needlework.benchmarks.mlneedle.plan import (
     ANSWER_BUFFER,
@@ -13,6 +12,7 @@ from needlework.benchmarks.mlneedle.plan import (
     decided_languages,
     texts_of,
 )
+from needlework.contract import block_of
 from needlework.data.corpora.registry import languages_of
 from needlework.errors import UserError
 from needlework.planning.known_names import check_named

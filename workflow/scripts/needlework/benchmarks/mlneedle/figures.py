@@ -44,22 +44,19 @@ if TYPE_CHECKING:
 
 # How figures order and name the values of factors and other labels.
 NEEDLES = Factor("needle_lang", label="Needle language", order=LANGUAGES, format=language_name)
-CALLED = {
-    factor.name: factor
-    for factor in (
-        NEEDLES,
-        NEEDLES.renamed(
-            "haystack_lang",
-            label="Haystack language",
-            last=("multilingual",),
-            words={"multilingual": "mix"},
-        ),
-        Factor("length", label="Length ({unit_of_length})", format=in_1024),
-        Factor("depth", label="Needle position", words={0: "start", 0.5: "middle", 1: "end"}),
-        Factor("size", label="Number of prompts"),
-        Factor("task", words={"exact": "Accuracy", "existence": "Existence accuracy"}),
-    )
-}
+FACTORS = (
+    NEEDLES,
+    NEEDLES.renamed(
+        "haystack_lang",
+        label="Haystack language",
+        last=("multilingual",),
+        words={"multilingual": "mix"},
+    ),
+    Factor("length", label="Length ({unit_of_length})", format=in_1024),
+    Factor("depth", label="Needle position", words={0: "start", 0.5: "middle", 1: "end"}),
+    Factor("size", label="Number of prompts"),
+    Factor("task", words={"exact": "Accuracy", "existence": "Existence accuracy"}),
+)
 TOKENS = "{length} {unit_of_length}"
 NO_HAYSTACK = "no model answered prompts with a haystack"
 TASK = Factor("task")

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from needlework.benchmarks.contract import (
+from needlework.benchmarks.mlneedle.factors import MULTILINGUAL
+from needlework.contract import (
     CorpusTable,
     Run,
     Search,
@@ -14,7 +15,6 @@ from needlework.benchmarks.contract import (
     block_of,
     in_words,
 )
-from needlework.benchmarks.mlneedle.factors import MULTILINGUAL
 from needlework.given import given
 from needlework.prompts.wording import papers_instructions, user_texts
 
@@ -23,14 +23,7 @@ if TYPE_CHECKING:
     from needlework.planning.configuration import Configuration
 
 NAME = "mlneedle"
-TITLE = "MLNeedle"
-PAPER = "https://arxiv.org/abs/2408.10151"
 BESIDE = ("careful",)
-JUDGED = {"existence": "yes_or_no"}
-# Without a haystack: the question alone, or the needle alone.
-CLOSED_BOOK = ("length", 0)
-# The two verdicts of existence, as the prompt words them.
-SCORED_BY = ("accepted",)
 # Where the configuration has what the paper's numbers depend on.
 SETUP = {
     **{

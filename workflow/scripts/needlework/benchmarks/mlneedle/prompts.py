@@ -13,8 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from needlework.benchmarks.contract import Built, SliceSettings
-from needlework.benchmarks.mlneedle.factors import COLUMNS
+from needlework.benchmarks.mlneedle.factors import COLUMNS, NAMED_BY
 from needlework.benchmarks.mlneedle.plan import (
     INSTRUCTIONS,
     NAME,
@@ -23,6 +22,7 @@ from needlework.benchmarks.mlneedle.plan import (
     Slice,
     positions,
 )
+from needlework.contract import Built, SliceSettings
 from needlework.data.comparison.normalisation import normalise
 from needlework.errors import UserError
 from needlework.jobs.progress import progress
@@ -200,7 +200,7 @@ class _Builder:
         self.verdicts = [texts.text("no", "No"), texts.text("yes", "Yes")]
         self.pieces = Pieces(tokenizer)
         self.costs = LineCosts(self.pieces)
-        self.instances = Instances(NAME, ALL_COLUMNS, tokenizer, self.pieces)
+        self.instances = Instances(NAME, ALL_COLUMNS, NAMED_BY, tokenizer, self.pieces)
         self._labels: list[int] = []
         self.too_long = 0
 
@@ -283,7 +283,6 @@ class _Builder:
         self.instances.add(
             numbers,
             self.pieces.text(numbers),
-            named=factors,
             n_tokens=filling.n_tokens if filling else self.pieces.tokens(numbers),
             task=task,
             n_distractors=filling.whole + (filling.cut > 0) if filling else 0,

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from needlework.benchmarks.contract import block_of
 from needlework.benchmarks.mlongrr import prompt_files as tables_of_needles
 from needlework.benchmarks.mlongrr.factors import ABSENT
 from needlework.benchmarks.mlongrr.plan import (
@@ -24,6 +23,7 @@ from needlework.benchmarks.mlongrr.plan import (
     texts,
 )
 from needlework.benchmarks.mlongrr.prompt_files import Prompt, PromptKey
+from needlework.contract import block_of
 from needlework.data.corpora.registry import folder_languages, languages_of
 from needlework.errors import UserError
 from needlework.folders import entries

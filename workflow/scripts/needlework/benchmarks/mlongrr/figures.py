@@ -52,30 +52,27 @@ VERDICTS = {
     "length": "cut before an answer",
     "lost": "skipped or failed",
 }
-CALLED = {
-    factor.name: factor
-    for factor in (
-        Factor("lang", label="Language", order=LANGUAGES, format=language_name),
-        Factor("length", label="Length ({unit_of_length})", format=in_1000),
-        Factor(
-            "depth", label="Depth in the prompt", words={depth: f"{depth}%" for depth in range(101)}
-        ),
-        Factor("n_needles", "int32", words=NEEDLES),
-        Factor("question", order=QUESTIONS, words={"number": "the number", "city": "its city"}),
-        Factor(
-            "haystack",
-            order=("mlongrr_articles", "paul_graham_essays"),
-            words={
-                "mlongrr_articles": "news articles",
-                "paul_graham_essays": "Paul Graham's essays",
-                "oneruler_books": "ONERULER's books",
-                "sample_books": "the sample's books",
-            },
-        ),
-        Factor("template", words={"paper": "prompt 1", "prompt2": "prompt 2"}),
-        replace(VERDICT, words=VERDICTS),
-    )
-}
+FACTORS = (
+    Factor("lang", label="Language", order=LANGUAGES, format=language_name),
+    Factor("length", label="Length ({unit_of_length})", format=in_1000),
+    Factor(
+        "depth", label="Depth in the prompt", words={depth: f"{depth}%" for depth in range(101)}
+    ),
+    Factor("n_needles", "int32", words=NEEDLES),
+    Factor("question", order=QUESTIONS, words={"number": "the number", "city": "its city"}),
+    Factor(
+        "haystack",
+        order=("mlongrr_articles", "paul_graham_essays"),
+        words={
+            "mlongrr_articles": "news articles",
+            "paul_graham_essays": "Paul Graham's essays",
+            "oneruler_books": "ONERULER's books",
+            "sample_books": "the sample's books",
+        },
+    ),
+    Factor("template", words={"paper": "prompt 1", "prompt2": "prompt 2"}),
+    replace(VERDICT, words=VERDICTS),
+)
 CHANCE = ("chance", "a guess among the needles")
 NOBODY = "no model answered such prompts"
 

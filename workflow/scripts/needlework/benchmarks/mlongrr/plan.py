@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from needlework.benchmarks.contract import CorpusTable, Run, SliceSettings, block_of, in_words
 from needlework.benchmarks.mlongrr import prompt_files
 from needlework.benchmarks.mlongrr.factors import ABSENT, QUESTIONS, REASONING, RETRIEVAL
+from needlework.contract import CorpusTable, Run, SliceSettings, block_of, in_words
 from needlework.data.corpora.registry import CORPORA, folder_languages, languages_of
 from needlework.folders import entries
 
@@ -17,11 +17,6 @@ if TYPE_CHECKING:
     from needlework.planning.configuration import Configuration
 
 NAME = "mlongrr"
-TITLE = "mLongRR"
-PAPER = "https://arxiv.org/abs/2409.18006"
-BESIDE = ("careful",)
-JUDGED = {ABSENT: "none"}
-SCORING_FILES = {"city_names": "mlongrr/city_names.tsv"}
 # Where the configuration has what the paper's numbers depend on.
 SETUP = {
     key: f"benchmarks.mlongrr.{key}" for key in ("source", "data", "depth_rule", "max_new_tokens")

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from needlework.benchmarks.contract import Built, SliceSettings
-from needlework.benchmarks.mlongrr.factors import ABSENT, COLUMNS
+from needlework.benchmarks.mlongrr.factors import ABSENT, COLUMNS, NAMED_BY
 from needlework.benchmarks.mlongrr.haystack import Haystack, fertility
 from needlework.benchmarks.mlongrr.plan import (
     FREE,
@@ -26,6 +25,7 @@ from needlework.benchmarks.mlongrr.plan import (
     released_haystacks,
 )
 from needlework.benchmarks.mlongrr.prompt_files import Prompt, PromptKey, find_prompt, has_prompt
+from needlework.contract import Built, SliceSettings
 from needlework.errors import UserError
 from needlework.jobs.progress import progress
 from needlework.prompts.counting.pieces import Pieces
@@ -96,7 +96,7 @@ def build(
     ]
     total = sum(_examples(own, cell) for cell in wanted) * len(own.lengths)
     rows = _rows(own, wanted, words, made)
-    instances = Instances(NAME, COLUMNS, tokenizer, made.pieces)
+    instances = Instances(NAME, COLUMNS, NAMED_BY, tokenizer, made.pieces)
     exhausted = 0
     for spans, row in progress(rows, desc="prompts", total=total, unit="prompt"):
         instances.add(spans, made.pieces.text(spans), **row)
@@ -145,7 +145,6 @@ def _rows(
                 }
                 row = {
                     **factors,
-                    "named": factors,
                     "task": cell.task,
                     "example_id": f"{length}-{_shown(cell.depth)}-{index:03}",
                     "references": _references(cell, context.needles, prompt),

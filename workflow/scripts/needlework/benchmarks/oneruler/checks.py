@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from needlework.benchmarks.contract import block_of
 from needlework.benchmarks.oneruler import wording
 from needlework.benchmarks.oneruler.plan import (
     FOLDER_FILES,
@@ -20,6 +19,7 @@ from needlework.benchmarks.oneruler.plan import (
     variants,
     word_tasks,
 )
+from needlework.contract import block_of
 from needlework.data.corpora.registry import folder_languages, languages_of
 from needlework.errors import UserError
 from needlework.planning.known_names import check_named

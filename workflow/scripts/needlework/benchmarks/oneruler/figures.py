@@ -73,18 +73,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # How figures order and name the values of factors and other labels.
-CALLED = {
-    factor.name: factor
-    for factor in (
-        Factor("length", label="Context length ({unit_of_length})", format=in_1000),
-        Factor("context_lang", format=language_name, words={"all": "All languages"}),
-        Factor("instruction_lang", label="Instructions", format=language_name),
-        Factor("task", order=tuple(TASKS), words=TASKS),
-        Factor("group", order=tuple(GROUPS), words=GROUPS),
-        ERROR_NAMES,
-        Factor("tokenizer"),
-    )
-}
+LENGTHS = Factor("length", label="Context length ({unit_of_length})", format=in_1000)
+CONTEXTS = Factor("context_lang", format=language_name, words={"all": "All languages"})
+FACTORS = (
+    LENGTHS,
+    CONTEXTS,
+    Factor("instruction_lang", label="Instructions", format=language_name),
+    Factor("task", order=tuple(TASKS), words=TASKS),
+    Factor("group", order=tuple(GROUPS), words=GROUPS),
+    ERROR_NAMES,
+    Factor("tokenizer"),
+)
 GROUP_LOOKS, ERROR_LOOKS = looks(tuple(GROUPS)), looks(tuple(ERRORS))
 DRAWN = "metric == '{metric}'"
 NO_NEEDLES, NO_WORDS = "no model answered needle tasks", "no model answered tasks of common words"
@@ -196,7 +195,7 @@ def one_language(data: pd.DataFrame, run: Run) -> pd.DataFrame:
 def which_language(data: pd.DataFrame, run: Run) -> str:
     """The name of the languages that `one_language` keeps."""
     langs = [lang for lang in dict.fromkeys(data["context_lang"]) if lang != "all"]
-    called = CALLED["context_lang"].called
+    called = CONTEXTS.called
     english = "en" in set(one_language(data, run)["context_lang"])
     return ", ".join(map(called, ["en"] if english else langs)) + "."
 
@@ -561,7 +560,7 @@ def figure23(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 def which_text(data: pd.DataFrame, run: Run) -> str:
     """A note on the texts that all tokenizers count."""
-    length = CALLED["length"].called(data["length"].max())
+    length = LENGTHS.called(data["length"].max())
     measured_in = data["measured_in"].iloc[0]
     return f"Texts of {length} tokens of {measured_in}, including room for the answer."
 

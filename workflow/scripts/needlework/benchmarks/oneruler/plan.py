@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from needlework.benchmarks.contract import CorpusTable, Run, SliceSettings, block_of, in_words
 from needlework.benchmarks.oneruler.factors import LONG
+from needlework.contract import CorpusTable, Run, SliceSettings, block_of, in_words
 from needlework.data.corpora.registry import folder_languages
 from needlework.factor import Factor, in_1000
 from needlework.given import given
@@ -17,12 +17,6 @@ if TYPE_CHECKING:
     from needlework.planning.configuration import Configuration
 
 NAME = "oneruler"
-TITLE = "ONERULER"
-PAPER = "https://arxiv.org/abs/2503.01996"
-BESIDE = ("careful",)
-SCORING_FILES = {"phrases": "oneruler/none_phrases.yaml"}
-# An answer that quotes a book says nothing.
-SCORES_READ = "books"
 # Where the configuration has what the paper's numbers depend on.
 SETUP = {
     key: f"benchmarks.oneruler.{key}"
@@ -65,7 +59,6 @@ SHORT_FREQUENCIES = {"cwe_easy": Frequencies(10, 1), "cwe_hard": Frequencies(10,
 SHORT = 8000
 COMMON_WORDS = 10
 TASKS = (*NEEDLES, *FREQUENCIES)
-JUDGED = {task: "none" if task == "niah_none" else "list" for task in TASKS}
 # Backends of models behind somebody's endpoint.
 ENDPOINTS = ("openai", "inspect")
 # Keys and values that make a condition hold (`RunFacts.filled_by`).

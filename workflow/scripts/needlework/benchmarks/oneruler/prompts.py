@@ -8,14 +8,14 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from needlework.benchmarks.contract import Built, SliceSettings
 from needlework.benchmarks.oneruler.cwe import WordTasks
-from needlework.benchmarks.oneruler.factors import COLUMNS
+from needlework.benchmarks.oneruler.factors import COLUMNS, NAMED_BY
 from needlework.benchmarks.oneruler.haystack import Haystack
 from needlework.benchmarks.oneruler.niah import NeedleTasks, nouns
 from needlework.benchmarks.oneruler.plan import NAME, NEEDLES, Slice, needles, variants
 from needlework.benchmarks.oneruler.plan import haystack as haystack_of
 from needlework.benchmarks.oneruler.templates import Example, NeedlePrompt, WordPrompt, texts_of
+from needlework.contract import Built, SliceSettings
 from needlework.errors import UserError
 from needlework.jobs.progress import progress
 from needlework.prompts.counting.pieces import Pieces
@@ -47,7 +47,7 @@ def build(
     pieces = Pieces(tokenizer, max(own.lengths))
     builder = _Builder(own, tables, pieces, tokenizer.reserve)
     n = len(variants(own)) * len(own.lengths) * own.examples
-    instances = Instances(NAME, COLUMNS, tokenizer, pieces)
+    instances = Instances(NAME, COLUMNS, NAMED_BY, tokenizer, pieces)
     for made, row in progress(builder.rows(), desc="prompts", unit="prompt", total=n):
         instances.add(made.numbers, made.text, **row)
     return Built(instances.table(), builder.counts, builder.documents())
@@ -139,7 +139,6 @@ class _Builder:
         factors = {**languages, **factors, "exhausted": made.exhausted}
         return made, {
             **factors,
-            "named": factors,
             "task": task,
             "example_id": f"{task}-{index:03}",
             "references": made.references,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from needlework.benchmarks.contract import block_of
+from needlework.contract import block_of
 
 if TYPE_CHECKING:
     from needlework.planning.configuration import Configuration

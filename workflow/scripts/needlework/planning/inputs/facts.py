@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.benchmark import load_benchmark
-from needlework.benchmarks.contract import Run
+from needlework.contract import Run
 from needlework.models.engine_arguments import added, decoding
 from needlework.models.selection import CONTROLS, asks_nothing, in_words
 from needlework.planning.chosen import asked_of, lengths_of, metric_of, running

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from needlework.benchmarks.benchmark import load_benchmark
-from needlework.benchmarks.contract import SliceSettings
+from needlework.contract import SliceSettings
 from needlework.planning.chosen import known_lengths, lengths_of, running
 from needlework.planning.inputs.base import Inputs
 from needlework.planning.inputs.corpora import Corpora

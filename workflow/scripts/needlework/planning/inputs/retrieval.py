@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from needlework.benchmarks.benchmark import load_benchmark
-from needlework.benchmarks.contract import Search
+from needlework.contract import Search
 from needlework.planning.affects import not_affecting
 from needlework.planning.inputs.base import Inputs
 
