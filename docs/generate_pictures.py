@@ -20,13 +20,13 @@ RESULTS, IMAGES = ROOT / "docs/results", ROOT / "docs/images"
 sys.path.insert(0, str(ROOT / "workflow/scripts"))
 
 import pandas as pd  # noqa: E402
+from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
 from needlework.benchmarks.benchmark import load_benchmark  # noqa: E402
 from needlework.results import reproduction  # noqa: E402
 from needlework.results.drawing.grid import figure_of  # noqa: E402
-from needlework.results.drawing.style import COLOURS, COLUMN, style  # noqa: E402
-from needlework.results.printed import page as between_papers  # noqa: E402
+from needlework.results.drawing.style import COLOURS, COLUMN, PAGE, style  # noqa: E402
 
 READING: dict[str, Any] = {"keep_default_na": False, "na_values": [""]}
 # The key of a PNG's text that has the digest.
@@ -84,11 +84,67 @@ def no_model(table: pd.DataFrame) -> Figure:
     return reproduction.draw(table.assign(**missing), titles)
 
 
+# Lengths as the picture of the papers writes them.
+LENGTHS = {"8000": "8K", "32000": "32K", "64000": "64K", "128000": "128K"}
+
+
+def between_papers(found: pd.DataFrame) -> Figure:
+    """Orders by two models, orders of two papers, and what length and depth cost: three panels."""
+    with style():
+        figure = figure_of(PAGE, 2.9)
+        axes = figure.subplots(1, 3, width_ratios=(1, 1, 1))
+        _pairs(axes[0], found[found["topic"] == "languages"])
+        papers = found[found["topic"] == "languages of two papers"]
+        _bars(axes[1], papers, [_short(name) for name in papers["first"]], 1)
+        axes[1].set(title="Two papers, 6 languages", xlabel="Kendall's τ", xlim=(-1.05, 1.05))
+        costs = found[found["topic"].isin(["length", "depth"])]
+        names = [f"{_short(row.first)}, {row.topic}" for row in costs.itertuples()]
+        _bars(axes[2], costs, names, 100)
+        axes[2].set(title="Length and depth", xlabel="change in points")
+    return figure
+
+
+def _pairs(ax: Axes, rows: pd.DataFrame) -> None:
+    """A dot for each pair of models and length, with its interval."""
+    places = {at: i for i, at in enumerate(LENGTHS)}
+    for i, (_, own) in enumerate(rows.groupby(["first", "second"], sort=False)):
+        x = own["at"].map(places) + (i - 7) * 0.05
+        bars = [own["value"] - own["low"], own["high"] - own["value"]]
+        ax.errorbar(
+            x,
+            own["value"],
+            yerr=bars,
+            fmt="o",
+            markersize=2,
+            capsize=0,
+            linewidth=0.7,
+            color=COLOURS[0],
+        )
+    ax.axhline(0, color="#555555", linewidth=0.6)
+    ax.set(title="Two models, 26 languages", ylabel="Kendall's τ", ylim=(-0.35, 1.05))
+    ax.set_xticks(list(places.values()), list(LENGTHS.values()))
+
+
+def _bars(ax: Axes, rows: pd.DataFrame, names: list[str], scale: float) -> None:
+    values, low, high = (rows[name].to_numpy() * scale for name in ("value", "low", "high"))
+    ys = range(len(rows))
+    ax.errorbar(
+        values, ys, xerr=[values - low, high - values], fmt="o", color=COLOURS[1], linewidth=0.9
+    )
+    ax.axvline(0, color="#555555", linewidth=0.6)
+    ax.set_yticks(list(ys), names, fontsize=6)
+    ax.invert_yaxis()
+
+
+def _short(name: str) -> str:
+    return name.replace("-Instruct-v0.2", "").replace("-Instruct", "").replace("Cohere-", "")
+
+
 PICTURES = {
     "natural_questions.png": Picture("natural_questions_300.csv", by_position),
     "lost_in_the_middle_figure5.png": Picture("demo_positions.csv", by_position),
     "no_model.png": Picture("no_model.csv", no_model),
-    "between_papers.png": Picture("between_papers.csv", between_papers.draw),
+    "between_papers.png": Picture("between_papers.csv", between_papers),
 }
 
 

@@ -5,8 +5,7 @@
 Writes perf/claims.json. Each page has a benchmark of two lengths, three depths and, for 47 questions, three
 languages: every comparison of `results.numbers.claims`, along curves and between models, in one family. A
 question has its own chance of a right answer, from a beta distribution with the mean `share`; `icc` is the
-correlation of two of its prompts. `apart`: each of three lengths asks other questions. `planned`: how
-often two models that differ by `planned_difference` are told apart.
+correlation of two of its prompts. `apart`: each of three lengths asks other questions.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / name) for name in ("workflow/scripts", "perf")]
 
-import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
 
 from machine import describe, measured  # noqa: E402
@@ -34,12 +32,6 @@ from needlework.results.numbers.curves import curves  # noqa: E402
 from needlework.results.numbers.means import KEYS  # noqa: E402
 from needlework.results.numbers.tables import frame  # noqa: E402
 from needlework.results.result import Context  # noqa: E402
-from needlework.results.significance import (  # noqa: E402
-    ALPHA,
-    DISAGREE,
-    paired_test,
-    planned_difference,
-)
 from needlework.results.stats import clopper_pearson  # noqa: E402
 from needlework.seeding import rng  # noqa: E402
 
@@ -58,10 +50,8 @@ CARD = Card(
     asked_in=lambda rows, run: rows["lang"],
 )
 NOTHING = pd.Series(dtype=float, index=pd.MultiIndex.from_arrays([[], [], []], names=KEYS))
-# The share of false pages whose 95% interval must not lie above; a planned difference's power is within
-# POWER_WITHIN of 80%.
-LEVEL, POWER_WITHIN = 0.05, 0.03
-PLANNED = (10, 15, 25, 50, 100, 300, 1000)
+# The share of false pages whose 95% interval must not lie above.
+LEVEL = 0.05
 
 
 class Page(NamedTuple):
@@ -127,17 +117,6 @@ def false_claims(page: Page, pages: int) -> dict[str, Any]:
     return {**page._asdict(), "comparisons": comparisons, "false": round(false / pages, 4), **ends}
 
 
-def planned(n: int, runs: int) -> dict[str, Any]:
-    """How often a comparison of `n` questions, of which DISAGREE differ, finds the planned difference."""
-    true = planned_difference(n)
-    disagree, drawn = max(DISAGREE, true), rng("planned", n).random((runs, n))
-    won = drawn < (disagree + true) / 2
-    lost = (drawn >= (disagree + true) / 2) & (drawn < disagree)
-    p = [paired_test(d, np.arange(n))[0] for d in won.astype(float) - lost]
-    found = float(np.mean(np.array(p) < ALPHA))
-    return {"questions": n, "difference": round(true, 4), "found": round(found, 4)}
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--pages", type=int, default=500)
@@ -148,9 +127,7 @@ def main() -> None:
             # The largest pages first.
             simulate = partial(false_claims, pages=given.pages)
             found = list(processes.map(simulate, PAGES[::-1]))[::-1]
-        power = [planned(n, 8 * given.pages) for n in PLANNED]
-    result = {"pages": given.pages, "found": found, "planned": power}
-    result |= {"took": took, "machine": describe()}
+    result = {"pages": given.pages, "found": found, "took": took, "machine": describe()}
     given.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(found))
     if any(one["low"] > LEVEL for one in found):

@@ -19,7 +19,6 @@ import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / part) for part in ("workflow/scripts", "perf", "tests")]
@@ -27,6 +26,7 @@ sys.path[:0] = [str(ROOT / part) for part in ("workflow/scripts", "perf", "tests
 import factories.oneruler  # noqa: E402
 from machine import describe, measured, peak_memory_mib  # noqa: E402
 from needlework.benchmarks.oneruler import plan, prompts  # noqa: E402
+from needlework.given import given  # noqa: E402
 from needlework.prompts.tokenizers import load_tokenizer  # noqa: E402
 from needlework.records import write_table  # noqa: E402
 from tokenizers_made import link_encodings  # noqa: E402
@@ -34,21 +34,23 @@ from tokenizers_made import link_encodings  # noqa: E402
 LENGTHS = [8000, 32000, 64000, 128000]
 PROCESSES = 2
 LIMITS = {"peak_mib_a_process": 500, "megabytes": 118.3}
-CONFIG: dict[str, Any] = {
-    "data": "oneruler",
-    "languages": list(factories.oneruler.LANGUAGES),
-    "cross_lingual": [],
-    "tasks": list(plan.TASKS),
-    "cwe_frequencies": "paper",
-    "examples": 50,
-    "none_option": [True],
-    "without_none_tasks": ["niah_single"],
-    "multiquery_needles": 2,
-    "max_new_tokens": "measured",
-    "full_stops": {},
-    "haystack": None,
-    "seed": 0,
-}
+CONFIG = given(
+    {
+        "data": "oneruler",
+        "languages": list(factories.oneruler.LANGUAGES),
+        "cross_lingual": [],
+        "tasks": list(plan.TASKS),
+        "cwe_frequencies": "paper",
+        "examples": 50,
+        "none_option": [True],
+        "without_none_tasks": ["niah_single"],
+        "multiquery_needles": 2,
+        "max_new_tokens": "measured",
+        "full_stops": {},
+        "haystack": None,
+        "seed": 0,
+    }
+)
 
 
 def build(name: str, lengths: list[int], folder: str, mirror: str) -> dict[str, float]:

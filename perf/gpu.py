@@ -201,7 +201,7 @@ def embedding(size: Size, folder: Path, device: str) -> dict[str, Any]:
 def backend_settings(folder: Path, size: Size, device: str, batch_size: int) -> dict[str, Any]:
     """A model's block of the configuration, which samples, for the decoder in the folder."""
     return {
-        "model": "measured",
+        "backend": "transformers",
         "name": str(folder),
         "revision": None,
         "trust_remote_code": False,
@@ -229,6 +229,7 @@ def generation(size: Size, folder: Path, device: str) -> dict[str, Any]:
     need("pyarrow", "the backend")
     from transformers import AutoTokenizer
 
+    from needlework.given import given
     from needlework.models.backends.base import Request, load_backend
     from needlework.prompts.spans import literal
 
@@ -238,7 +239,7 @@ def generation(size: Size, folder: Path, device: str) -> dict[str, Any]:
     at_most = max(at_once for _, at_once in size.prompts)
     settings = backend_settings(folder, size, device, at_most)
     settings["sampling"]["temperature"] = 0
-    model = load_backend("transformers", settings)
+    model = load_backend("measured", given(settings))
 
     def ask(tokens: int, at_once: int, new: int) -> tuple[float, list[Any]]:
         """The seconds that a batch takes, and its answers."""

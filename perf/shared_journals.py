@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / part) for part in ("workflow/scripts", "perf", "tests")]
 
 import machine  # noqa: E402
+from needlework.given import given  # noqa: E402
 from needlework.journal import Journal  # noqa: E402
 from needlework.models.backends.base import Request, load_backend  # noqa: E402
 from needlework.models.generation import generate  # noqa: E402
@@ -85,14 +86,13 @@ def simulated(size: int, concurrency: Sequence[int], apart: float, seed: int) ->
 def run(folder: Path, url: str, concurrency: int, size: int) -> None:
     """One run: it asks the server so many prompts, and writes its table."""
     entry: dict[str, Any] = {
-        "model": "served",
         "backend": "openai",
-        "journal": str(folder.parent / "journal"),
         "name": "made",
         "revision": None,
         "chat": True,
         "system": None,
-        "stop": None,
+        "stop": [],
+        "variant": None,
         "reasoning": None,
         "sampling": {"temperature": 0, "top_k": None, "top_p": 1.0, "seed": 0},
         "request": {},
@@ -108,7 +108,9 @@ def run(folder: Path, url: str, concurrency: int, size: int) -> None:
         for n in range(size)
     ]
     with Journal(folder.parent / "journal/generations/served") as journal:
-        table = generate(requests, load_backend("openai", entry), journal)
+        table = generate(
+            requests, load_backend("served", given(entry), folder.parent / "journal"), journal
+        )
     write_table(table, folder / "answers.parquet")
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.parts import names
+from needlework.given import given
 from needlework.results import published as publications
 from needlework.results.result import Context, Result
 
@@ -77,7 +78,8 @@ def is_mean_of(
 def filled(benchmark: str, kind: str, own: Mapping[str, Any]) -> list[str]:
     """The tables or the figures, by name, that this block of a benchmark fills, of any models."""
     models = {backend: {"backend": backend, "published": None} for backend in ("openai", "vllm")}
-    config = {"run": {"models": [*models]}, "models": models, "benchmarks": {benchmark: own}}
+    run = {"models": [*models], "seed": 0}
+    config = given({"run": run, "models": models, "benchmarks": {benchmark: own}})
     return [r.name for r in load_benchmark(benchmark).filled(config) if r.kind == kind]
 
 

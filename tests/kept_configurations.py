@@ -2,7 +2,7 @@
 
 tests/data/configurations.json has the demo's configuration and what `validated` made of it. Of the presets,
 the files of config/ and the examples of the documentation it has what they say, and how the validated values
-differ from the demo's. A key that was added later is in none of them.
+differ from the demo's. A key that was added later is in none of them, and GONE names those that went.
 
     python tests/kept_configurations.py     keeps them anew
 """
@@ -13,6 +13,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,9 @@ sys.path.append(str(ROOT / "workflow/scripts"))
 from needlework.planning.config import validated  # noqa: E402
 from needlework.planning.layers import layered  # noqa: E402
 
-GONE = "<gone>"
+ABSENT = "<gone>"
+# Keys that went since the configurations were kept; a number as `run.limit` stays.
+GONE = (("records",), ("run", "limit"))
 
 
 def sources() -> Iterator[tuple[str, Any]]:
@@ -37,6 +40,18 @@ def sources() -> Iterator[tuple[str, Any]]:
         shown = re.findall(r"^```yaml\n(.*?)^```", page.read_text("utf-8"), flags=re.M | re.S)
         for number, text in enumerate(shown):
             yield f"{page.relative_to(ROOT)} {number}", yaml.safe_load(text)
+
+
+def kept() -> Any:
+    """The file's content, without the keys that went."""
+    found = json.loads(FILE.read_text(encoding="utf-8"))
+    own = [part for case in found["cases"].values() for part in case.values()]
+    for config in (found["demo"], found["validated"], *own):
+        for *blocks, key in GONE:
+            block = reduce(lambda own, name: own.get(name, {}), blocks, config)
+            if isinstance(block.get(key), dict):
+                del block[key]
+    return found
 
 
 def made(demo: Any, given: Any) -> Any:
@@ -52,7 +67,7 @@ def difference(usual: Any, own: Any) -> Any:
     found = {
         k: difference(usual.get(k), v) for k, v in own.items() if k not in usual or usual[k] != v
     }
-    return found | {key: GONE for key in usual if key not in own}
+    return found | {key: ABSENT for key in usual if key not in own}
 
 
 def with_difference(usual: Any, change: Any) -> Any:
@@ -60,7 +75,7 @@ def with_difference(usual: Any, change: Any) -> Any:
     if not (isinstance(usual, dict) and isinstance(change, dict)):
         return change
     found = usual | {key: with_difference(usual.get(key), own) for key, own in change.items()}
-    return {key: value for key, value in found.items() if value != GONE}
+    return {key: value for key, value in found.items() if value != ABSENT}
 
 
 def main() -> None:

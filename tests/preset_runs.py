@@ -26,9 +26,9 @@ import factories.mlongrr
 import factories.oneruler
 from needlework.benchmarks.m4le.data.tasks import PAPER_BUCKETS, PRINTED, TASKS
 from needlework.benchmarks.m4le.factors import TABLES
+from needlework.planning.chosen import lengths_of
 from needlework.planning.config import validated
 from needlework.planning.layers import layered
-from needlework.planning.model_checks import lengths_of
 from needlework.planning.rule_inputs import RuleInputs
 from needlework.results import published
 from needlework.results.result import Context, Needs

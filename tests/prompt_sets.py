@@ -16,6 +16,7 @@ from needlework.benchmarks.mlneedle import plan
 from needlework.benchmarks.mlneedle import prompts as construct
 from needlework.data.corpora import extractive, mmarco, sample
 from needlework.data.words import word_starts
+from needlework.given import given
 from needlework.prompts.spans import Documents, Span, literal
 from needlework.prompts.tokenizers import Tokenizer, load_tokenizer
 from needlework.records import DISTRACTORS, SPAN
@@ -100,7 +101,7 @@ def _mlneedle(
     """Needles in every language among passages of every language and of all."""
     questions, passages, ranked = sources
     languages, tasks = sorted(questions), ["exact", "existence", "closed_book"]
-    config: dict[str, Any] = {
+    values: dict[str, Any] = {
         "needles": "asked",
         "haystack": "hay",
         "needle_languages": languages,
@@ -120,6 +121,7 @@ def _mlneedle(
         "multilingual": languages,
         "seed": 0,
     }
+    config = given(values)
     documents = Documents()
     for lang in languages:
         documents.add(f"asked/{lang}", questions[lang])
@@ -128,7 +130,7 @@ def _mlneedle(
     made = []
     for name in plan.slices(config):
         slice_settings = plan.settings(config, name, list(lengths))
-        hay = plan.haystack_languages(slice_settings)
+        hay = plan.searches(slice_settings)
         tables = {
             "questions": questions,
             "passages": {lang: passages[lang] for lang in hay},

@@ -23,7 +23,6 @@ import pyarrow as pa
 import yaml
 
 from needlework.journal import Journal
-from needlework.models.selection import only_of
 from needlework.planning.config import validated
 from needlework.planning.rule_inputs import RuleInputs
 from needlework.records import read_table
@@ -184,7 +183,7 @@ class Job:
             "wildcards": {"model": "tiny", "benchmark": "made", "turn": turn},
             "params": {
                 **{"model": RuleInputs(config).answers.model_settings("tiny"), "lengths": [512]},
-                **{"only": only_of(config, "tiny", "made"), "state": ""},
+                **{"only": RuleInputs(config).answers.only("tiny", "made"), "state": ""},
             },
             "resources": {"gpu": 0},
             "input": {"instances": [str(instances)], "corpora": [str(corpus)], "documents": []},

@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 from jobs import PYTHON, Process
 
+from factories.models import backend_of
 from needlework.errors import UserError
-from needlework.models.backends.base import Answer, Backend, Request, load_backend
+from needlework.models.backends.base import Answer, Backend, Request
 from needlework.prompts.spans import literal
 
 pytestmark = [
@@ -87,7 +88,7 @@ def ask(url: str, *prompts: str, samples: int = 1, **changes: Any) -> list[Answe
         "sampling": {"temperature": 1, "top_k": 50, "top_p": 1, "seed": 0},
         **changes,
     }
-    model: Backend = load_backend("openai", config)
+    model: Backend = backend_of("openai", config)
     asked = [
         Request(f"{n}", sample, "exact", [literal("question", prompt)], ["x"], 24, 1, {})
         for n, prompt in enumerate(prompts)

@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -17,14 +16,14 @@ from typing import Any
 import pytest
 import yaml
 
+from factories.models import backend_of
 from needlework.errors import UserError
 from needlework.journal import Journal
 from needlework.models.backends import openvino
-from needlework.models.backends.base import Answer, Request, load_backend
+from needlework.models.backends.base import Answer, Request
 from needlework.models.generation import generate
 from needlework.models.gguf_models import _constant, _tensors, _weights, kept_folder
 from needlework.models.job_records import remember
-from needlework.models.openvino_engines import Alone, Together
 from needlework.planning.config import validated
 from needlework.planning.job_resources import job_gpus, job_threads
 from needlework.planning.rule_inputs import RuleInputs
@@ -87,8 +86,7 @@ def shared() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(genai(), "Tokenizer", functools.cache(genai().Tokenizer))
-        for kind in (Alone, Together):
-            patch.setattr(openvino, kind.__name__, once(kind))
+        patch.setattr(openvino, "Engine", once(openvino.Engine))
         yield
 
 
@@ -148,7 +146,7 @@ def test_tensors_are_those_of_the_package_that_reads_all() -> None:
 
 def ask(prompts: list[str], new: int = 24, **changes: Any) -> list[Answer]:
     """The answers of an engine."""
-    backend = load_backend("openvino", entry(**changes))
+    backend = backend_of("openvino", entry(**changes))
     backend.load()
     try:
         return list(backend.generate([request(prompt, new=new) for prompt in prompts]))
@@ -223,7 +221,7 @@ def test_a_seed_gives_the_same_samples_in_any_order() -> None:
     ],
 )
 def test_how_many_prompts_are_answered_at_once(own: dict[str, Any], at_once: int) -> None:
-    assert load_backend("openvino", entry(**own))._at_once == at_once
+    assert backend_of("openvino", entry(**own))._at_once == at_once
 
 
 def test_prompts_beyond_the_context_are_skipped_and_answers_cut(greedy: list[Answer]) -> None:
@@ -235,7 +233,7 @@ def test_prompts_beyond_the_context_are_skipped_and_answers_cut(greedy: list[Ans
 
 
 def test_answers_cut_at_the_context_are_retried_under_another() -> None:
-    backend = load_backend("openvino", entry(context=900))
+    backend = backend_of("openvino", entry(context=900))
     assert backend.holds({"prompt_tokens": 800, "completion_tokens": 100, "cut_at": 900})
     assert not backend.holds({"prompt_tokens": 500, "completion_tokens": 100, "cut_at": 600})
     assert not backend.holds({"prompt_tokens": 890, "completion_tokens": 20})
@@ -308,51 +306,6 @@ def test_answers_are_those_of_transformers_on_the_same_weights(
         assert text == answer.text
 
 
-# NPUs
-
-
-@pytest.fixture(scope="module")
-def npu(folder: Path, theirs: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Configuration of SmolLM2 for OpenVINO's plugin of NPUs, which computes on the CPU here."""
-    from engines.openvino_folder import write
-
-    made = tmp_path_factory.mktemp("npu")
-    write(theirs, made)
-    for file in folder.glob("openvino_*tokenizer.*"):
-        shutil.copy(file, made)
-    engine = {"NPU_USE_NPUW": "YES", "NPUW_DEVICES": "CPU"}
-    return {"name": str(made), "device": "npu", "engine": engine, "context": 256}
-
-
-def test_an_npu_answers_as_the_processor(greedy: list[Answer], npu: dict[str, Any]) -> None:
-    # There, nothing says how much of a prompt is cached.
-    expected = [replace(answer, cached_tokens=None) for answer in greedy]
-    assert ask(PROMPTS, sampling=GREEDY, **npu) == expected
-
-
-def test_an_npu_samples_by_seed_in_any_order(npu: dict[str, Any]) -> None:
-    own = {**npu, "sampling": {"temperature": 1.5, "top_k": None, "seed": 5}}
-    first, again = (ask(prompts, new=8, **own) for prompts in (PROMPTS, PROMPTS[::-1]))
-    assert texts(first) == texts(again)[::-1]
-
-
-def test_a_prompt_too_long_for_an_npu_names_the_setting(npu: dict[str, Any]) -> None:
-    engine = npu["engine"] | {"MAX_PROMPT_LEN": 64}
-    (answer,) = ask(PROMPTS[:1], **npu | {"engine": engine})
-    assert "89 tokens" in answer.error and "MAX_PROMPT_LEN" in answer.error
-
-
-def test_an_npu_that_is_missing_is_named(npu: dict[str, Any]) -> None:
-    with pytest.raises(UserError, match="OpenVINO finds CPU here"):
-        ask(PROMPTS[:1], **npu | {"engine": {}})
-
-
-def test_a_gguf_file_is_refused_for_an_npu() -> None:
-    smollm2()
-    with pytest.raises(UserError, match="convert it with optimum-intel"):
-        load_backend("openvino", entry(device="npu")).identity()
-
-
 # Regimes
 
 
@@ -360,7 +313,7 @@ def test_a_prompt_is_sent_in_the_configured_regime() -> None:
     smollm2()
 
     def sent(**changes: Any) -> str:
-        backend = load_backend("openvino", entry(**changes))
+        backend = backend_of("openvino", entry(**changes))
         backend.load()
         return backend.as_sent("Who?")[1]
 
@@ -382,9 +335,9 @@ def test_a_stop_string_ends_an_answer_and_is_removed(greedy: list[Answer]) -> No
 
 def test_regimes_enter_the_identity_only_if_set() -> None:
     smollm2()
-    plain = load_backend("openvino", entry()).identity()
+    plain = backend_of("openvino", entry()).identity()
     assert not {"system", "answer_prefix", "stop"} & plain.keys()
-    changed = load_backend("openvino", entry(system="Be brief.")).identity()
+    changed = backend_of("openvino", entry(system="Be brief.")).identity()
     assert changed == {**plain, "system": "Be brief."}
 
 
@@ -396,7 +349,7 @@ def test_finished_answers_are_in_the_journal_and_asked_once(tmp_path: Path) -> N
     asked = [request(prompt) for prompt in PROMPTS]
 
     def run() -> Any:
-        backend = load_backend("openvino", entry(sampling=GREEDY))
+        backend = backend_of("openvino", entry(sampling=GREEDY))
         with Journal(tmp_path) as journal:
             return generate(asked, backend, journal), backend
 
@@ -411,7 +364,7 @@ def test_finished_answers_are_in_the_journal_and_asked_once(tmp_path: Path) -> N
 def test_what_was_answered_before_the_end_is_kept(small: Path, tmp_path: Path) -> None:
     # An engine of its own, since it keeps what nobody waits for.
     own = {"name": str(small), "engine": {"cache_size": 1}}
-    backend = load_backend("openvino", entry(sampling=GREEDY, **own))
+    backend = backend_of("openvino", entry(sampling=GREEDY, **own))
 
     def broken() -> Iterator[Request]:
         yield request(PROMPTS[0])
@@ -446,7 +399,7 @@ def test_what_was_answered_before_the_end_is_kept(small: Path, tmp_path: Path) -
 )
 def test_the_settings_are_what_the_engine_does(given, used, told, tmp_path, caplog) -> None:
     """What was ignored is told where the job is recorded."""
-    backend = load_backend("openvino", entry(engine=given))
+    backend = backend_of("openvino", entry(engine=given))
     backend.load()
     settings = backend.settings()
     assert settings["EXECUTION_MODE_HINT"] == given.get("EXECUTION_MODE_HINT", "ACCURACY")
@@ -463,7 +416,7 @@ def test_the_settings_are_what_the_engine_does(given, used, told, tmp_path, capl
 @pytest.mark.parametrize("chosen", ["INFERENCE_PRECISION_HINT", "EXECUTION_MODE_HINT"])
 def test_a_chosen_precision_or_mode_has_no_default_beside_it(chosen: str) -> None:
     value = {"INFERENCE_PRECISION_HINT": "bf16", "EXECUTION_MODE_HINT": "ACCURACY"}[chosen]
-    backend = load_backend("openvino", entry(engine={chosen: value}))
+    backend = backend_of("openvino", entry(engine={chosen: value}))
     assert backend.identity()["engine"] == {chosen: value}
     assert backend.former_identity() is None
 
@@ -475,7 +428,7 @@ def test_former_answers_count_where_they_were_in_float32(
     formats: list[str], found: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runtime().Core, "get_property", lambda *_: formats)
-    backend = load_backend("openvino", entry())
+    backend = backend_of("openvino", entry())
     former = backend.former_identity()
     assert former == ({**backend.identity(), "engine": {}} if found else None)
 
@@ -485,8 +438,8 @@ def test_answers_of_a_chosen_float32_are_those_of_the_default(small: Path, tmp_p
     own = {"sampling": GREEDY, "name": str(small)}
     chosen = entry(**own, engine={"INFERENCE_PRECISION_HINT": "f32"})
     with Journal(tmp_path) as journal:
-        before = generate(requests, load_backend("openvino", chosen), journal)
-        default = load_backend("openvino", entry(**own))
+        before = generate(requests, backend_of("openvino", chosen), journal)
+        default = backend_of("openvino", entry(**own))
         assert generate(requests, default, journal) == before
     assert default._engine is None
 
@@ -496,7 +449,7 @@ def test_the_engine_holds_keys_and_values_as_it_says(small: Path) -> None:
     size = {}
     for precision in ("f32", "u8", "u4"):
         engine = {"KEY_CACHE_PRECISION": precision, "VALUE_CACHE_PRECISION": precision}
-        backend = load_backend("openvino", entry(engine=engine, sampling=GREEDY, name=str(small)))
+        backend = backend_of("openvino", entry(engine=engine, sampling=GREEDY, name=str(small)))
         backend.load()
         list(backend.generate([request(PROMPTS[0], new=4)]))
         size[precision] = backend._engine._prefixes._block_bytes
@@ -564,12 +517,12 @@ def test_no_connection_is_made(small: Path, tmp_path: Path) -> None:
 )
 def test_a_model_that_is_not_there_is_named(changes: dict[str, Any], said: str) -> None:
     with pytest.raises(UserError, match=said):
-        load_backend("openvino", entry(**changes)).identity()
+        backend_of("openvino", entry(**changes)).identity()
 
 
 def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
     (tmp_path / "m.gguf").write_bytes(b"not a model")
-    backend = load_backend("openvino", entry(name=str(tmp_path / "m.gguf")))
+    backend = backend_of("openvino", entry(name=str(tmp_path / "m.gguf")))
     with pytest.raises(UserError, match="cannot be loaded"):
         backend.load()
 

@@ -33,13 +33,14 @@ TOWNS = ("Orveld", "Tamsin", "Quillmouth", "Brackwater", "Ilmar", "Sedgeby")
 ANSWER = """
 import json, sys
 sys.path.append(sys.argv[1])
+from needlework.given import given as blocks
 from needlework.models.backends.base import Request
 from needlework.models.backends.vllm import Vllm
 from needlework.prompts.spans import literal
 
 if __name__ == "__main__":
     given = json.loads(open(sys.argv[2]).read())
-    backend = Vllm(given["config"])
+    backend = Vllm(blocks(given["config"]), "tiny", "journal")
     backend.load()
     found = {}
     for name, places in given["orders"].items():

@@ -364,13 +364,14 @@ def test_an_engine_that_cannot_start_says_so(made: Path, tmp_path: Path) -> None
 RUNNING = """
 import json, os, sys
 sys.path.append(sys.argv[1])
+from needlework.given import given
 from needlework.models.backends.vllm import Vllm
 from vllm import LLMEngine
 
-backend = Vllm({"model": "tiny", "repeatable": True, "stop": [], "system": None, "answer_prefix": None,
+backend = Vllm(given({"repeatable": True, "template": {}, "stop": [], "system": None, "answer_prefix": None,
                 "name": sys.argv[2], "revision": None, "chat": True, "chat_template": None,
-                "reasoning": None, "lora": None, "trust_remote_code": False,
-                "engine": json.loads(sys.argv[3])})
+                "reasoning": None, "lora": None, "trust_remote_code": False, "variant": None,
+                "engine": json.loads(sys.argv[3])}), "tiny", "journal")
 backend.load()
 recorded = backend.settings()
 def look(worker):
@@ -412,16 +413,17 @@ def test_recorded_settings_are_those_of_the_running_engine(made: Path, tmp_path:
 REFUSALS = """
 import json, sys
 sys.path.append(sys.argv[1])
+from needlework.given import given
 from needlework.models.backends.vllm import Vllm
 from needlework.errors import UserError
 
-plain = {"model": "tiny", "repeatable": False, "stop": [],
+plain = {"repeatable": False, "template": {}, "stop": [], "variant": None,
          "system": None, "answer_prefix": None, "name": sys.argv[2], "revision": None, "chat": True,
          "chat_template": None, "reasoning": None, "engine": {}, "lora": None, "trust_remote_code": False,
          "sampling": {"temperature": 0, "top_k": None, "top_p": 1, "seed": 0}}
 found = {}
 for name, changes in json.loads(sys.argv[3]).items():
-    backend = Vllm({**plain, **changes})
+    backend = Vllm(given({**plain, **changes}), "tiny", "journal")
     try:
         backend.identity()
         backend.load()

@@ -16,6 +16,8 @@ import numpy as np
 import pandas as pd
 import yaml
 
+from needlework.planning.configuration import BENCHMARKS, filled, plain
+
 ROOT = Path(__file__).resolve().parents[2]
 
 # Ways to lose an answer: why it ended, and what became of it.
@@ -59,6 +61,11 @@ def demo_run(**sections: Any) -> dict[str, Any]:
 def demo(benchmark: str) -> dict[str, Any]:
     """The demo's block of a benchmark."""
     return copy.deepcopy(_demo()["benchmarks"][benchmark])
+
+
+def defaults_of(benchmark: str) -> dict[str, Any]:
+    """The defaults of a benchmark's block, in plain values."""
+    return plain(filled(BENCHMARKS[benchmark](), {}))
 
 
 def configuration(benchmark: str, block: Mapping[str, Any]) -> dict[str, Any]:

@@ -23,7 +23,8 @@ import pyarrow as pa
 
 from factories import answering, configuration, losing
 from needlework.benchmarks.lost_in_the_middle import corpus, pairs_corpus, plan
-from needlework.benchmarks.lost_in_the_middle.rows import WITHOUT_DOCUMENTS
+from needlework.benchmarks.lost_in_the_middle.rows import Factors
+from needlework.given import given
 from needlework.planning.config import validated
 
 SETTINGS = {
@@ -51,7 +52,7 @@ INDICES = {
     140: (0, 34, 69, 104, 139),
     300: (0, 49, 99, 149, 199, 249, 299),
 }
-DEFAULTS = {"lang": "en", **WITHOUT_DOCUMENTS, "gold_index": np.nan}
+DEFAULTS = {**Factors("en")._asdict(), "gold_index": np.nan}
 QA = {"distractors": "retrieved", "order": "relevance", "answer_present": True}
 
 
@@ -165,10 +166,10 @@ def golden() -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
 # Settings
 
 
-def block(seed: int = 0, **own: Any) -> dict[str, Any]:
+def block(seed: int = 0, **own: Any) -> Any:
     """The block of a valid configuration that has `own` alone, with a run's seed."""
     config = validated(configuration(plan.NAME, own))
-    return config["benchmarks"][plan.NAME] | {"seed": seed}
+    return given(config["benchmarks"][plan.NAME] | {"seed": seed})
 
 
 def settings(name: str, seed: int = 0, **own: Any) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from factories import answering, configuration, demo, losing
 from needlework.benchmarks.mlneedle import plan
+from needlework.given import given
 from needlework.planning.config import validated
 
 LANGS = ("en", "de", "es", "zh", "vi", "hi", "ar")
@@ -142,11 +143,11 @@ def golden() -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
 # Settings
 
 
-def block(seed: int = 0, **own: Any) -> dict[str, Any]:
+def block(seed: int = 0, **own: Any) -> Any:
     """The demo's block, in all languages of the sample, with these changes, and a run's seed."""
     all_languages = {"needle_languages": [*LANGS], "multilingual": [*LANGS]}
     config = configuration(plan.NAME, demo(plan.NAME) | all_languages | own)
-    return validated(config)["benchmarks"][plan.NAME] | {"seed": seed}
+    return given(validated(config)["benchmarks"][plan.NAME] | {"seed": seed})
 
 
 def settings(name: str, lengths: Sequence[int], **own: Any) -> dict[str, Any]:

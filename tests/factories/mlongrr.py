@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from factories import ROOT, answering, losing
+from factories import ROOT, answering, defaults_of, losing
 from needlework.benchmarks.mlongrr import corpus as mlongrr
 from needlework.benchmarks.mlongrr import plan
-from needlework.planning.configuration import defaults_of
+from needlework.given import given
 from needlework.planning.rule_inputs import RuleInputs
 
 LANGS = ("en", "vi", "id", "sw", "so")
@@ -153,9 +153,9 @@ LANGUAGES = {
 }
 
 
-def block(**own: Any) -> dict[str, Any]:
+def block(**own: Any) -> Any:
     """A benchmark's block of the configuration, with the defaults."""
-    return {**defaults_of("mlongrr"), "seed": 0, **own}
+    return given({**defaults_of("mlongrr"), "seed": 0, **own})
 
 
 def settings(lang: str, lengths: Sequence[int], **own: Any) -> dict[str, Any]:
@@ -181,7 +181,7 @@ def table(corpus: str, lang: str, mirror: Path | None = None) -> pa.Table:
         str(mirror / file.removeprefix("results/sources/"))
         if mirror and file.startswith("results/sources/")
         else file
-        for file in layout.corpora.corpus_sources(corpus, lang)
+        for file in layout.corpora.sources(corpus, lang)
     ]
     if layout.corpora.corpus_reader(corpus) == "benchmarks.oneruler.corpus":
         from needlework.benchmarks.oneruler import corpus as oneruler

@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from factories import answering, configuration, losing
+from factories import answering, configuration, defaults_of, losing
 from needlework.benchmarks.oneruler import corpus as oneruler
 from needlework.benchmarks.oneruler import plan
 from needlework.data.corpora.books import BOOKS
+from needlework.given import given
 from needlework.planning.config import validated
-from needlework.planning.configuration import defaults_of
 
 LANGS = "en de fr sv nl ru es it pl zh ja uk vi pt fa sr ko no fi cs hu da ta hi sw st".split()
 LENGTHS = (8000, 32000, 64000, 128000)
@@ -202,7 +202,7 @@ def config(**own: Any) -> dict[str, Any]:
 def slice_settings(pair: str, lengths: list[int], **own: Any) -> dict[str, Any]:
     """The settings of a slice of three examples a cell, unless `own` says otherwise."""
     block = {**defaults_of("oneruler"), "examples": 3, "seed": 0, **own}
-    return plan.settings(block, pair, lengths)
+    return plan.settings(given(block), pair, lengths)
 
 
 # Real files

@@ -63,6 +63,7 @@ def test_embedding_is_fast(tmp_path) -> None:
 def test_sampled_answers_are_those_of_the_processor(tmp_path) -> None:
     """In float32: the noise of sampling is drawn on the processor, by the prompt."""
     pytest.importorskip("pyarrow")
+    from needlework.given import given
     from needlework.models.backends.base import Request, load_backend
     from needlework.prompts.spans import literal
 
@@ -75,7 +76,7 @@ def test_sampled_answers_are_those_of_the_processor(tmp_path) -> None:
     ]
     answers = {}
     for device in ("cpu", "cuda"):
-        model = load_backend("transformers", gpu.backend_settings(tmp_path, gpu.TINY, device, 1))
+        model = load_backend("measured", given(gpu.backend_settings(tmp_path, gpu.TINY, device, 1)))
         model.load()
         answers[device] = [answer.text for answer in model.generate(asked)]
         model.close()

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from needlework.errors import UserError
+from needlework.given import given
 from needlework.journal import Journal
 from needlework.models import remote_models
 from needlework.models.accounts import account_of
@@ -42,7 +43,7 @@ def ask(job: dict[str, Any]) -> None:
         with Journal(folder / "journal") as journal:
             generate(
                 requests,
-                load_backend("inspect", job["entry"]),
+                load_backend("remote", given(job["entry"])),
                 journal,
                 Policy(context=40000, max_failed=1000),
                 told=rows.extend,

@@ -381,10 +381,13 @@ def test_each_provider_reads_the_keys_that_planning_looks_for(tmp_path: Path) ->
 
 def first_refusal(own: dict[str, Any], home: Path) -> Any:
     """What `inspect_refusal` says of an entry, in inspect_ai's environment."""
-    script = (
-        "import json, sys; from needlework.planning.first_request import inspect_refusal as ask; "
-    )
-    script += "print(json.dumps(ask(json.load(sys.stdin))))"
+    script = """
+import json, sys
+from needlework.given import given
+from needlework.planning.preflight.first_request import inspect_refusal
+own = given(json.load(sys.stdin))
+print(json.dumps(inspect_refusal(own)))
+"""
     done = subprocess.run(
         [PYTHON, "-c", script],
         input=json.dumps(own),

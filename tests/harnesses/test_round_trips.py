@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from eee_schema import errors
 from http_server import OpenAIServer, Reply, completion
 from needlework.records import NO_FACTORS
 from runs import ROOT, Workflow
@@ -94,7 +93,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workflow]:
             **{"tokenizer": "words", "context": 131072},
         }
         (folder / "theirs.yaml").write_text(yaml.safe_dump(own), encoding="utf-8")
-        # The last is `records`, which needs all that the one before makes.
         workflow.run(*_arguments(others[-1], folder))
     # Each prompt's own limit came through.
     assert len(asked) == 3
@@ -149,41 +147,6 @@ def test_harnesses_keep_what_they_say_and_nothing_is_invented(run, benchmark) ->
     assert {row["finish_reason"] for row in ours} == {"stop", "length"}
     assert _columns(lm_eval, "text") == _columns(ours, "text")
     assert {row["finish_reason"] for row in lm_eval} == {"unknown"}
-
-
-def test_records_name_the_model_and_program_of_a_log(run, mirror) -> None:
-    told = {
-        "by-inspect": ("inspect_ai 0.3.285", "openai-api/local/my-model"),
-        "by-lm-eval": ("lm-eval 0.4.13", "my-model"),
-    }
-    found = set()
-    for path in run.result("records").rglob("*.json"):
-        record = json.loads(path.read_text(encoding="utf-8"))
-        assert errors("eval", [record]) == []
-        name = record["model_info"]["name"]
-        if name in told:
-            own = record["evaluation_results"][0]["generation_config"]
-            details = own["additional_details"]
-            assert (details["program"], details["model"]) == told[name]
-            assert own["generation_args"] == {"temperature": 0}
-            found.add((name, path.parts[-4]))
-    assert found == {(name, benchmark) for name in told for benchmark in BENCHMARKS}
-
-
-def test_our_own_records_are_replayed_with_equal_scores(run) -> None:
-    (lines,) = run.result("records").glob("data/oneruler/unknown/ours/*_samples.jsonl")
-    own = yaml.safe_load(FILES["theirs.yaml"])
-    own["run"] = {"models": ["again"], "benchmarks": ["oneruler"]}
-    own["models"] = {"again": own["models"]["by-inspect"] | {"answers": str(lines)}}
-    config = run.directory / "again.yaml"
-    config.write_text(yaml.safe_dump(own), encoding="utf-8")
-    target = "results/scores/again/oneruler.parquet"
-    run.run(target, "--configfile", str(run.directory / "mine.yaml"), str(config))
-    names = ("instance_id", "metric", "value", "verdict", "finish_reason")
-    ours, again = (
-        _columns(_table(run, "scores", model, "oneruler"), *names) for model in ("ours", "again")
-    )
-    assert again == ours
 
 
 def test_the_page_warns_of_the_value_that_lm_eval_prints(run) -> None:

@@ -16,7 +16,6 @@ import factories.mlongrr
 import factories.oneruler
 import prompt_sets
 from factories import ROOT, configuration, demo, templates
-from needlework.benchmarks.contract import Built
 from needlework.benchmarks.lost_in_the_middle import plan as lost_in_the_middle_plan
 from needlework.benchmarks.lost_in_the_middle import prompts as lost_in_the_middle
 from needlework.benchmarks.m4le import corpus as m4le_corpora
@@ -28,6 +27,7 @@ from needlework.benchmarks.mlongrr import prompts as mlongrr
 from needlework.benchmarks.oneruler import corpus as oneruler_corpora
 from needlework.benchmarks.oneruler import plan as oneruler_plan
 from needlework.benchmarks.oneruler import prompts as oneruler
+from needlework.contract import Built
 from needlework.data.corpora import sample
 from needlework.planning.config import validated
 from needlework.planning.rule_inputs import RuleInputs

@@ -70,12 +70,12 @@ def drawn(benchmark, name):
     data, run = numbers(benchmark, name)
     shown = known.by_name[name].shown
     lines = isinstance(shown, Lines | Heatmap)
-    if lines and "model" in (shown.facets.panel, *shown.facets.row[-1:]) and "model" in data:
+    if lines and "model" in (shown.panel, *shown.row[-1:]) and "model" in data:
         few = data[~data["model"].isin(NAMES[7:])]
-        pages = draw(shown, few, known.shown.called, run)
+        pages = draw(shown, few, known.called, run)
         if len(pages) > 1:
             return pages, few
-    return draw(shown, data, known.shown.called, run), data
+    return draw(shown, data, known.called, run), data
 
 
 @pytest.mark.parametrize("benchmark, name", [one[:2] for one in SHOWN if one[2] == "figures"])
@@ -172,7 +172,7 @@ def test_eight_tokenizers_stay_on_their_pages():
     names = tuple(f"tok-{i}" for i in range(8))
     context = Context(published.none(), {**run, "text_tokenizer": "tok-0"})
     data = known.by_name["figure24"](factories.oneruler.token_counts(names), context)
-    for page in draw(known.by_name["figure24"].shown, data, known.shown.called, run):
+    for page in draw(known.by_name["figure24"].shown, data, known.called, run):
         assert page.get_size_inches()[1] <= TALLEST
         _check_texts(page)
 

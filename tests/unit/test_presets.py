@@ -12,10 +12,11 @@ import yaml
 
 import preset_runs
 from needlework.benchmarks.parts import names
+from needlework.given import given
 from needlework.planning.affects import effective_config
+from needlework.planning.chosen import lengths_of
 from needlework.planning.config import validated
 from needlework.planning.layers import layered
-from needlework.planning.model_checks import lengths_of
 from needlework.planning.rule_inputs import RuleInputs
 from runs import ROOT, Workflow
 
@@ -48,8 +49,8 @@ def test_own_questions_are_asked_without_the_papers_ablations() -> None:
     written = yaml.safe_load(preset)
     absent = {key: [] for key in ("query_aware", "random_order", "random_distractors")}
     written["benchmarks"]["lost_in_the_middle"] |= {"source": "constructed", **absent}
-    assert effective_config(validated(merged(preset))) == effective_config(
-        validated(layered(DEFAULT, [written]))
+    assert effective_config(given(validated(merged(preset)))) == effective_config(
+        given(validated(layered(DEFAULT, [written])))
     )
 
 
@@ -61,12 +62,9 @@ def test_a_papers_preset_inherits_nothing_of_the_demos_size(benchmark: str) -> N
     asked = []
     for base in (DEFAULT, DEFAULT | {"benchmarks": {}}):
         config = validated(layered(base, [preset]))
-        lengths = lengths_of(config, config["run"]["models"][0], benchmark)
-        own, slices = (
-            RuleInputs(config).prompts.settings(benchmark),
-            plan.slices(config["benchmarks"][benchmark]),
-        )
-        asked.append({name: plan.settings(own, name, lengths) for name in slices})
+        lengths = lengths_of(given(config), config["run"]["models"][0], benchmark)
+        own = RuleInputs(config).prompts.settings(benchmark)
+        asked.append({name: plan.settings(own, name, lengths) for name in plan.slices(own)})
     assert asked[0] == asked[1] != {}
 
 
@@ -134,7 +132,7 @@ def test_a_model_that_is_shown_is_right(shown: str) -> None:
     config = merged(shown)
     assert config["run"]["models"] == list(yaml.safe_load(shown)["models"])
     full = validated(config)
-    assert all(lengths_of(full, name, "mlneedle") for name in config["run"]["models"])
+    assert all(lengths_of(given(full), name, "mlneedle") for name in config["run"]["models"])
     if "backend: transformers" in shown:
         # How positions are scaled, which stands in the text.
         scaled = re.findall(r"`(?:rope_scaling: )?(\{rope_type: [^`]*\})`", PAGE.read_text("utf-8"))

@@ -20,8 +20,10 @@ from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.parts import names, part_file
 from needlework.data.corpora import registry
 from needlework.data.corpora.corpus import Corpus
+from needlework.given import given
 from needlework.planning.affects import affecting
 from needlework.planning.config import validated
+from needlework.planning.inputs import results
 from needlework.planning.json_schema import schema
 from needlework.planning.rule_inputs import RuleInputs
 from needlework.results import published as publications
@@ -59,7 +61,7 @@ def test_results_are_described_once_under_known_conditions(benchmark) -> None:
         assert all(text.strip() for text in texts)
         assert len(set(texts)) == len(texts)
     wanted = {name for result in results for name in result.when}
-    assert wanted <= set(benchmark.run.conditions(validated(DEFAULT)))
+    assert wanted <= set(benchmark.run.conditions(given(validated(DEFAULT))))
     own = (f"needlework.benchmarks.{benchmark.name}.", "needlework.results.answer_languages")
     for result in results:
         assert result.numbers.__module__.startswith(own)
@@ -102,7 +104,7 @@ def test_keys_that_a_refusal_names_fill_the_result(
         block[last] = yaml.safe_load(value)
     if (mine := changed["models"]["lexical"])["backend"] != "lexical":
         mine["name"] = "anthropic/mine" if mine["backend"] == "inspect" else "mine"
-    assert benchmark.run.conditions(validated(changed))[condition]
+    assert benchmark.run.conditions(given(validated(changed)))[condition]
 
 
 BARE = """
@@ -170,12 +172,13 @@ def test_a_further_result_gives_every_output(like, files, monkeypatch, tmp_path)
     own = load_benchmark("mlneedle")
     more = replace(own.by_name[like], name="further", title="A further one", caption="Further.")
     added = replace(own, results=(*own.results, more))
-    monkeypatch.setattr(RuleInputs, "benchmark", lambda self, name: added)
+    known = {"mlneedle": added}
+    monkeypatch.setattr(results, "load_benchmark", lambda n: known.get(n) or load_benchmark(n))
     assert set(more.endings) == (
         {"svg", "pdf", "png", "txt"} if more.kind == "figures" else {"tex", "html"}
     )
-    assert more in files.results.results("mlneedle")
-    assert more in files.results.results_by_needs("mlneedle")["scores"]
+    assert more in files.results.filled("mlneedle")
+    assert more in files.results.by_needs("mlneedle")["scores"]
     assert more.label.lower().endswith("a further one")
     files.config["run"]["benchmarks"] = ["oneruler"]
     assert "mlneedle_further" in files.results.unfilled()
@@ -186,7 +189,7 @@ def test_a_further_result_gives_every_output(like, files, monkeypatch, tmp_path)
     numbers = added.by_name["further"](scores, Context(paper, run))
     assert len(numbers) > 5
     if more.kind == "figures":
-        draw(more.shown, numbers, added.shown.called, run)[0].savefig(tmp_path / "further.png")
+        draw(more.shown, numbers, added.called, run)[0].savefig(tmp_path / "further.png")
     else:
         text = lay_out(numbers, more.shown, "mlneedle-further", more.title)
         assert "A further one" in text and "mlneedle-further" in text
@@ -207,9 +210,7 @@ def test_a_further_corpus_is_offered_and_read(files, monkeypatch) -> None:
     monkeypatch.setitem(registry.CORPORA, "further", further)
     assert registry.languages_of("further") == ("en",)
     assert files.corpora.corpus_reader("further") == "data.corpora.sample"
-    assert files.corpora.corpus_sources("further", "en") == files.corpora.corpus_sources(
-        "sample_questions", "en"
-    )
+    assert files.corpora.sources("further", "en") == files.corpora.sources("sample_questions", "en")
 
 
 # What a change makes anew
@@ -280,7 +281,7 @@ def test_errors_that_nobody_made_are_a_table_without_rows() -> None:
     row |= {"n_questions": 1, "n_exhausted": 0}
     table = pd.DataFrame([row | {"length": length} for length in ("long", "1000")])
     for text in (lay_out(table, shown, "errors", "Errors"), html_table(table, shown, "Errors")):
-        assert shown[0].below.empty in text
+        assert shown[0].empty in text
 
 
 def test_numbers_without_any_verdict_are_shown_without_the_papers() -> None:

@@ -17,7 +17,7 @@ import yaml
 from pydantic import ValidationError
 
 from factories import demo_run
-from kept_configurations import FILE, made
+from kept_configurations import kept, made
 from needlework.errors import UserError
 from needlework.given import ABSENT, given
 from needlework.models.backends.controls_settings import Controls
@@ -27,6 +27,7 @@ from needlework.planning.configuration import block_class, plain
 from needlework.planning.json_schema import schema
 from needlework.planning.layers import layered
 from needlework.settings.base import Settings
+from needlework.settings.sources import Columns
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "workflow/scripts/needlework"
@@ -47,8 +48,8 @@ def test_settings_cannot_be_replaced() -> None:
 
 def test_a_models_keys_keep_their_order() -> None:
     """Snakemake compares parameters as texts."""
-    kept = json.loads(FILE.read_text(encoding="utf-8"))
-    now, before = made(kept["demo"], None)["models"], kept["validated"]["models"]
+    former = kept()
+    now, before = made(former["demo"], None)["models"], former["validated"]["models"]
     for name, entry in before.items():
         assert [key for key in now[name] if key in entry] == list(entry)
         assert list(now[name]["sampling"]) == list(entry["sampling"])
@@ -153,7 +154,14 @@ def test_keys_named_like_methods_of_dict_are_attributes_too() -> None:
     assert {n for _, n, _ in fields if hasattr(dict, n)} == {"keys"}
     block = given({"keys": [1, 2]})
     assert block.keys == (1, 2) and dict(block) == {**block} == json.loads(json.dumps(block))
-    absent = {n for _, n, f in fields if (f.json_schema_extra or {}).get("absent")}
+    names = {name: 1 for name in vars(dict) if name != "keys"}
+    assert given({"a": names})["a"].items() == names.items()
+    assert json.loads(json.dumps(given({"a": [names]}))) == {"a": [names]}
+    absent = {
+        name
+        for kind, name, field in fields
+        if kind is not Columns and (field.json_schema_extra or {}).get("absent")
+    }
     assert absent == ABSENT
 
 
@@ -169,6 +177,7 @@ def test_no_job_imports_settings() -> None:
         for node in ast.walk(tree):
             if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
                 node.body = []
+        for node in ast.walk(tree):
             named = node.module or "" if isinstance(node, ast.ImportFrom) else ""
             if (
                 named.split(".")[0].startswith("pydantic")

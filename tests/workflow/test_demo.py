@@ -51,7 +51,7 @@ def instances_of(demo: Workflow, benchmark: str) -> list[Path]:
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
 def test_every_table_and_figure_is_there(demo, benchmark) -> None:
     magic = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}
-    for result in FILES.results.results(benchmark):
+    for result in FILES.results.filled(benchmark):
         there = f"{result.kind}/{benchmark}/{result.name}"
         assert len(pd.read_csv(demo.result(f"{there}.csv"))), there
         for ending in result.endings:
@@ -80,7 +80,7 @@ def test_oracle_scores_one_and_empty_zero_in_every_cell(demo, benchmark) -> None
 def test_a_result_without_rows_is_shown_or_says_why(demo, benchmark) -> None:
     """As the jobs read it: a file's columns have no types then."""
     own = load_benchmark(benchmark)
-    for result in FILES.results.results(benchmark):
+    for result in FILES.results.filled(benchmark):
         file = demo.result(f"{result.kind}/{benchmark}/{result.name}.csv")
         none = pd.read_csv(file, keep_default_na=False, na_values=[""], dtype=object, nrows=0)
         if isinstance(result.shown, Drawing):
@@ -88,7 +88,7 @@ def test_a_result_without_rows_is_shown_or_says_why(demo, benchmark) -> None:
                 draw(
                     result.shown,
                     none,
-                    own.shown.called,
+                    own.called,
                     FILES.facts.run_settings(benchmark, result.needs),
                 )
         else:
@@ -102,7 +102,7 @@ def test_data_of_the_run_stand_once_on_the_page(demo, benchmark) -> None:
     page = demo.result(f"{benchmark}.html").read_text("utf-8")
     asked = "No model of this run was asked this benchmark" not in page
     assert page.count(said) == asked
-    for result in FILES.results.results(benchmark):
+    for result in FILES.results.filled(benchmark):
         if result.kind == "figures":
             note = demo.result(f"figures/{benchmark}/{result.name}.txt").read_text("utf-8")
             assert note and "This run:" not in note
@@ -234,7 +234,7 @@ def test_a_report_is_built_offline(report) -> None:
     text = report.read_text(encoding="utf-8")
     for benchmark in BENCHMARKS:
         assert load_benchmark(benchmark).title in text
-        assert all(result.label in text for result in FILES.results.results(benchmark))
+        assert all(result.label in text for result in FILES.results.filled(benchmark))
 
 
 def test_the_report_opens_with_results(demo, report) -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from collections import Counter
 from pathlib import Path
 
-import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import yaml
@@ -161,29 +159,3 @@ def _estimated(printed: str, model: str) -> list[str]:
     """The cells of the line below a model's name."""
     lines = printed.splitlines()
     return lines[lines.index(model) + 1].split()
-
-
-def test_the_part_that_fits_a_limit_runs_as_estimated(workflow, tmp_path) -> None:
-    run = {"models": ["lexical", "empty"], "benchmarks": ["mlneedle", "oneruler"]}
-    config = written(tmp_path, BOTH | {"run": run | {"limit": {"tokens": 100_000}}})
-    said = workflow.run("estimate", *config).stdout
-    taken = int(re.search(r"It takes ([\d,]+) tokens", said)[1].replace(",", ""))
-    assert 50_000 < taken <= 100_000
-    subset = workflow.result("subset.yaml")
-    chosen = yaml.safe_load(subset.read_text("utf-8"))["models"]["lexical"]["only"]
-    both = [*config, str(subset)]
-    assert "The whole run is within run.limit." in workflow.run("estimate", *both).stdout
-    rows = pd.read_csv(workflow.result("estimate.csv"))
-    assert rows[["left_prompt_tokens", "left_output_tokens"]].sum().sum() == taken
-
-    scored = [
-        f"results/scores/{model}/{benchmark}.parquet"
-        for model in run["models"]
-        for benchmark in run["benchmarks"]
-    ]
-    workflow.run(*both, "--", *scored)
-    for model in run["models"]:
-        for benchmark in run["benchmarks"]:
-            scores = pq.read_table(workflow.result(f"scores/{model}/{benchmark}.parquet"))
-            asked = set(scores["example_id"].to_pylist())
-            assert asked == set(chosen[benchmark]["example_id"])

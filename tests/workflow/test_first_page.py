@@ -75,11 +75,8 @@ def test_the_last_lines_are_the_answer_to_the_command(tmp_path: Path) -> None:
         r"lexical  Lost in the Middle  \d+ \[\d+, \d+\]  n=\d+  best_subspan_em  10 documents  \S+",
         line,
     )
-    *_, artifact, records, export, reproduction = says(
-        "artifact", "records", "export", "reproduction"
-    )
+    *_, artifact, export, reproduction = says("artifact", "export", "reproduction")
     assert artifact.startswith("Wrote results/artifact.crate.zip: ")
-    assert records.startswith("Wrote results/records: ")
     assert export.startswith("Wrote results/export: ")
     assert re.match(r"Wrote results/reproduction\.csv, \d+ printed numbers", reproduction)
     # What becomes of requests is not the answer to these.

@@ -9,8 +9,9 @@ import pytest
 import yaml
 
 from needlework.errors import UserError
+from needlework.given import given
 from needlework.planning.config import validated
-from needlework.planning.preflight import check_gpus
+from needlework.planning.preflight.gpus import check_gpus
 from runs import ROOT, Workflow
 
 # vLLM is not in the tests' environment, so a run can only say so.
@@ -99,7 +100,7 @@ def test_enough_gpus_let_the_run_go_on(workflow, options) -> None:
 def configured(**engine: int) -> dict:
     config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
     config["models"]["large"] = LARGE["models"]["large"] | {"engine": engine}
-    return validated(config)
+    return given(validated(config))
 
 
 def test_stages_and_layers_multiply() -> None:

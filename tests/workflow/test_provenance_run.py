@@ -32,11 +32,10 @@ def test_a_run_ends_with_its_provenance(tmp_path) -> None:
                     "tokenizer": "words",
                     "context": 131072,
                 },
-                # Not run, so nobody refuses the key that stands where a variable's name should.
                 "other": {
                     "backend": "openai",
                     "name": "x",
-                    "key_env": CANARY,
+                    "base_url": f"https://{CANARY}@host/v1",
                     "tokenizer": "words",
                     "context": 1,
                 },

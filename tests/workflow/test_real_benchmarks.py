@@ -94,7 +94,7 @@ def files(real) -> RuleInputs:
 
 @pytest.mark.parametrize("benchmark", ["lost_in_the_middle", "oneruler"])
 def test_every_table_and_figure_is_drawn(real, files, benchmark) -> None:
-    for result in files.results.results(benchmark):
+    for result in files.results.filled(benchmark):
         numbers = real.result(f"{result.kind}/{benchmark}/{result.name}.csv")
         assert len(pd.read_csv(numbers)), result.name
         if result.kind == "figures":

@@ -1,8 +1,9 @@
 # Does a setting change answers? `snakemake audit` compares the pairs of `run.audits` on the same prompts.
 
 from needlework.planning.audits import audits, changes
+from needlework.planning.chosen import metric_of
 
-AUDITS = {(pair.base, pair.changed): pair for pair in audits(config)}
+AUDITS = {(pair.base, pair.changed): pair for pair in audits(files.config)}
 AUDITED = list(dict.fromkeys(model for pair in AUDITS for model in pair))
 # The answers of the first asking, by model and benchmark.
 FIRST_ANSWERS = {
@@ -31,7 +32,7 @@ rule draw_audit:
         runtime=30,
     params:
         # The questions, of which the first are asked again.
-        limits=lambda w: files.audits.audited_questions(w.turn),
+        limits=lambda w: files.audits.questions(w.turn),
         seed=config["run"]["seed"],
         lengths=lambda w: files.answers.lengths(w.model, w.benchmark),
         only=lambda w: files.answers.only(w.model, w.benchmark),
@@ -58,7 +59,7 @@ rule count_audit:
         mem_mb=lambda w, attempt: 4000 * attempt,
         runtime=30,
     params:
-        factors=lambda w: files.audits.audited_factors(w.benchmark),
+        factors=lambda w: files.audits.factors(w.benchmark),
         lengths=lambda w: files.answers.lengths(w.model, w.benchmark),
         only=lambda w: files.answers.only(w.model, w.benchmark),
         code=code_digest("count_audit.py"),
@@ -73,7 +74,7 @@ use rule generate_answers as audit_answers with:
         # results/audit_answers/{model}/{benchmark}/{turn}/prompts.parquet, and what these prompts quote
         unpack(lambda w: files.audits.audit_prompts(w.model, w.benchmark, w.turn)),
         # The user's file.
-        chat_template=lambda w: config["models"][w.model]["chat_template"] or [],
+        chat_template=lambda w: files.answers.model_files(w.model)["chat_template"],
     output:
         "results/audit_answers/{model}/{benchmark}/{turn}/generations.parquet",
     log:
@@ -156,11 +157,9 @@ rule tabulate_audit:
     params:
         files=lambda w: files.audits.audit_files(AUDITS[w.base, w.changed]),
         factors={name: load_benchmark(name).asked for name in BENCHMARKS},
-        metrics={
-            name: files.prompts.settings(name).get("metric") for name in BENCHMARKS
-        },
+        metrics={name: metric_of(files.config, name) for name in BENCHMARKS},
         audit=config["audit"] | {"seed": config["run"]["seed"]},
-        changes=lambda w: changes(config, w.base, w.changed),
+        changes=lambda w: changes(files.config, w.base, w.changed),
         worse_than=lambda w: AUDITS[w.base, w.changed].worse_than,
         code=code_digest("tabulate_audit.py"),
     message:

@@ -23,6 +23,7 @@ from needlework.planning.notices import (
 )
 from needlework.data.corpora.registry import LANGUAGE
 from needlework.errors import UserError
+from needlework.given import given
 from needlework.installed import IN_WHEEL, make_link, weights_command
 from needlework.jobs.guard import announce
 from needlework.jobs.short_log import shorten
@@ -36,12 +37,11 @@ from needlework.benchmarks.benchmark import load_benchmark
 from needlework.planning.job_resources import job_gpus, job_threads
 from needlework.planning.inputs.own_data import own_data_instances
 from needlework.planning.layout import paths, resource, result_file
-from needlework.planning.model_checks import check_published
+from needlework.planning.published_names import check_published
 from needlework.planning.rule_inputs import RuleInputs
-from needlework.planning.preflight import without_records
-from needlework.planning.model_access import check_model_files
+from needlework.planning.preflight.files import check_model_files, without_records
 from needlework.planning.layers import command_line_values, layered
-from needlework.planning.secret_checks import hide_logins
+from needlework.planning.preflight.secrets import hide_logins
 from needlework.atomic import atomic_write
 
 
@@ -62,22 +62,26 @@ try:
         read_nodes(file)
     # In a module, `config:` replaces `configfile:` and the command line.
     if workflow.modifier.skip_configfile:
-        given = [config]
+        written = [config]
     else:
         make_link()
-        given = [
+        written = [
             *map(load_configfile, workflow.config_settings.configfiles),
             command_line_values(workflow.config_settings.config_args or []),
         ]
-    config = layered(load_configfile(here / "config.yaml"), given)
+    config = layered(load_configfile(here / "config.yaml"), written)
     GIVEN = config
     config = validated(config)
-    UNPUBLISHED = check_published(config) if workflow.is_main_process else []
+    UNPUBLISHED = []
     if workflow.is_main_process:
-        check_model_files(config)
-        check_audits(config)
-        check_shared(config)
+        checked = given(config)
+        UNPUBLISHED = check_published(checked)
+        check_model_files(checked)
+        check_audits(checked)
+        check_shared(checked)
+        del checked
     hide_logins(config)
+    files = RuleInputs(config)
     LEFT_OUT = [n for n in GIVEN["run"]["models"] if n not in config["run"]["models"]]
 except UserError as error:
     stop(error)
@@ -90,7 +94,11 @@ if workflow.is_main_process:
         logger.warning(sentence)
     for sentence in replaced_choices(workflow.config_settings.configfiles):
         logger.warning(sentence)
-    told = [*decided(GIVEN, config), *inherited(given, config), *notices(config)]
+    told = [
+        *decided(GIVEN, files.config),
+        *inherited(written, files.config),
+        *notices(files.config),
+    ]
     for sentence in [*told, *UNPUBLISHED]:
         logger.warning(sentence)
 
@@ -127,7 +135,7 @@ def shared_or_each(own, wildcard):
 def scoring_environment(translator="none"):
     """The metric `released_semantic` needs an embedding model, the others do not."""
     own = {}
-    for name in config["run"]["benchmarks"]:
+    for name in files.benchmarks:
         semantic = (
             files.scores.scoring_settings(name).get("metric") == "released_semantic"
         )
@@ -149,7 +157,7 @@ def model_environment(names):
             "transformers": "../../envs/neural.yaml",
             "openvino": "../../envs/openvino.yaml",
             "inspect": "../../envs/inspect.yaml",
-        }.get(config["models"][name]["backend"], "../../envs/generation.yaml")
+        }.get(files.config.models[name].backend, "../../envs/generation.yaml")
         for name in names
     }
     return shared_or_each(own or {"none": "../../envs/generation.yaml"}, "model")
@@ -190,7 +198,6 @@ wildcard_constraints:
     changed=r"[A-Za-z0-9._-]+",
 
 
-files = RuleInputs(config)
 MODELS, BENCHMARKS = files.models, files.benchmarks
 # What the profile says of --quiet.
 BRIEF = {Quietness.REASON, Quietness.HOST}
@@ -259,7 +266,7 @@ def report_text(template):
 def comparison(function, benchmark):
     """The runs or models that are compared; a wrong name is an error when the rule is requested."""
     try:
-        return function(config, benchmark)
+        return function(files.config, benchmark)
     except UserError as error:
         stop(error)
 

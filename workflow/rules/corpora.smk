@@ -35,7 +35,7 @@ rule fetch_source:
 rule read_corpus:
     input:
         # results/sources/{source}/{file}, or files of resources/ and of a user's folder.
-        lambda w: files.corpora.corpus_sources(w.corpus, w.lang),
+        lambda w: files.corpora.sources(w.corpus, w.lang),
     output:
         "results/corpora/{corpus}/{lang}.parquet",
     log:

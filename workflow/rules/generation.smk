@@ -1,7 +1,7 @@
 # Answers: one job for each model and benchmark, or for each shard. The journal keeps finished requests.
 
 # The models with and without shards, as patterns of their names; (?!) matches no name.
-IN_SHARDS = [name for name, entry in config["models"].items() if entry["shards"] > 1]
+IN_SHARDS = [name for name in config["models"] if files.config.models[name].shards > 1]
 SHARDED = "|".join(map(re.escape, IN_SHARDS))
 WHOLE = rf"(?!(?:{SHARDED or '(?!)'})/)[A-Za-z0-9._-]+"
 
@@ -26,9 +26,9 @@ rule generate_answers:
         model=WHOLE,
     conda:
         model_environment(config["models"])
-    threads: lambda w: job_threads(config["models"][w.model])
+    threads: lambda w: job_threads(files.config.models[w.model])
     resources:
-        gpu=lambda w: job_gpus(config["models"][w.model]),
+        gpu=lambda w: job_gpus(files.config.models[w.model]),
         # Slurm could give a job's GPUs on several nodes.
         nodes=1,
         mem_mb=lambda w, attempt: files.answers.host_memory(w.model) * attempt,
@@ -42,7 +42,7 @@ rule generate_answers:
         ),
         code=lambda w: code_digest(
             "generate_answers.py",
-            f"needlework/models/backends/{config['models'][w.model]['backend']}.py",
+            f"needlework/models/backends/{files.config.models[w.model].backend}.py",
         ),
     message:
         "{wildcards.model} answers {wildcards.benchmark}"
@@ -121,7 +121,6 @@ rule estimate:
     params:
         **files.answers.estimated(),
         table="results/estimate.csv",
-        subset="results/subset.yaml",
     message:
         "Estimating what is left to do"
     script:

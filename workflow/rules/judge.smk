@@ -61,7 +61,7 @@ use rule generate_answers as judge_replies with:
     params:
         model=lambda w: {
             **files.answers.model_settings(w.model),
-            **judging(config["models"][w.model]),
+            **judging(files.config.models[w.model]),
         },
         lengths=None,
         only=None,

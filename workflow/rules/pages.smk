@@ -187,7 +187,7 @@ rule provenance:
         mem_mb=2000,
         runtime=30,
     params:
-        configuration=effective_config(config),
+        configuration=effective_config(files.config),
         generations=files.answers.generation_files(),
         code=code_digest("write_provenance.py"),
     message:

@@ -3,7 +3,7 @@
 # `mlneedle_table1`, `oneruler_figure3` ...
 
 from needlework.planning.affects import numbers_digest, shown_digest
-from needlework.planning.audits import compared, pairs
+from needlework.planning.comparisons import compared, pairs
 
 # The titles of all results by their CSV files.
 TITLES = files.results.titles()
@@ -24,7 +24,7 @@ for name in BENCHMARKS:
     title = load_benchmark(name).title
 
     # Results that are made of the same files, by `Result.needs`.
-    for needs, results in files.results.results_by_needs(name).items():
+    for needs, results in files.results.by_needs(name).items():
         tables = [result for result in results if result.kind == "tables"]
         figures = [result for result in results if result.kind == "figures"]
 
@@ -32,7 +32,7 @@ for name in BENCHMARKS:
             name:
                 f"{name}_numbers_of_{needs}"
             input:
-                rows=files.results.result_rows(name)[needs],
+                rows=files.results.rows(name)[needs],
                 published=files.facts.published(name),
             output:
                 # results/{tables,figures}/{name}/{result}.csv

@@ -1,6 +1,6 @@
 # Distractors: embed questions and passages, rank, choose.
 
-EMBEDDER = config["embedders"][config["retrieval"]["embedder"]]
+EMBEDDER = files.config.embedders[files.config.retrieval.embedder]
 
 
 rule embed_corpus:
@@ -13,10 +13,10 @@ rule embed_corpus:
     benchmark:
         "benchmarks/embed_corpus/{embedder}/{corpus}/{lang}.tsv"
     conda:
-        lambda w: environment(config["embedders"][w.embedder]["kind"])
-    threads: lambda w: job_threads(config["embedders"][w.embedder])
+        lambda w: environment(files.config.embedders[w.embedder].kind)
+    threads: lambda w: job_threads(files.config.embedders[w.embedder])
     resources:
-        gpu=lambda w: job_gpus(config["embedders"][w.embedder]),
+        gpu=lambda w: job_gpus(files.config.embedders[w.embedder]),
         nodes=1,
         mem_mb=lambda w, attempt: 4000 * attempt,
         runtime=lambda w, attempt: 120 * attempt,
@@ -83,7 +83,7 @@ rule measure_similarity:
     benchmark:
         "benchmarks/measure_similarity/{benchmark}/{tokenizer}.tsv"
     conda:
-        environment(EMBEDDER["kind"])
+        environment(EMBEDDER.kind)
     threads: job_threads(EMBEDDER)
     resources:
         gpu=job_gpus(EMBEDDER),

@@ -3,7 +3,7 @@
 from needlework.scoring.careful.words import files as careful_files
 
 # Its kind: none, google, nllb or llm.
-TRANSLATOR = files.scores.translator["kind"]
+TRANSLATOR = files.scores.translator.kind
 
 
 rule translate_answers:
@@ -39,8 +39,8 @@ rule translate_references:
     input:
         questions=lambda w: expand(
             "results/corpora/{needles}/{lang}.parquet",
-            needles=files.prompts.settings(w.benchmark)["needles"],
-            lang=files.prompts.settings(w.benchmark)["answer_languages"],
+            needles=files.prompts.settings(w.benchmark).needles,
+            lang=files.prompts.settings(w.benchmark).answer_languages,
         ),
         # The smallest slices that name every question that is asked.
         instances=lambda w: expand(

@@ -1,5 +1,5 @@
-# What leaves a run: prompts for other programs (`snakemake export`), records of its results in a format for
-# exchange (`records`), and all of it as one file for reviewers (`artifact`), which `verify` checks.
+# What leaves a run: prompts for other programs (`snakemake export`), and all of it as one file for reviewers
+# (`artifact`), which `verify` checks.
 
 
 # The backend `replay` takes back the answers of other programs.
@@ -69,31 +69,6 @@ rule export:
         ),
         files.sharing.exported(),
     localrule: True
-
-
-rule records:
-    input:
-        **files.sharing.records_inputs(),
-        provenance="results/provenance.json",
-    output:
-        directory("results/records"),
-    log:
-        "logs/records.log",
-    benchmark:
-        "benchmarks/records.tsv"
-    conda:
-        "../../envs/figures.yaml"
-    resources:
-        mem_mb=lambda w, attempt: 8000 * attempt,
-        runtime=240,
-    params:
-        benchmarks=[files.sharing.recorded(name) for name in BENCHMARKS],
-        settings=config["records"],
-        code=code_digest("write_records.py"),
-    message:
-        "Writing records for exchange"
-    script:
-        "../scripts/write_records.py"
 
 
 # Which rule writes which files: (rule, its outputs, its benchmark file).

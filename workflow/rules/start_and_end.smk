@@ -5,14 +5,13 @@ import os
 
 from snakemake.io import IOFile
 
-from needlework.planning.preflight import (
-    check,
-    check_gpus,
-    check_times,
-    judge_warnings,
-    missing_packages,
-    used_by,
-)
+from needlework.planning.preflight.checks import check
+from needlework.planning.preflight.files import check_times
+from needlework.planning.preflight.gpus import check_gpus
+from needlework.planning.preflight.keys import judge_warnings
+from needlework.planning.preflight.packages import missing_packages
+from needlework.planning.preflight.secrets import check_verbose
+from needlework.planning.preflight.used import used_by
 from needlework.planning.run_end import (
     accounts,
     begin,
@@ -21,13 +20,12 @@ from needlework.planning.run_end import (
     result_lines,
     write_unfinished_page,
 )
-from needlework.planning.secret_checks import check_verbose
 
 
 def check_run():
     """Say what the jobs of this run lack; end it if they cannot do without, by `-n` too."""
     jobs = [(job.rule.name, job.wildcards) for job in workflow.dag.needrun_jobs()]
-    used = used_by(config, jobs)
+    used = used_by(files.config, jobs)
     # In a dry run on a cluster, only this tells of the executor that the run would have.
     local = workflow.local_exec and not (
         workflow.dryrun and workflow.execution_settings.use_threads
@@ -37,21 +35,21 @@ def check_run():
             f"{name} is left out: its weights are not installed (`{weights_command()}` installs them)."
         )
     check_times(file for job in workflow.dag.needrun_jobs() for file in job.input)
-    warnings = check(config, used, local=local, planning=workflow.dryrun)
-    warnings += judge_warnings(config, used.judges, local, workflow.dryrun)
+    warnings = check(files.config, used, local=local, planning=workflow.dryrun)
+    warnings += judge_warnings(files.config, used.judges, local, workflow.dryrun)
     if not workflow.dryrun:
         # An undeclared resource is unlimited; a declared one would silently cut what a job asks for.
         declared = workflow.global_resources.get("gpu")
-        check_gpus(config, used.models | used.judges, declared and declared.value)
+        check_gpus(files.config, used.models | used.judges, declared and declared.value)
     if not workflow.deployment_settings.deployment_method:
-        missing, perhaps = missing_packages(config, used)
+        missing, perhaps = missing_packages(files.config, used)
         if missing and local:
             raise UserError("\n".join(missing))
         warnings += [f"Warning: {sentence}" for sentence in missing + perhaps]
     for sentence in warnings:
         logger.warning(sentence)
     check_verbose(
-        config, workflow.executor_plugin.name, workflow.output_settings.verbose
+        files.config, workflow.executor_plugin.name, workflow.output_settings.verbose
     )
     if not jobs and not workflow.dryrun:
         # Snakemake calls no hook where nothing is to be done.

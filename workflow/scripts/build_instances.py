@@ -4,6 +4,7 @@ from pathlib import Path
 
 from needlework.benchmarks.parts import load_part
 from needlework.data.corpora.found import Found, naming_left_out
+from needlework.given import given
 from needlework.jobs.job import running
 from needlework.prompts.tokenizers import TOKEN_SUMS, load_tokenizer
 from needlework.records import DOCUMENTS, read_notes, read_table, write_table
@@ -15,7 +16,7 @@ with running(snakemake) as logger:
     notes = [read_notes(path).get("found") for paths in files.values() for path in paths]
     with naming_left_out(Found(**found) for found in notes if found):
         built = load_part(snakemake.wildcards.benchmark, "prompts").build(
-            params.settings,
+            given(params.settings),
             {
                 name: {Path(path).stem: read_table(path) for path in paths}
                 for name, paths in files.items()

@@ -2,6 +2,7 @@
 
 import csv
 from pathlib import Path
+from typing import Any
 
 from needlework.errors import UserError
 from needlework.jobs.job import running
@@ -9,7 +10,7 @@ from needlework.results.audits import beyond, missing, unproven
 
 with running(snakemake) as logger:
     with Path(snakemake.input[0]).open(encoding="utf-8", newline="") as file:
-        table = list(csv.DictReader(file))
+        table: Any = list(csv.DictReader(file))
     limit = snakemake.params.worse_than
     found = beyond(table, limit)
     base, changed = snakemake.wildcards.base, snakemake.wildcards.changed

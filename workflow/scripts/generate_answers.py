@@ -7,10 +7,11 @@ their own. A judge that fails ends no job: what it has answered is written, and 
 import secrets
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from needlework.given import given
 from needlework.jobs.job import running
 from needlework.jobs.stop import Stopped
 from needlework.journal import Journal
@@ -22,21 +23,26 @@ from needlework.models.engine_arguments import judging
 from needlework.models.generation import InstanceRequests, Policy, generate
 from needlework.models.job_records import remember
 from needlework.models.selection import check_room
+from needlework.models.thoughts import Row
 from needlework.prompts.spans import Documents
 from needlework.records import GENERATIONS, write_table
 
-Rows = list[dict[str, Any]]
+if TYPE_CHECKING:
+    from needlework.planning.configuration import Configuration
+
+Rows = list[Row]
 
 
 def backend_of(job: Any) -> Backend:
     """The backend of a job's model."""
-    config, name = job.config, job.wildcards.model
-    entry = {**config["models"][name], "model": name, "journal": config["journal"]}
+    config: Configuration = given(job.config)
+    name = job.wildcards.model
+    entry = config.models[name]
     if job.wildcards.benchmark == "judge":
-        entry |= judging(entry)
+        entry = given({**dict(entry), **judging(entry)})
     if job.wildcards.get("turn") == "again":
-        entry.update(other_batches(entry))
-    return load_backend(job.params.model["backend"], entry)
+        entry = given({**dict(entry), **other_batches(entry)})
+    return load_backend(name, entry, config.journal)
 
 
 def requests_of(job: Any) -> InstanceRequests:
@@ -45,7 +51,7 @@ def requests_of(job: Any) -> InstanceRequests:
     return InstanceRequests(
         job.input.instances,
         Documents.of(job.wildcards.benchmark, job.input.corpora, job.input.documents),
-        samples=job.params.model["samples"],
+        samples=given(job.params.model).samples,
         lengths=job.params.lengths,
         only=job.params.only,
         shard=(int(shard), int(shards)),
@@ -63,12 +69,14 @@ def answers_of(
     job: Any, backend: Backend, journal: Journal, told: Callable[[Rows], None]
 ) -> pa.Table:
     """The answers of a job; `told` gets what became of its requests, also if it fails."""
+    config: Configuration = given(job.config)
     requests, entry = requests_of(job), backend.config
 
     def loaded() -> None:
         """See that prompts fit; write down on what the model runs, and what it is asked first."""
-        reserve = job.config["tokenizers"][entry["tokenizer"]]["reserve"]
-        check_room(entry, requests.longest(entry["context"]), backend.overhead(), reserve)
+        longest = requests.longest(entry.context)
+        reserve = config.tokenizers[entry.tokenizer].reserve
+        check_room(backend.model, entry, longest, backend.overhead(), reserve)
         remember(
             folder_of(job) / "jobs" / job.wildcards.model,
             job.wildcards.benchmark,
@@ -81,7 +89,7 @@ def answers_of(
         requests,
         backend,
         journal,
-        Policy.of(job.params.model, job.config["generation"]["again"]),
+        Policy.of(given(job.params.model), config.generation.again),
         known=requests.known(),
         loaded=loaded,
         told=told,

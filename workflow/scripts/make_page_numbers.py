@@ -4,12 +4,13 @@ from needlework.atomic import write_csv
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.jobs.job import running
 from needlework.results import published
-from needlework.results.numbers.made import Scored, tables
+from needlework.results.numbers.made import Scored, ScoreFiles, tables
 from needlework.results.result import Context
 from needlework.results.rows import result_rows, scores_of
 
 with running(snakemake) as logger:
     scored = []
+    own: ScoreFiles
     for name, own in snakemake.params.benchmarks.items():
         logger.info("%s", name)
         benchmark = load_benchmark(name)

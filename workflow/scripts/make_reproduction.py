@@ -27,6 +27,7 @@ with running(snakemake) as logger:
     params = snakemake.params
     reasons = reproduction.read_reasons(snakemake.input.reasons)
     parts = []
+    own: reproduction.Reproduced
     for name, own in params.benchmarks.items():
         if not own["published"]:
             continue

@@ -6,13 +6,14 @@ from importlib import import_module
 from pathlib import Path
 
 from needlework.data.corpora.found import Found, write_found
+from needlework.given import given
 from needlework.jobs.job import running
 from needlework.records import write_table
 
 with running(snakemake) as logger:
     corpus, lang = snakemake.wildcards.corpus, snakemake.wildcards.lang
     reader = import_module(f"needlework.{snakemake.params.reader}")
-    table = reader.table(corpus, lang, list(snakemake.input), snakemake.params.settings)
+    table = reader.table(corpus, lang, list(snakemake.input), given(snakemake.params.settings))
     logger.info("%d rows", table.num_rows)
     notes = {}
     if about := (table.schema.metadata or {}).get(b"needlework.found"):

@@ -4,6 +4,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from needlework.benchmarks.parts import load_part
+from needlework.given import given
 from needlework.jobs.job import running
 from needlework.models.selection import mask
 from needlework.records import read_table, write_table
@@ -30,7 +31,7 @@ with running(snakemake) as logger:
         read_answers(snakemake.input.generations, ANSWER_COLUMNS, instances),
         read_answers(translations[0], TRANSLATION_COLUMNS, instances) if translations else None,
         model=snakemake.wildcards.model,
-        settings=snakemake.params.settings,
+        settings=given(snakemake.params.settings),
         **more,
     )
     logger.info("%d answers, mean %s", scores.num_rows, pc.mean(scores["value"]).as_py())

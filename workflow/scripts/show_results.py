@@ -9,11 +9,12 @@ from needlework.jobs.job import running
 from needlework.results.drawing import NothingToDraw, draw, notice
 from needlework.results.drawing.save import save_figure, save_notes
 from needlework.results.drawing.style import Printing
-from needlework.results.result import Drawing, told, without_controls, without_incomparable
+from needlework.results.result import Drawing, Run, told, without_controls, without_incomparable
 from needlework.results.written_tables import html_table, lay_out
 
 with running(snakemake) as logger:
     params = snakemake.params
+    facts: Run = params.run
     benchmark = load_benchmark(params.benchmark)
     shown = {Path(path).stem: Path(path) for path in [*snakemake.output.tex, *snakemake.output.svg]}
     for name, csv in zip(params.names, snakemake.input, strict=True):
@@ -23,12 +24,12 @@ with running(snakemake) as logger:
             pd.read_csv(csv, keep_default_na=False, na_values=[""]),
         )
         # The page says once for all results what a benchmark's data are.
-        said = told(result, {**params.run, "data": ""})
-        drawn = without_controls(numbers, params.run)
+        said = told(result, {**facts, "data": ""})
+        drawn = without_controls(numbers, facts)
         if not isinstance(result.shown, Drawing):
-            printed = told(result, params.run)
+            printed = told(result, facts)
             if len(drawn) < len(numbers):
-                controls = ", ".join(params.run["controls"])
+                controls = ", ".join(facts["controls"])
                 printed = f"{printed} Only the CSV has the controls ({controls}).".strip()
             label = f"{params.benchmark}-{name}"
             text = lay_out(drawn, result.shown, label, result.title, printed)
@@ -42,9 +43,9 @@ with running(snakemake) as logger:
                 f"{said} The CSV has the paper's numbers: none can be compared with ours.".strip(),
             )
         try:
-            run = {**params.run, "asked": said}
+            run: Run = {**facts, "asked": said}
             printing = Printing(**params.figures)
-            figures = draw(result.shown, drawn, benchmark.shown.called, run, printing)
+            figures = draw(result.shown, drawn, benchmark.called, run, printing)
         except NothingToDraw as reason:
             logger.info("%s is not drawn: %s", name, reason)
             figures = [notice(f"Nothing to draw: {reason}")]

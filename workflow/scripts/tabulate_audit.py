@@ -2,17 +2,18 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from needlework.atomic import atomic_write, write_csv
+from needlework.given import given
 from needlework.jobs.job import running
 from needlework.records import read_notes, read_table
 from needlework.results.audits import (
     ALPHA,
     MARGIN,
     SIDES,
+    Row,
     Rules,
     Setting,
     answers,
@@ -26,14 +27,15 @@ from needlework.results.drawing.save import save_figure
 
 with running(snakemake) as logger:
     params, output = snakemake.params, snakemake.output
+    audit = given(params.audit)
     base, changed = snakemake.wildcards.base, snakemake.wildcards.changed
     cells = {
         name: json.loads(Path(own["cells"]).read_text("utf-8"))
         for name, own in params.files.items()
     }
     n_cells = sum(map(len, cells.values()))
-    rules = Rules(ALPHA / max(1, n_cells), MARGIN, params.audit["again"])
-    table: list[dict[str, Any]] = []
+    rules = Rules(ALPHA / max(1, n_cells), MARGIN, audit.again)
+    table: list[Row] = []
     used: dict[str, dict[str, object]] = {base: {}, changed: {}}
     for benchmark, own in params.files.items():
         factors = params.factors[benchmark]
@@ -53,7 +55,7 @@ with running(snakemake) as logger:
             used[model] |= engine_used(journal, benchmark, identity)
     write_csv(pd.DataFrame(table), output.csv, float_format="%.6g")
     setting = Setting(base, changed, params.changes, used[base], used[changed], params.worse_than)
-    text = summary(table, setting, params.audit)
+    text = summary(table, setting, audit)
     with atomic_write(output.summary) as part:
         part.write_text(text, encoding="utf-8")
     logger.info("\n%s", text)

@@ -1,19 +1,24 @@
 """Count the gold answers that are still right after the translation of the models' answers."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
 
 from needlework.benchmarks.parts import load_part
+from needlework.given import given
 from needlework.jobs.job import running
 from needlework.records import read_table, write_table
 from needlework.scoring.translation import translation_ceiling
 from needlework.scoring.translators.base import load_translator
 
+if TYPE_CHECKING:
+    from needlework.planning.configuration import Configuration
+
 with running(snakemake):
-    config = snakemake.config
+    config: "Configuration" = given(snakemake.config)
     # The address, the key and the device too, of which the parameter has none: they change no result.
-    entry = config["translators"][config["translation"]["translator"]]
+    entry = config.translators[config.translation.translator]
     metric = load_part(snakemake.wildcards.benchmark, "scores").metric
     questions = {Path(path).stem: read_table(path) for path in snakemake.input.questions}
     asked = {"en": questions["en"]}
@@ -28,8 +33,8 @@ with running(snakemake):
         translation_ceiling(
             asked,
             load_translator(entry),
-            Path(config["journal"]) / "translations",
-            metric(snakemake.params.settings),
+            Path(config.journal) / "translations",
+            metric(given(snakemake.params.settings)),
         ),
         snakemake.output[0],
         inputs=[*snakemake.input.questions, *snakemake.input.instances],

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from needlework.errors import UserError
 from needlework.jobs.job import running
-from needlework.results.sealed.provenance import differences
+from needlework.results.sealed.provenance import Provenance, differences
 
 # The job's own output goes to its log.
 terminal = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="replace")
@@ -15,7 +15,7 @@ with running(snakemake) as logger:
     path = Path(snakemake.params.provenance)
     if not path.is_file():
         raise UserError(f"{path} is missing: run `snakemake` first.")
-    provenance = json.loads(path.read_text(encoding="utf-8"))
+    provenance: Provenance = json.loads(path.read_text(encoding="utf-8"))
     found = differences(provenance, ".", snakemake.config["journal"])
     if found:
         logger.error("\n%s", "\n".join(found))

@@ -11,7 +11,7 @@ from needlework.models.accounts import Account, account_of, added, read_account
 from needlework.records import read_notes, read_table
 from needlework.results.numbers.tables import read
 from needlework.results.page import judge
-from needlework.results.page.overview_page import Front, write_page
+from needlework.results.page.overview_page import Front, Ran, write_page
 from needlework.results.page.own_data import Slice, left_out, read_report
 from needlework.results.page.terminal import (
     OF_MEANS,
@@ -24,12 +24,14 @@ from needlework.results.page.terminal import (
 )
 from needlework.results.sealed.clone import workflow
 
+RUN: Ran = snakemake.params.run
+
 
 def account(path: str) -> Account:
     """What became of the requests of a file of answers."""
     model, benchmark = Path(path).parent.name, Path(path).stem
     rows = read_table(path, ["outcome", "remarks", "error"]).to_pylist()
-    found = account_of(rows, model, benchmark, model not in snakemake.params.run["readers"])
+    found = account_of(rows, model, benchmark, model not in RUN["readers"])
     # Where and when requests were sent, which no file of answers depends on.
     n = snakemake.config["models"][model]["shards"]
     shards = [f".{number}-of-{n}" for number in range(n)] if n > 1 else [""]
@@ -70,7 +72,7 @@ def last_lines(means: pd.DataFrame) -> list[str]:
         }
         for model in snakemake.params.shown
     }
-    readers, version = snakemake.params.run["readers"], workflow()
+    readers, version = RUN["readers"], workflow()
     lower = lines_of_lower_tasks(found, readers)
     commit = (version["commit"] or version["version"])[:7] + "+" * bool(version["modified"])
     if lines := lines_to_paste(found, readers, commit):
@@ -89,7 +91,7 @@ with running(snakemake):
     lines = [*map(fill, left_out_prompts()), *last_lines(tables["means"]), *unused]
     Path(snakemake.output.lines).write_text("\n".join(lines), encoding="utf-8")
     front = Front(
-        run=snakemake.params.run,
+        run=RUN,
         accounts=[account(path) for path in snakemake.input.generations],
         own_data=own_data(),
         judge=judging,

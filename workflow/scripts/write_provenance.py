@@ -2,8 +2,9 @@
 
 import os
 
+from needlework.given import given
 from needlework.jobs.job import running
-from needlework.planning.secret_checks import key_variables
+from needlework.planning.preflight.secrets import key_variables
 from needlework.results.sealed.provenance import collect, write
 
 with running(snakemake):
@@ -16,5 +17,6 @@ with running(snakemake):
         journal=snakemake.config["journal"],
         benchmarks="benchmarks",
     )
-    keys = [os.environ.get(name, "").strip() for name in key_variables(snakemake.config)]
+    variables = key_variables(given(snakemake.config))
+    keys = [os.environ.get(name, "").strip() for name in variables]
     write(found, snakemake.output[0], keys)

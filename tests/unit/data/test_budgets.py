@@ -21,8 +21,9 @@ import resource, sys
 import datasets
 from needlework.data.corpora import tabular
 from needlework.errors import UserError
+from needlework.given import given
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-settings = {"kind": "passages", "columns": {"text": "body"}, "rows": None}
+settings = given({"kind": "passages", "columns": {"text": "body"}, "separator": ";", "rows": None})
 try:
     tabular.table("mine", "en", [sys.argv[1]], settings)
 except UserError:

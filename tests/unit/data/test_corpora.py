@@ -15,6 +15,7 @@ import pytest
 from needlework.data.corpora import extractive, mmarco, sample
 from needlework.data.registry import load_registry
 from needlework.errors import UserError
+from needlework.given import given
 from needlework.records import PASSAGES, QUESTIONS
 
 LANGUAGES = ["ar", "de", "en", "es", "hi", "vi", "zh"]
@@ -282,8 +283,10 @@ def test_every_reader_has_the_same_way_in(tmp_path, sample_files):
     questions = tmp_path / "xquad.de.json"
     questions.write_text(json.dumps(squad(qa("b"))))
     passages = collection(tmp_path / "c.tsv", b"0\ta\n1\tb\n2\tc\n")
-    of_three = {"pool": 3, "passages": 3, "seed": 0}
-    assert ids(extractive.table("mlqa", "de", [str(archive)], {"split": "dev"})) == ["dev-de"]
+    of_three = given({"pool": 3, "passages": 3, "seed": 0})
+    assert ids(extractive.table("mlqa", "de", [str(archive)], given({"split": "dev"}))) == [
+        "dev-de"
+    ]
     assert ids(extractive.table("xquad", "de", [str(questions)], {})) == ["b"]
     assert ids(mmarco.table("mmarco", "de", [str(passages)], of_three)) == ["0", "1", "2"]
     for corpus, first in (("sample_questions", "q1"), ("sample_passages", "p1")):

@@ -11,8 +11,9 @@ import pytest
 
 from needlework.data.corpora.registry import local_files
 from needlework.data.corpora.tabular import table
+from needlework.given import given
 
-SETTINGS = {"kind": "passages", "columns": {"text": "t"}, "rows": None}
+SETTINGS = given({"kind": "passages", "columns": {"text": "t"}, "rows": None, "separator": None})
 
 
 def write_jsonl(file: Path, text: str) -> None:

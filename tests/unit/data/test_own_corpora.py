@@ -22,6 +22,7 @@ from needlework.data.corpora.found import Found
 from needlework.data.corpora.registry import languages_of, own_corpus
 from needlework.data.corpora.tabular import Context
 from needlework.errors import UserError
+from needlework.given import given
 from needlework.planning.config import validated
 from needlework.planning.rule_inputs import RuleInputs
 from needlework.records import PASSAGES, QUESTIONS, RECORDS
@@ -38,7 +39,7 @@ COLUMNS = {"id": "id", "question": "q", "context": "text", "answers": "gold.text
 def settings(kind: str, columns: dict[str, str], **more: Any) -> dict[str, Any]:
     """What the layout gives the reader of a corpus."""
     own = {"name": None, "revision": None, "subset": None, "split": "train", "rows": None}
-    return {"kind": kind, "columns": columns, **own, **more}
+    return given({"kind": kind, "columns": columns, "separator": None, **own, **more})
 
 
 def lines(path: Path, *rows: dict[str, Any]) -> list[str]:
@@ -336,9 +337,10 @@ SCRIPT = """
 import json, sys
 from needlework.data.corpora import tabular
 from needlework.errors import UserError
+from needlework.given import given
 for settings in json.loads(sys.argv[1]):
     try:
-        table = tabular.table("mine", "en", [], settings)
+        table = tabular.table("mine", "en", [], given(settings))
         print(json.dumps(table["text"].to_pylist()))
     except UserError as error:
         print(json.dumps(str(error)))
@@ -349,11 +351,12 @@ THREADS = """
 import sys, threading
 import datasets, psutil
 from needlework.data.corpora import tabular
+from needlework.given import given
 def native():
     return psutil.Process().num_threads() - threading.active_count()
 before = native()
-columns = {"kind": "passages", "columns": {"text": "body"}, "name": "", "split": "", "rows": 2}
-assert tabular.table("mine", "en", [sys.argv[1]], columns).num_rows == 2
+own = {"kind": "passages", "columns": {"text": "body"}, "separator": None, "rows": 2}
+assert tabular.table("mine", "en", [sys.argv[1]], given(own)).num_rows == 2
 print(native() - before)
 """
 
@@ -500,8 +503,8 @@ def test_a_language_changes_no_table_of_another(tmp_path: Path) -> None:
     own["languages"]["sw"] = {"files": path}
     layout = RuleInputs(validated(config(own, mlneedle={})))
     assert layout.corpora.corpus_settings("mine", "en") == first
-    assert layout.corpora.corpus_sources("mine", "sw") == path
-    assert layout.corpora.corpus_sources("mine", "en") == []
+    assert layout.corpora.sources("mine", "sw") == path
+    assert layout.corpora.sources("mine", "en") == []
     assert layout.corpora.corpus_reader("mine") == "data.corpora.tabular"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
+from factories.models import block
 from needlework.models.audits import MOST_LEVELS, cells, draw, of_questions, other_batches
 
 TABLE = pa.table(
@@ -64,4 +65,4 @@ def test_cells_are_all_prompts_and_each_level() -> None:
     ],
 )
 def test_a_second_answer_is_given_in_other_batches(entry, changed) -> None:
-    assert other_batches(entry) == changed
+    assert other_batches(block(entry)) == changed

@@ -25,13 +25,15 @@ import factories.models
 from factories.models import SECRET, answers, remote, requests
 from http_server import OpenAIServer, Reply, completion, prompt_of, refusal
 from needlework.errors import UserError
+from needlework.given import given as blocks
 from needlework.jobs.stop import Stopped
 from needlework.journal import Journal
 from needlework.models import remote_models
 from needlework.models.backends import openai
 from needlework.models.backends.base import Answer
 from needlework.models.generation import Policy, generate
-from needlework.planning import preflight
+from needlework.planning.preflight.checks import check
+from needlework.planning.preflight.used import Used
 from runs import ROOT, SMALL_MLNEEDLE, Workflow
 
 # A key of characters that JSON may escape.
@@ -632,20 +634,20 @@ def test_a_missing_key_is_named_before_any_work(value, monkeypatch) -> None:
     monkeypatch.setenv("A_KEY", value)
     wanted = r"the model models\.remote needs an API key: set the environment variable A_KEY"
     with pytest.raises(UserError, match=wanted):
-        preflight.check(configured(), preflight.Used(models={"remote"}))
+        check(blocks(configured()), Used(models={"remote"}))
     model = remote()
     with pytest.raises(UserError, match=wanted):
         model.load()
     model.close()
     # Where it is not needed it is not asked for.
-    preflight.check(configured(key_env=None), preflight.Used(models={"remote"}), local=False)
-    preflight.check(configured(), preflight.Used(models={"lexical"}))
+    check(blocks(configured(key_env=None)), Used(models={"remote"}), local=False)
+    check(blocks(configured()), Used(models={"lexical"}))
 
 
 def test_a_malformed_key_does_not_show_in_the_error(monkeypatch) -> None:
     monkeypatch.setenv("A_KEY", f"{SECRET}\nx")
     with pytest.raises(UserError, match="A_KEY") as error:
-        preflight.check(configured(), preflight.Used(models={"remote"}))
+        check(blocks(configured()), Used(models={"remote"}))
     assert SECRET not in everything_of(error.value)
     with pytest.raises(UserError, match=r"models\.remote\.key_env is not the name") as error:
         configured(key_env=SECRET)

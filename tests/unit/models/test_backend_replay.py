@@ -11,16 +11,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from factories.models import requests
+from factories.models import backend_of, requests
 from needlework.errors import UserError
 from needlework.journal import Journal
-from needlework.models.backends.base import Backend, load_backend
+from needlework.models.backends.base import Backend
 from needlework.models.generation import Policy, generate
 
 
 def replay(path: Path, rows: Sequence[object]) -> Backend:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return load_backend("replay", {"answers": str(path)})
+    return backend_of("replay", {"answers": str(path)})
 
 
 def ids(*numbers: int) -> list[dict[str, object]]:
@@ -44,7 +44,7 @@ def test_each_request_has_its_own_answer(tmp_path) -> None:
 
 def test_a_table_is_read_and_what_is_optional_filled_in(tmp_path) -> None:
     pq.write_table(pa.Table.from_pylist(ids(1, 0)), tmp_path / "a.parquet")
-    backend = load_backend("replay", {"answers": str(tmp_path / "a.parquet")})
+    backend = backend_of("replay", {"answers": str(tmp_path / "a.parquet")})
     answers = generate(ASKED[:2], backend, Journal(tmp_path / "j"))
     assert answers["text"].to_pylist() == ["<0>", "<1>"]
     assert answers["finish_reason"].to_pylist() == ["unknown", "unknown"]
@@ -120,7 +120,7 @@ def test_what_is_no_file_of_answers_is_refused(tmp_path) -> None:
         ("", r"needs the key `answers`"),
     ]:
         with pytest.raises(UserError, match=message):
-            load_backend("replay", {"answers": name and str(tmp_path / name)}).load()
+            backend_of("replay", {"answers": name and str(tmp_path / name)}).load()
 
 
 def test_what_exceeds_the_context_is_not_missed(tmp_path) -> None:

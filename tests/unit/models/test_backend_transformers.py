@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 
 from engines.tiny_model import make_model, make_tokenizer
-from factories.models import answers, configured, requests
+from factories.models import answers, backend_of, configured, requests
 from needlework.errors import UserError
+from needlework.given import given
 from needlework.jobs.stop import Stopped
 from needlework.journal import Journal
 from needlework.models.backends import transformers
-from needlework.models.backends.base import Answer, load_backend
+from needlework.models.backends.base import Answer
 from needlework.models.generation import generate
 from needlework.planning.job_resources import job_gpus
 
@@ -93,7 +94,7 @@ def backend(folder: Path, **changes: Any) -> transformers.Transformers:
     own = {"backend": "transformers", "name": str(folder), "chat": False, "dtype": "float32"}
     how = {"device": "cpu", "batch_size": 4, "sampling": GREEDY}
     entry = configured("tiny", **{**own, **how, **changes})["models"]["tiny"]
-    return load_backend("transformers", {**entry, "model": "tiny"})
+    return backend_of("transformers", {**entry, "model": "tiny"})
 
 
 def loaded(folder: Path, **changes: Any) -> transformers.Transformers:
@@ -477,8 +478,8 @@ def test_a_model_that_is_not_there_is_named(tmp_path, monkeypatch) -> None:
 
 
 def test_only_a_job_on_a_gpu_asks_for_one(llama) -> None:
-    assert job_gpus(backend(llama, device="cpu").config) == 0
-    assert job_gpus(backend(llama, device="auto").config) == 1
+    assert job_gpus(given(backend(llama, device="cpu").config)) == 0
+    assert job_gpus(given(backend(llama, device="auto").config)) == 1
     # A repeatable model answers one prompt at a time.
     assert backend(llama, repeatable=True)._batch_size == 1
 

@@ -14,11 +14,12 @@ from typing import Any
 
 import pytest
 
-from factories.models import configured, requests
+from factories.models import backend_of, block, configured, requests
 from needlework.errors import UserError
+from needlework.given import given
 from needlework.journal import Journal
 from needlework.models.backends import vllm
-from needlework.models.backends.base import Request, load_backend
+from needlework.models.backends.base import Request
 from needlework.models.generation import generate
 from needlework.planning.job_resources import job_gpus
 
@@ -30,7 +31,7 @@ def entry(**changes: Any) -> dict[str, Any]:
 
 
 def identity(**changes: Any) -> Any:
-    return load_backend("vllm", entry(**changes)).identity()
+    return backend_of("vllm", entry(**changes)).identity()
 
 
 # How prompts reach the engine
@@ -74,7 +75,8 @@ class Model(vllm.Vllm):
 
     def __init__(self, limit: int | None = None, dies: Iterable[int | None] = ()) -> None:
         # A whole configuration has no prompts as short as these.
-        super().__init__(entry() | {"engine": {} if limit is None else {"max_model_len": limit}})
+        engine = {} if limit is None else {"max_model_len": limit}
+        super().__init__(block(entry() | {"engine": engine}), "big", "journal")
         known = limit is not None and limit > 0
         self.limit, self.dies, self.engines = limit if known else self.CONTEXT, iter(dies), []
 
@@ -238,9 +240,11 @@ def test_a_chat_template_is_identified_by_its_content(tmp_path) -> None:
 
 
 def test_an_engine_takes_its_gpus() -> None:
-    assert job_gpus(entry()) == 1
-    assert job_gpus(entry(engine={"tensor_parallel_size": 4, "pipeline_parallel_size": 2})) == 8
-    assert job_gpus(entry(backend="lexical", name=None, revision=None)) == 0
+    assert job_gpus(given(entry())) == 1
+    assert (
+        job_gpus(given(entry(engine={"tensor_parallel_size": 4, "pipeline_parallel_size": 2}))) == 8
+    )
+    assert job_gpus(given(entry(backend="lexical", name=None, revision=None))) == 0
     # A journal has the answers of all that a model's name has stood for.
-    limited = load_backend("vllm", entry(engine={"max_model_len": 4000}))
+    limited = backend_of("vllm", entry(engine={"max_model_len": 4000}))
     assert limited.holds({"text": "an answer"})

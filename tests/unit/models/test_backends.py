@@ -6,13 +6,15 @@ import json
 import random
 import zipfile
 from collections.abc import Sequence
+from typing import get_args
 
 import pytest
 
-from factories.models import answers
+from factories.models import answers, backend_of
 from needlework.errors import UserError
-from needlework.models.backends.base import Request, backend_names, load_backend
+from needlework.models.backends.base import Request, backend_names
 from needlework.models.backends.lexical import best_sentence, features, read_sentences
+from needlework.models.settings import MODELS
 from needlework.prompts.spans import literal
 from needlework.scoring.metrics import exact_accuracy
 
@@ -33,27 +35,29 @@ def request(
 
 
 def read(*asked: Request, name: str = "lexical") -> list[str]:
-    return [answer.text for answer in answers(load_backend(name, {}), asked)]
+    return [answer.text for answer in answers(backend_of(name, {}), asked)]
 
 
 def test_the_names_are_the_modules() -> None:
-    assert {"empty", "lexical", "oracle", "replay"} <= set(backend_names())
-    assert not {"base", "__init__"} & set(backend_names())
-    assert load_backend("oracle", {}).identity()["backend"] == "oracle"
+    declared = {
+        name for model in MODELS for name in get_args(model.model_fields["backend"].annotation)
+    }
+    assert set(backend_names()) == declared
+    assert backend_of("oracle", {}).identity()["backend"] == "oracle"
 
 
 @pytest.mark.parametrize("name", ["lexcal", "base", "__init__", "../errors", "os", ""])
 def test_an_unknown_name_is_refused(name: str) -> None:
     likely = "'lexical'" if name == "lexcal" else ""
     with pytest.raises(UserError, match=f"did you mean {likely}"):
-        load_backend(name, {})
+        backend_of(name, {})
 
 
 @pytest.mark.parametrize("name", ["empty", "lexical", "oracle"])
 def test_an_identity_is_json_and_names_the_code(name: str) -> None:
-    identity = load_backend(name, {}).identity()
+    identity = backend_of(name, {}).identity()
     assert json.loads(json.dumps(identity)) == identity
-    others = [load_backend(n, {}).identity() for n in ("empty", "lexical", "oracle") if n != name]
+    others = [backend_of(n, {}).identity() for n in ("empty", "lexical", "oracle") if n != name]
     assert identity["code"] not in [other["code"] for other in others]
 
 

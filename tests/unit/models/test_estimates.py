@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from factories.models import backend_of, block
 from needlework.journal import Journal
-from needlework.models.backends.base import load_backend
 from needlework.models.estimates import (
     BLOCK,
     Answering,
@@ -89,8 +89,8 @@ def passages(n: int, draw: Any) -> list[list[dict]]:
 
 def of(model: dict, prompts: PromptSet, *, done: Any = (), gpus: int = 0, **own: Any) -> Estimate:
     entry = ENTRY | model
-    backend = own.get("backend") or load_backend("lexical", {**entry, "model": "m"})
-    answering = Answering("m", entry, backend, gpus, done=done)
+    backend = own.get("backend") or backend_of("lexical", {**entry, "model": "m"})
+    answering = Answering("m", block(entry), backend, gpus, done=done)
     return Work(answering, "b", prompts, own.get("lengths", []), None).estimate()
 
 
@@ -101,7 +101,7 @@ def test_further_prompts_cost_as_much_as_the_others(tmp_path) -> None:
     """None of them is in the journal, and what is unknown stays unknown."""
     prompts = texts(tmp_path / "a", text_of(100), text_of(300))
     price = {"price": {"input": 1e6, "cached_input": None, "output": 0}}
-    entry, backend = ENTRY | price, load_backend("lexical", {**ENTRY, "model": "m"})
+    entry, backend = block(ENTRY | price), backend_of("lexical", {**ENTRY, "model": "m"})
     work = Work(Answering("m", entry, backend), "b", prompts, [])
     work.left = work.left * 0
     more = work.with_more(5)
@@ -129,7 +129,7 @@ def test_equal_prompts_are_left_once_as_they_are_sent(tmp_path) -> None:
     prompts = texts(file, text_of(100), text_of(200), text_of(100), text_of(1001), text_of(1001))
     found = of({"samples": 2}, prompts)
     assert (found.prompts, found.left_prompts, found.left_prompt_tokens) == (6, 4, 2 * 300)
-    backend = load_backend("lexical", {**ENTRY, "model": "m"})
+    backend = backend_of("lexical", {**ENTRY, "model": "m"})
     with Journal(tmp_path / "journal") as journal:
         generate(InstanceRequests([file], {}, samples=2), backend, journal, Policy(context=1000))
         assert len(list(journal.records())) == found.left_prompts
@@ -139,7 +139,7 @@ def test_only_the_questions_that_are_drawn_are_counted(tmp_path) -> None:
     prompts = texts(tmp_path / "a", *map(text_of, (100, 200, 300)))
     names = pa.array(["q1", "q2", "q1"])
     prompts.table = prompts.table.append_column("example_id", names)
-    answering = Answering("m", ENTRY, load_backend("lexical", {**ENTRY, "model": "m"}))
+    answering = Answering("m", block(ENTRY), backend_of("lexical", {**ENTRY, "model": "m"}))
     found = Work(
         answering, "b", prompts, [], drawn=lambda questions: sorted(questions)[:1]
     ).estimate()
@@ -148,7 +148,9 @@ def test_only_the_questions_that_are_drawn_are_counted(tmp_path) -> None:
 
 def test_a_request_s_own_limit_of_the_answer_holds(tmp_path) -> None:
     own = {"max_tokens": None, "max_completion_tokens": 4096}
-    assert of({"request": own}, texts(tmp_path / "a", "x")).output_tokens == 4096
+    assert (
+        of({"backend": "openai", "request": own}, texts(tmp_path / "a", "x")).output_tokens == 4096
+    )
 
 
 @pytest.mark.parametrize("samples", [1, 2])
@@ -157,7 +159,7 @@ def test_what_the_journal_holds_is_not_left(tmp_path, samples) -> None:
     for file in files:
         instances(file, passages(20, rng("estimates", file.stem)))
     model = {"samples": samples}
-    backend = load_backend("lexical", {**ENTRY, **model, "model": "m"})
+    backend = backend_of("lexical", {**ENTRY, **model, "model": "m"})
     with Journal(tmp_path / "journal") as journal:
         generate(InstanceRequests(files[:1], DOCUMENTS, samples=samples), backend, journal)
         done = {record["key"] for record in journal.records()}
@@ -170,7 +172,7 @@ def test_what_the_journal_holds_is_not_left(tmp_path, samples) -> None:
     assert found.left_prompts == rest.left_prompts - samples * answered < found.prompts
     assert 0 < found.left_prompt_tokens < found.prompt_tokens
     # An answer of another model is none of this one.
-    oracle = load_backend("oracle", {**ENTRY, "model": "o"})
+    oracle = backend_of("oracle", {**ENTRY, "model": "o"})
     other = of(model, PromptSet(files[:1], DOCUMENTS), done=done, backend=oracle)
     assert other.left_prompts == other.prompts
 
@@ -275,7 +277,7 @@ def test_costs_are_tokens_by_price(tmp_path) -> None:
 )
 def test_a_name_tells_a_size(name, size) -> None:
     assert billions(name) == size
-    found = throughput(ENTRY | {"name": name}, 1)
+    found = throughput(block(ENTRY | {"name": name}), 1)
     assert (found and found.prefill) == (size and 160_000 / size)
 
 

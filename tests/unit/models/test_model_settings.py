@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from factories.models import configured
+from factories.models import backend_of, configured
 from needlework.errors import UserError
+from needlework.given import given
 from needlework.models.backends import openai
-from needlework.models.backends.base import load_backend
 from needlework.planning.affects import effective_config
 from needlework.planning.config import validated
 from needlework.planning.rule_inputs import RuleInputs
@@ -32,7 +32,7 @@ def config(backend: str, **changes: Any) -> dict[str, Any]:
 
 def identity(backend: str, **changes: Any) -> dict[str, Any]:
     entry = config(backend, **changes)["models"]["mine"]
-    return dict(load_backend(backend, entry | {"model": "mine"}).identity())
+    return dict(backend_of(backend, entry).identity())
 
 
 # Place, price and speed.
@@ -156,7 +156,7 @@ def test_what_is_not_set_is_safe() -> None:
     del own["models"]["mine"]["base_url"]
     assert validated(own)["models"]["mine"]["base_url"] == openai.OPENAI
     private = config("inspect", args={"base_url": "http://box.corp/v1", "region": "x"})
-    shown = effective_config(private)
+    shown = effective_config(given(private))
     assert "box.corp" not in str(shown) and shown["models"]["mine"]["args"]["region"] == "x"
 
 
@@ -164,11 +164,11 @@ def test_what_is_not_set_is_safe() -> None:
 def test_without_inspect_the_remedy_is_said() -> None:
     entry = config("inspect")["models"]["mine"] | {"model": "mine"}
     with pytest.raises(UserError, match=r"make setup-inspect.*\.venv-inspect/bin/snakemake"):
-        load_backend("inspect", entry).load()
+        backend_of("inspect", entry).load()
 
 
 @pytest.mark.skipif(find_spec("vllm") is not None, reason="vLLM is installed here")
 def test_without_vllm_the_error_says_where_it_is() -> None:
     entry = config("vllm")["models"]["mine"] | {"model": "mine"}
     with pytest.raises(UserError, match=r"mine: the package 'vllm' is not installed.*conda"):
-        load_backend("vllm", entry).load()
+        backend_of("vllm", entry).load()

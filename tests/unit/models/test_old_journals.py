@@ -11,8 +11,9 @@ import pytest
 import yaml
 from snakemake.utils import update_config
 
+from factories.models import backend_of
 from needlework.journal import Journal
-from needlework.models.backends.base import Backend, Request, load_backend
+from needlework.models.backends.base import Backend, Request
 from needlework.models.generation import generate
 from needlework.models.request_keys import request_key
 from needlework.planning.config import validated
@@ -37,7 +38,7 @@ def backend(root: Path, name: str, **changes: Any) -> Backend:
     config["run"]["models"] = ["lexical"]
     update_config(config, {"models": models})
     entry = validated(config)["models"][name]
-    return load_backend(entry["backend"], {**entry, "model": name, "journal": "journal"})
+    return backend_of(entry["backend"], {**entry, "model": name, "journal": "journal"})
 
 
 def refuse_to_load() -> None:

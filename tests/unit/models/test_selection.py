@@ -12,9 +12,10 @@ import yaml
 import factories.models
 from needlework.data import packaged
 from needlework.errors import UserError
+from needlework.given import given
 from needlework.models.selection import in_words, mask, only_of
 from needlework.planning.config import validated
-from needlework.planning.configuration import ROOT
+from needlework.planning.layout import ROOT
 from needlework.planning.model_checks import left_out
 from needlework.planning.rule_inputs import RuleInputs
 
@@ -61,7 +62,7 @@ def test_captions_say_which_models_were_asked_a_part() -> None:
     files = RuleInputs(configured({"mlneedle": {"needle_lang": ["en"]}}))
     said = "lexical was asked only needle language en."
     assert files.facts.run_settings("mlneedle", "scores")["asked"] == said
-    table = next(r for r in files.results.results("mlneedle") if r.needs == "scores")
+    table = next(r for r in files.results.filled("mlneedle") if r.needs == "scores")
     assert files.facts.caption("mlneedle", table).endswith(said)
     assert files.facts.asked("oneruler") == ""
 
@@ -79,7 +80,8 @@ def test_captions_say_which_models_were_asked_a_part() -> None:
     ],
 )
 def test_a_restriction_is_of_all_benchmarks_or_by_name(only, mlneedle, oneruler) -> None:
-    found = [only_of(configured(only), "lexical", name) for name in ("mlneedle", "oneruler")]
+    model = given(configured(only)["models"]["lexical"])
+    found = [only_of(model, name) for name in ("mlneedle", "oneruler")]
     assert found == [mlneedle, oneruler]
     # Answers do not depend on it.
     plain, restricted = (
@@ -130,4 +132,4 @@ def test_a_packaged_name_names_only_what_is_there(name: str) -> None:
 def test_a_packaged_file_is_found_without_its_code() -> None:
     found = packaged.find("package:pip/pip/__init__.py")
     assert found is not None and found.name == "__init__.py"
-    assert left_out(configured({})) == []
+    assert left_out(given(configured({}))) == []

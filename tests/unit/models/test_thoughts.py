@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factories.models import requests
+from needlework.given import given as blocks
 from needlework.journal import Journal
 from needlework.models.backends.base import Answer, Backend, Request
 from needlework.models.generation import Policy, generate
@@ -77,14 +78,14 @@ def test_what_stands_between_known_marks_is_never_the_answer(mark, thought, answ
 
 
 def test_the_configuration_names_other_marks_or_none() -> None:
-    own = marks({"thoughts": [{"begin": "(((", "end": ")))"}, {"end": "So:"}]})
+    own = marks(blocks([{"begin": "(((", "end": ")))"}, {"end": "So:"}]), None)
     assert own == (Mark("(((", ")))"), Mark(None, "So:"))
     assert part("(((a.c)))b", own, cut=False).text == "b"
     assert part("hm. So: b", own, cut=False).text == "b"
     assert part("<think>a</think>b", own, cut=False) is None
-    assert part("<think>a</think>b", marks({"thoughts": []}), cut=False) is None
-    assert marks({"thoughts": None, "reasoning": None}) == KNOWN
-    assert marks({"thoughts": None, "reasoning": {"end": "So:"}}) == (Mark(None, "So:"), *KNOWN)
+    assert part("<think>a</think>b", marks([], None), cut=False) is None
+    assert marks(None, None) == KNOWN
+    assert marks(None, blocks({"end": "So:"})) == (Mark(None, "So:"), *KNOWN)
 
 
 class Thinking(Backend):
@@ -174,11 +175,12 @@ def test_a_thought_is_no_answer_in_any_benchmark(tmp_path) -> None:
     names = {"instance_id": [REQUESTS[0].instance_id], "task": ["closed_book"], "example_id": ["e"]}
     instances = pa.table({**names, "references": pa.array([["Paris"]], pa.list_(pa.string()))})
 
-    def values(score: Any, **settings: str) -> list[float]:
+    def values(score: Any, metric: str) -> list[float]:
+        settings = blocks({"metric": metric})
         found = score(instances, answers, None, model="m", settings=settings)
         return found["value"].to_pylist()
 
-    assert values(mlneedle, metric="containment") == values(lost) == [0.0, 0.0]
+    assert values(mlneedle, metric="containment") == values(lost, "") == [0.0, 0.0]
     # The released code reads all that a model wrote.
     assert values(mlneedle, metric="released") == [1.0, 0.0]
 

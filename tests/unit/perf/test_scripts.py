@@ -23,7 +23,7 @@ SCRIPTS = {
 # By script: arguments, a key of its result, and what it may end with: so few draws can miss a limit.
 TINY = {
     "audit_statistics": ("--runs 2", "highest_alarm_bound", "of the audits may be wrong"),
-    "between_papers": ("--runs 1 --every 40", "coverage", ""),
+    "between_papers": ("coverage --runs 1 --every 40", "coverage", ""),
     "claims": ("--pages 1", "found", ""),
     "construction": ("--languages en --lengths 2000 --mirror {mirror}", "tokens_per_second", ""),
     "intervals": ("--runs 3", "intervals", "too seldom, too often or too wide"),

@@ -8,6 +8,7 @@ import pytest
 
 from factories import demo_run
 from needlework.errors import UserError
+from needlework.given import given
 from needlework.planning.audits import Audit, audits, check_audits, check_shared
 from needlework.planning.config import validated
 from needlework.planning.layers import layered
@@ -22,7 +23,7 @@ def config(changes: dict[str, Any], pairs: list[Any] | None = None, **own: Any) 
     default["models"] = {"a": model, "b": model | changes, "lexical": default["models"]["lexical"]}
     default["run"] = {"models": ["a", "b", "lexical"], "benchmarks": ["mlneedle"]}
     default["run"]["audits"] = [PAIR] if pairs is None else pairs
-    return validated(default | own)
+    return given(validated(default | own))
 
 
 def test_a_setting_that_changes_answers_makes_a_pair() -> None:
@@ -88,6 +89,6 @@ def test_models_at_two_addresses_need_a_variant() -> None:
     entries = {n: {**own, "base_url": f"http://localhost:{n}/v1"} for n in ("8000", "8001")}
     config = {"run": {"models": list(entries)}, "models": entries}
     with pytest.raises(UserError, match=r"models\.8001 would share its answers.*8001\.variant"):
-        check_shared(validated(layered(demo_run(), [config])))
+        check_shared(given(validated(layered(demo_run(), [config]))))
     entries["8001"]["variant"] = "other"
-    check_shared(validated(layered(demo_run(), [config])))
+    check_shared(given(validated(layered(demo_run(), [config]))))

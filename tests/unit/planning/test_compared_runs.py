@@ -6,14 +6,15 @@ import pytest
 
 from factories import demo_run
 from needlework.errors import UserError
-from needlework.planning.audits import compared, pairs, sides
+from needlework.given import given
+from needlework.planning.comparisons import compared, pairs, sides
 from needlework.planning.config import validated
 
 
 def config(**own) -> dict:
     models = {"mine": demo_run()["models"]["lexical"]}
     run = {"models": ["lexical", "mine", "oracle", "empty"]}
-    return validated(demo_run(models=models, run=run) | own)
+    return given(validated(demo_run(models=models, run=run) | own))
 
 
 @pytest.fixture

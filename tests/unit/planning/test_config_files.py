@@ -19,18 +19,23 @@ ROOT = Path(__file__).parents[3]
 LAUGHS = "a0: &a0 [x, x]\n" + "".join(
     f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 8)}]\n" for i in range(1, 12)
 )
+# Few values, in many levels.
+CHAIN = "a0: &a0 [x]\n" + "".join(f"a{i}: &a{i} [*a{i - 1}]\n" for i in range(1, 300))
 WRONG = {
     " is not UTF-8 \\(byte 11 is 0xe9\\)": b"run: {} # \xe9",
     r":[23]: a value contains itself": b"run: {}\nmodels: &m\n  a: {b: *m}\n",
     r" holds no keys": b"[a]",
     r":\d+: a value .* is repeated by aliases .* more than 100,000 times": LAUGHS.encode(),
+    r":\d+: a value .* is repeated by aliases .*": CHAIN.encode(),
     " nests values too deeply": b"a: " + b"[" * 5000 + b"]" * 5000,
     ":2: '2024-13-45' cannot be read as its type": b"a: 1\nb: 2024-13-45\n",
     ":1: '9+[.]+ cannot be read as its type": b"a: " + b"9" * 5000,
-    ":1: a text has more than 100,000 characters": b"a: " + b"x" * 200_000,
-    " has 1,000,00. bytes": b"#" + b"x" * 1_000_001,
+    ":1: a text has over 100,000 characters": b"a: " + b":".join([b"59"] * 99_999),
+    r" nests values too deeply, or has too many": b"a: [" + b"1," * 400_000 + b"]",
+    " has more than 1,000,000 bytes": b"#" + b"x" * 1_000_001,
     ":4: the key 'b' stands already at line 2": b"a:\n  b: 1\n  c: {b: 2}\n  b: 3\n",
-    ":2: a tab indents this line": b"run:\n\tmodels: [a]\n",
+    r":2: this is no YAML \(found character .*spaces alone": b"run:\n\tmodels: [a]\n",
+    " is no YAML": b"a: \0b\n",
     ":3: this is no YAML": b"run:\n  models: [a]\n   benchmarks: [b]\n",
     ":2: this is no YAML": b"run:\n  models: [a\n",
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from needlework.errors import UserError
-from needlework.planning.preflight import check_times
+from needlework.planning.preflight.files import check_times
 
 
 def test_a_file_of_the_future_is_named_with_its_remedy(

@@ -10,8 +10,9 @@ import pytest
 
 from http_server import OpenAIServer, Reply, completion
 from needlework.errors import UserError
-from needlework.planning.first_request import refusal
-from needlework.planning.model_access import check_service, check_translation_service
+from needlework.given import given
+from needlework.planning.preflight.first_request import refusal
+from needlework.planning.preflight.keys import check_service, check_translation_service
 from needlework.services.endpoints import hidden
 
 KEY = "sk-verysecret0123456789"
@@ -33,7 +34,9 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
 
 def entry(server: OpenAIServer, **changes: Any) -> dict[str, Any]:
     own = {"backend": "openai", "name": "mine", "base_url": server.url, "key_env": "MINE_KEY"}
-    return {**own, "chat": True, "batch": False, "context": 8192, "tokenizer": "words", **changes}
+    return given(
+        {**own, "chat": True, "batch": False, "context": 8192, "tokenizer": "words", **changes}
+    )
 
 
 def test_a_listed_model_costs_no_prompt(server: OpenAIServer) -> None:
@@ -46,7 +49,7 @@ def test_a_listed_model_costs_no_prompt(server: OpenAIServer) -> None:
 @pytest.mark.parametrize("key_env", ["MINE_KEY", None])
 def test_a_hidden_login_and_query_reach_the_endpoint(server: OpenAIServer, key_env: str) -> None:
     url = server.url.replace("http://", "http://me:pass%20word@") + "?api-version=1"
-    model = hidden(entry(server, base_url=url, key_env=key_env), "models.mine")
+    model = given(hidden(entry(server, base_url=url, key_env=key_env), "models.mine"))
     assert "pass" not in str(model)
     server.first_reply = lambda body: Reply(
         b"me:pass word, api-version=1 and bWU6cGFzcyB3b3Jk", 404
@@ -120,7 +123,7 @@ def test_a_base_model_is_asked_to_complete_a_word(server: OpenAIServer) -> None:
 
 def test_answers_in_the_journal_make_it_a_warning(server: OpenAIServer, tmp_path: Path) -> None:
     server.listed = UNAUTHORIZED
-    config = {"models": {"mine": entry(server)}, "journal": str(tmp_path), **WORDS}
+    config = given({"models": {"mine": entry(server)}, "journal": str(tmp_path), **WORDS})
     with pytest.raises(UserError, match=r"^models\.mine: http.*refuses the key in MINE_KEY"):
         check_service(config, "mine", local=True, planning=False)
     folder = tmp_path / "generations/mine"
@@ -135,7 +138,7 @@ def test_answers_in_the_journal_make_it_a_warning(server: OpenAIServer, tmp_path
 
 def test_a_dry_run_and_a_cluster_ask_nothing(server: OpenAIServer, tmp_path: Path) -> None:
     server.listed = UNAUTHORIZED
-    config = {"models": {"mine": entry(server)}, "journal": str(tmp_path), **WORDS}
+    config = given({"models": {"mine": entry(server)}, "journal": str(tmp_path), **WORDS})
     for local, planning in ((True, True), (False, False)):
         assert check_service(config, "mine", local=local, planning=planning) == []
     assert server.asked_first == []
@@ -145,7 +148,7 @@ def translating(server: OpenAIServer, journal: Path, kind: str) -> dict[str, Any
     """A configuration whose translator is of this kind, at the server."""
     own = {"kind": kind, "base_url": server.url, "key_env": "MINE_KEY"}
     own |= {"name": "mine"} if kind == "llm" else {}
-    return {"translators": {"own": own}, "journal": str(journal)}
+    return given({"translators": {"own": own}, "journal": str(journal)})
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kept_configurations import FILE, made, with_difference
+from kept_configurations import kept, made, with_difference
 
-KEPT = json.loads(FILE.read_text(encoding="utf-8"))
+KEPT = kept()
 
 
 def without_later_keys(now: Any, before: Any) -> Any:

@@ -65,12 +65,12 @@ def tables(corpus: str, *languages: str) -> list[str]:
 
 
 def test_a_corpus_is_read_from_its_source(files: RuleInputs) -> None:
-    assert files.corpora.corpus_sources("mlqa", "de") == ["results/sources/mlqa/MLQA_V1.zip"]
-    (german,) = files.corpora.corpus_sources("mmarco", "de")
+    assert files.corpora.sources("mlqa", "de") == ["results/sources/mlqa/MLQA_V1.zip"]
+    (german,) = files.corpora.sources("mmarco", "de")
     assert german.startswith("results/sources/mmarco/") and "german" in german
-    assert files.corpora.corpus_sources("mmarco", "hi") != [german]
+    assert files.corpora.sources("mmarco", "hi") != [german]
     assert files.corpora.source_entry("mlqa/MLQA_V1.zip")["id"] == "mlqa/MLQA_V1.zip"
-    found = files.corpora.corpus_sources("sample_questions", "de")
+    found = files.corpora.sources("sample_questions", "de")
     assert found == sorted(found) and len(found) == len(
         [*(ROOT / "resources/sample").glob("*.json")]
     )
@@ -87,7 +87,7 @@ def test_every_corpus_has_a_reader_and_its_languages(files: RuleInputs) -> None:
         # The files of `m4le_constructed` are in a user's folder.
         for lang in languages_of(corpus) if corpus != "m4le_constructed" else ():
             packaged = lang in CORPORA[corpus].packaged
-            assert bool(files.corpora.corpus_sources(corpus, lang)) != packaged
+            assert bool(files.corpora.sources(corpus, lang)) != packaged
 
 
 def test_how_much_was_fetched_changes_no_corpus(config: dict[str, Any]) -> None:
@@ -233,7 +233,7 @@ def test_only_a_translator_that_runs_here_takes_gpus_and_cores(
     config, entry, gpus, threads
 ) -> None:
     files = translated(config, entry)
-    assert files.scores.translator["kind"] == entry["kind"]
+    assert files.scores.translator.kind == entry["kind"]
     assert (job_gpus(files.scores.translator), job_threads(files.scores.translator)) == (
         gpus,
         threads,
@@ -262,11 +262,11 @@ def test_what_changes_no_translation_is_no_part_of_it(
 
 def test_the_results_are_the_tables_and_figures_of_the_paper(files: RuleInputs) -> None:
     """Those of pairs only where the configuration names some: the demo's readers are none."""
-    found = [result.name for result in files.results.results("mlneedle")]
+    found = [result.name for result in files.results.filled("mlneedle")]
     pairs = {"instruction_tuning": [["empty", "lexical"]], "decoding": [["lexical", "oracle"]]}
     config = copy.deepcopy(DEFAULT)
     config["benchmarks"]["mlneedle"]["comparisons"] = pairs
-    more = [result.name for result in RuleInputs(validated(config)).results.results("mlneedle")]
+    more = [result.name for result in RuleInputs(validated(config)).results.filled("mlneedle")]
     assert {f"table{n}" for n in (1, 2)} <= set(found)
     assert {f"figure{n}" for n in (1, 3, 4, 5, 6, 7)} <= set(found)
     assert set(more) - set(found) == {"table3", "table4", "figure8"}
@@ -299,7 +299,7 @@ def jobs_of(config: dict[str, Any]) -> dict[tuple[str, str], Any]:
             shown_digest(name),
         )
         for name in config["run"]["benchmarks"]
-        for needs in layout.results.results_by_needs(name)
+        for needs in layout.results.by_needs(name)
     }
 
 

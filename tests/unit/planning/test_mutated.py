@@ -13,13 +13,14 @@ import yaml
 
 from mutated import as_yaml, mutations
 from needlework.errors import UserError
+from needlework.given import given
 from needlework.planning.affects import affecting, effective_config
 from needlework.planning.config import validated
 from needlework.planning.given_files import read_nodes
-from needlework.planning.model_checks import check_published
 from needlework.planning.notices import decided, notices, replaced_choices
+from needlework.planning.preflight.secrets import key_variables
+from needlework.planning.published_names import check_published
 from needlework.planning.rule_inputs import RuleInputs
-from needlework.planning.secret_checks import key_variables
 from runs import ROOT, Workflow
 
 # How many characters of a value a message may quote, and how many it may have.
@@ -48,11 +49,11 @@ def start(benchmark: str) -> dict[str, Any]:
 def planned(config: Any) -> None:
     """All that the Snakefile makes of a configuration before it knows its jobs."""
     full = validated(config)
-    check_published(full)
-    decided(config, full)
-    notices(full)
-    effective_config(full)
-    key_variables(full)
+    check_published(given(full))
+    decided(config, given(full))
+    notices(given(full))
+    effective_config(given(full))
+    key_variables(given(full))
     files = RuleInputs(full)
     for benchmark in full["run"]["benchmarks"]:
         files.results.unfilled()

@@ -8,7 +8,8 @@ import pytest
 import yaml
 
 from needlework.errors import UserError
-from needlework.planning.model_checks import check_published
+from needlework.given import given
+from needlework.planning.published_names import check_published
 
 ROOT = Path(__file__).parents[3]
 
@@ -23,11 +24,13 @@ def run_of(name: str | None, *benchmarks: str) -> dict:
 def test_a_published_name_is_one_of_its_papers() -> None:
     wrong = r"models\.mine\.published is 'MPT-30B-instruct'.*'MPT-30B-Instruct'"
     with pytest.raises(UserError, match=wrong):
-        check_published(run_of("MPT-30B-instruct", "lost_in_the_middle"))
-    (said,) = check_published(run_of("MPT-30B-Instruct", "mlneedle"))
+        check_published(given(run_of("MPT-30B-instruct", "lost_in_the_middle")))
+    (said,) = check_published(given(run_of("MPT-30B-Instruct", "mlneedle")))
     assert "in no table of mlneedle: its numbers will not be compared" in said
-    assert check_published(run_of("MPT-30B-Instruct", "mlneedle", "lost_in_the_middle")) == []
-    assert check_published(run_of(None, "mlneedle")) == []
+    assert (
+        check_published(given(run_of("MPT-30B-Instruct", "mlneedle", "lost_in_the_middle"))) == []
+    )
+    assert check_published(given(run_of(None, "mlneedle"))) == []
 
 
 @pytest.mark.parametrize("preset", sorted(path.stem for path in ROOT.glob("presets/*.yaml")))
@@ -37,4 +40,4 @@ def test_presets_name_models_of_their_papers(preset) -> None:
     models = own.get("models", {})
     run = {**config["run"], **own["run"], "models": list(models)}
     published = {name: {"published": model.get("published")} for name, model in models.items()}
-    assert check_published({"run": run, "models": published}) == []
+    assert check_published(given({"run": run, "models": published})) == []

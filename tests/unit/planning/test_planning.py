@@ -17,14 +17,15 @@ import yaml
 from needlework.codedigest import code_digest
 from needlework.planning.config import validated
 from needlework.planning.rule_inputs import RuleInputs
-from needlework.planning.preflight import Used, check
+from needlework.planning.preflight.used import Used
+from needlework.planning.preflight.checks import check
 config = validated(yaml.safe_load(open("config.yaml")))
 files = RuleInputs(config)
-assert sum(len(files.results.results(name)) for name in config["run"]["benchmarks"]) > 30
+assert sum(len(files.results.filled(name)) for name in config["run"]["benchmarks"]) > 30
 for language in ("en", "hi"):
-    assert files.corpora.corpus_sources("mmarco", language)
+    assert files.corpora.sources("mmarco", language)
     assert files.prompts.slice_tables("mlneedle", "words", f"{language}-en")
-check(config, Used(set(config["run"]["models"]), {"words"}, translating=True))
+check(files.config, Used({*files.models}, {"words"}, translating=True))
 assert code_digest("generate_answers.py", "needlework/models/backends/lexical.py")
 """
 

@@ -17,17 +17,12 @@ import pytest
 
 from factories import demo_run
 from needlework.errors import UserError
+from needlework.given import given as blocks
 from needlework.planning.config import validated
-from needlework.planning.model_access import check_model_files
-from needlework.planning.preflight import (
-    BACKENDS,
-    EMBEDDERS,
-    PROVIDERS,
-    TRANSLATORS,
-    Used,
-    check,
-    without_records,
-)
+from needlework.planning.preflight.checks import check
+from needlework.planning.preflight.files import check_model_files, without_records
+from needlework.planning.preflight.packages import BACKENDS, EMBEDDERS, PROVIDERS, TRANSLATORS
+from needlework.planning.preflight.used import Used
 from needlework.scoring.translators.base import translator_kinds
 from needlework.services.endpoints import PROVIDER_KEYS
 from smollm2 import NAME, smollm2
@@ -47,21 +42,21 @@ def run(**changes: Any) -> list[str]:
     """Check a run whose model stands in the configuration with these changes."""
     own = {"backend": "vllm", "name": "some/model", "tokenizer": "words", "context": 4096}
     config = demo_run(run={"models": ["mine"]}, models={"mine": own | changes})
-    return check(validated(config), Used(models={"mine"}))
+    return check(blocks(validated(config)), Used(models={"mine"}))
 
 
 def test_older_answers_are_not_kept_for_a_missing_file(tmp_path: Path) -> None:
     answers = tmp_path / "answers.jsonl"
     entry = {"answers": str(answers), "chat_template": None}
     config = {"run": {"models": ["mine"]}, "models": {"mine": entry}}
-    check_model_files(config, tmp_path)
+    check_model_files(blocks(config), tmp_path)
     older = tmp_path / "generations/mine/mlneedle.parquet"
     older.parent.mkdir(parents=True)
     older.touch()
     with pytest.raises(UserError, match=r"models\.mine\.answers is .* has older answers"):
-        check_model_files(config, tmp_path)
+        check_model_files(blocks(config), tmp_path)
     answers.touch()
-    check_model_files(config, tmp_path)
+    check_model_files(blocks(config), tmp_path)
 
 
 def test_a_gated_model_needs_a_token_unless_it_is_local(
@@ -270,8 +265,8 @@ def with_smollm2(reserve: int, **changes: Any) -> dict[str, Any]:
 def test_a_length_without_room_for_the_template_names_the_reserve() -> None:
     lacking = r"8192 tokens, and its chat template and reasoning 30 more: 30 too many for the context of 8192"
     with pytest.raises(UserError, match=rf"models\.full.*{lacking}\. Set `reserve: 30` for tok"):
-        check(with_smollm2(0), Used(models={"full"}))
+        check(blocks(with_smollm2(0)), Used(models={"full"}))
     with pytest.raises(UserError, match=r"Set `reserve: 30` for tokenizers\.own"):
-        check(with_smollm2(29), Used(models={"full"}))
+        check(blocks(with_smollm2(29)), Used(models={"full"}))
     for enough in (with_smollm2(30), with_smollm2(0, chat=False)):
-        assert check(enough, Used(models={"full"})) == []
+        assert check(blocks(enough), Used(models={"full"})) == []

@@ -10,13 +10,14 @@ import pytest
 import yaml
 
 from factories import demo_run
+from factories.models import backend_of
 from needlework.errors import UserError
-from needlework.models.backends.base import load_backend
+from needlework.given import given
 from needlework.planning.affects import effective_config
 from needlework.planning.audits import changes
 from needlework.planning.config import validated
+from needlework.planning.preflight.secrets import hide_logins
 from needlework.planning.rule_inputs import RuleInputs
-from needlework.planning.secret_checks import hide_logins
 from needlework.services.endpoints import revealed
 
 KEY = "sk-proj-abc123DEF456ghi789"
@@ -127,17 +128,17 @@ PAIR = {"base": "a", "changed": "b"}
 def test_an_address_of_a_client_reaches_no_file(args) -> None:
     config = pair(args, yaml.safe_load(str(args).replace("gateway", "gateway2")))
     files = RuleInputs(config)
-    backend = load_backend("inspect", config["models"]["a"] | {"model": "a"})
+    backend = backend_of("inspect", config["models"]["a"])
     told = [
-        effective_config(config),
+        effective_config(given(config)),
         [files.answers.model_settings(name) for name in "ab"],
         files.answers.estimated(),
-        changes(config, "a", "b"),
+        changes(given(config), "a", "b"),
         backend.identity(),
         backend._address,
     ]
     assert LOGIN not in str(told)
-    assert list(changes(config, "a", "b")) == ["variant"]
+    assert list(changes(given(config), "a", "b")) == ["variant"]
     assert "gateway" not in str(told[:-1])
 
 
@@ -145,8 +146,8 @@ def test_an_address_of_a_client_reaches_no_file(args) -> None:
 def test_another_address_of_a_client_asks_nothing_again(args) -> None:
     """And answers of an older version, whose keys hold all addresses but `base_url`, are found."""
     other = yaml.safe_load(str(args).replace("gateway", "elsewhere"))
-    entries = [pair(own)["models"]["a"] | {"model": "a"} for own in (args, other)]
-    one, two = (load_backend("inspect", entry) for entry in entries)
+    entries = [pair(own)["models"]["a"] for own in (args, other)]
+    one, two = (backend_of("inspect", entry) for entry in entries)
     assert one.identity() == two.identity()
     older = {name: value for name, value in args.items() if name != "base_url"}
     assert (one.former_identity() or one.identity()).get("args", {}) == older
@@ -167,7 +168,7 @@ def test_the_file_of_a_job_holds_no_login(args, monkeypatch) -> None:
     assert LOGIN not in str(config) and "mirror.corp" in config["mirror"]
     for name, entry in before.items():
         assert revealed(config["models"][name]) == entry
-    assert load_backend("inspect", config["models"]["a"] | {"model": "a"}).config["args"] == args
+    assert backend_of("inspect", config["models"]["a"]).config.args == args
 
 
 @pytest.mark.parametrize(

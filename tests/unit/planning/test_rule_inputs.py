@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from factories import demo_run
+from needlework.planning.affects import effective_config
 from needlework.planning.audits import Audit
 from needlework.planning.config import validated
 from needlework.planning.layout import paths
+from needlework.planning.preflight.secrets import key_variables
 from needlework.planning.rule_inputs import RuleInputs
 from needlework.planning.run_end import accounts, request_lines
 
@@ -19,6 +21,25 @@ def inputs(**changes: Any) -> RuleInputs:
     """The inputs of a run of MLNeedle by two readers."""
     run = {"models": ["lexical", "oracle"], "benchmarks": ["mlneedle"]}
     return RuleInputs(validated(demo_run(run=run, **changes)))
+
+
+def test_names_may_be_those_of_a_dictionary_s_methods() -> None:
+    models = {
+        "items": {"backend": "lexical", "tokenizer": "keys", "context": 131072},
+        "values": {"backend": "oracle", "tokenizer": "keys", "context": 131072},
+    }
+    own = demo_run(run={"models": ["items", "values"]}, models=models) | {
+        "tokenizers": {"keys": {"kind": "words"}},
+        "translators": {"copy": {"kind": "none"}},
+        "translation": {"translator": "copy"},
+        "embedders": {"pop": {"kind": "ngram"}},
+        "retrieval": {"embedder": "pop"},
+    }
+    files = RuleInputs(validated(own))
+    assert effective_config(files.config)["tokenizers"] == {"keys": {"kind": "words", "reserve": 0}}
+    assert key_variables(files.config) and files.scores.translator.kind == "none"
+    assert files.answers.readers() == {"items": "lexical", "values": "oracle"}
+    assert list(files.prompts.prompts_of_models("mlneedle")) == ["keys"]
 
 
 def test_paths_of_nested_mappings_are_listed_once_in_order() -> None:
@@ -74,12 +95,9 @@ def test_a_run_ends_with_every_shards_account(tmp_path, monkeypatch) -> None:
     assert request_lines(files, ["overview"]) == ("", [])
 
 
-def test_what_a_rule_reads_is_found_in_a_short_module() -> None:
-    modules = [
-        *(Path(__file__).resolve().parents[3] / "workflow/scripts/needlework/planning/inputs").glob(
-            "*.py"
-        )
-    ]
-    assert len(modules) > 10
+def test_modules_of_planning_are_short() -> None:
+    folder = Path(__file__).resolve().parents[3] / "workflow/scripts/needlework/planning"
+    modules = [*folder.glob("**/*.py")]
+    assert len(modules) > 40
     for module in modules:
         assert len(module.read_text(encoding="utf-8").splitlines()) <= 200, module.name

@@ -11,10 +11,11 @@ import yaml
 from factories import demo_run
 from http_server import OpenAIServer, Reply, refusal
 from needlework.errors import UserError
+from needlework.given import given
 from needlework.planning.config import validated
 from needlework.planning.given_files import located, read_nodes
 from needlework.planning.layers import layered
-from needlework.planning.model_access import check_service
+from needlework.planning.preflight.keys import check_service
 from own_model import ROOT, block
 
 MINE = block("README.md", "run:\n  models: [mine]")
@@ -104,10 +105,10 @@ def test_a_refusal_is_told_as_the_page_says(
         if replies := ENDPOINTS[what]:
             server.listed, server.first_reply = replies[0], lambda body: replies[1]
             with pytest.raises(UserError) as raised:
-                check_service(config, "mine", local=True, planning=False)
+                check_service(given(config), "mine", local=True, planning=False)
     if not replies:
         with pytest.raises(UserError) as raised:
-            check_service(config, "mine", local=True, planning=False)
+            check_service(given(config), "mine", local=True, planning=False)
     message = str(raised.value)
     assert message.startswith(f"models.mine: {server.url}") and said in message
     assert message.endswith(f"generations has none of its answers: {remedy}")

@@ -13,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from needlework.given import given
 from needlework.journal import Journal
 from needlework.results.audits import (
     SIDES,
@@ -36,7 +37,7 @@ RULES = Rules(0.05 / 4, 0.04, 100)
 USED = {"KEYS": "f32", "threads": 2}
 IGNORED = USED | {"ignored": ["KV: u8 was ignored: KEYS is f32"]}
 SETTING = Setting("f32", "u8", {"engine.KV": (None, "u8")}, USED, IGNORED)
-AUDIT = {"seed": 0, "again": 100, "questions": None}
+AUDIT = given({"seed": 0, "again": 100, "questions": None})
 POSITIONS = ("start", "middle", "end")
 CELLS: list[dict[str, Any]] = [{"by": "all", "level": "", "questions": 200}] + [
     {"by": "position", "level": level, "questions": 200} for level in POSITIONS
@@ -244,7 +245,7 @@ def test_an_unsettled_audit_says_how_to_go_on() -> None:
     sides = ("base", "changed", "base_again", "changed_again")
     found = rows("made", joined(dict.fromkeys(sides, side(half)[:60])), CELLS, RULES)
     assert all(row["sentence"].startswith("cannot tell") for row in found)
-    text = summary(found, SETTING, AUDIT | {"questions": 20})
+    text = summary(found, SETTING, given(AUDIT | {"questions": 20}))
     assert "set a larger `audit.questions` (now 20, up to 200)." in text
     whole = [{**row, "n_available": 20} for row in found]
     assert "all questions were asked" in summary(whole, SETTING, AUDIT)

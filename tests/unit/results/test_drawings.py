@@ -43,12 +43,9 @@ from needlework.results.drawing.style import (
 from needlework.results.result import (
     Bars,
     Dots,
-    Facets,
     Heatmap,
     Lines,
     Points,
-    Selection,
-    SmallPrint,
     without_controls,
     without_incomparable,
 )
@@ -89,7 +86,7 @@ def numbers(benchmark, name):
 def draw_of(benchmark, name, frame):
     """The pages of a shipped figure with these numbers."""
     known = load_benchmark(benchmark)
-    return draw(known.by_name[name].shown, frame, known.shown.called, run_of(benchmark))
+    return draw(known.by_name[name].shown, frame, known.called, run_of(benchmark))
 
 
 @cache
@@ -133,9 +130,9 @@ FACTORS = {
 }
 PLAIN = Lines(
     x="lang",
-    facets=Facets(panel="length"),
+    panel="length",
     nothing="nobody answered",
-    small_print=SmallPrint(paper="the paper's Table 9"),
+    paper="the paper's Table 9",
 )
 
 
@@ -162,11 +159,7 @@ def test_pictures_say_n_and_only_what_is_drawn(benchmark, name):
     drawing = result.shown
     assert ("95% interval" in text) == drawing.intervals
     assert f"prompts per {drawing.mark}" in text or name in ("figure21", "figure24")
-    rows = (
-        frame.query(drawing.rows.where.format_map(run_of(benchmark)))
-        if drawing.rows.where
-        else frame
-    )
+    rows = frame.query(drawing.where.format_map(run_of(benchmark))) if drawing.where else frame
     printed = "published" in rows and rows["published"].notna().any()
     assert (f"{drawing.paper_look}: " in text) == bool(printed)
     marks = r"Dashed|Hollow|Hatched|Dotted|Error bars|Small numbers"
@@ -313,12 +306,10 @@ def test_a_model_has_one_colour_in_every_figure():
 
 NEW = {
     "lines": PLAIN,
-    "bars": Bars(x="lang", facets=Facets(panel="length"), nothing="nobody answered"),
-    "points": Points(x="lang", rows=Selection(where="length == 1024"), nothing="nobody answered"),
-    "heatmap": Heatmap(
-        x="length", down="lang", facets=Facets(panel="model"), nothing="nobody answered"
-    ),
-    "dots": Dots(x="lang", rows=Selection(where="length == 1024"), nothing="nobody answered"),
+    "bars": Bars(x="lang", panel="length", nothing="nobody answered"),
+    "points": Points(x="lang", where="length == 1024", nothing="nobody answered"),
+    "heatmap": Heatmap(x="length", down="lang", panel="model", nothing="nobody answered"),
+    "dots": Dots(x="lang", where="length == 1024", nothing="nobody answered"),
 }
 
 
@@ -395,8 +386,7 @@ def test_a_legend_has_our_models_and_the_papers(ours, theirs, printed, labels):
 
 
 def test_ends_of_an_axis_are_named_within_it():
-    facets = Facets(panel="lang", columns=6)
-    drawing = Lines(x="length", facets=facets, scaled=True, nothing="nobody answered")
+    drawing = Lines(x="length", panel="lang", columns=6, scaled=True, nothing="nobody answered")
     factors = {**FACTORS, "length": Factor("length", words={0: "start", 5: "middle", 10: "end"})}
     frame = frame_of(langs=[f"l{i}" for i in range(6)], lengths=(0, 5, 10))
     for ax in laid_out(only(draw(drawing, frame, factors, {}))).axes:
@@ -407,10 +397,10 @@ def test_ends_of_an_axis_are_named_within_it():
 
 
 def test_shares_begin_at_0_and_every_interval_is_inside():
-    drawing = replace(PLAIN, values=replace(PLAIN.values, limits=None))
+    drawing = replace(PLAIN, limits=None)
     (ax, *_) = shown(drawing, frame_of(ci_low=0.55, ci_high=0.7)).axes
     assert ax.get_ylim()[0] <= 0
-    drawing = replace(drawing, values=replace(drawing.values, limits=(0.0, 0.5)))
+    drawing = replace(drawing, limits=(0.0, 0.5))
     (ax, *_) = shown(drawing, frame_of(ci_low=-0.3, ci_high=0.7)).axes
     low, high = ax.get_ylim()
     assert low < -0.3 and high > 0.7 and ax.get_ylabel() == "Accuracy (%)"
@@ -432,8 +422,9 @@ def test_many_panels_get_pages_each_with_titles_and_axes(tmp_path):
     names = [f"model {i}" for i in range(9)]
     drawing = replace(
         PLAIN,
-        facets=replace(PLAIN.facets, panel="model", row=("lang",)),
-        small_print=replace(PLAIN.small_print, words="Plain."),
+        panel="model",
+        row=("lang",),
+        words="Plain.",
     )
     pages = draw(drawing, frame_of(names, langs=("l0", "l1", "l2")), FACTORS, {})
     for page in pages:
@@ -457,10 +448,14 @@ def test_many_panels_get_pages_each_with_titles_and_axes(tmp_path):
 
 def test_rows_of_one_model_stand_on_one_page():
     names = MODELS[:7]
-    facets = Facets(panel="length", row=("model", "kind"))
     frame = frame_of(names)
     kinds = pd.concat([frame.assign(kind=kind) for kind in "xyz"], ignore_index=True)
-    pages = draw(replace(MAP, x="lang", down="source", facets=facets), kinds, FACTORS, {})
+    pages = draw(
+        replace(MAP, x="lang", down="source", panel="length", row=("model", "kind")),
+        kinds,
+        FACTORS,
+        {},
+    )
     found = [{name for name in names if f"{name} " in words(page)} for page in pages]
     assert len(pages) > 1 and sum(map(len, found)) == len(names)
 
@@ -525,8 +520,8 @@ def test_half_right_is_half_way_up_the_colours():
     assert cells == {to_hex(LinearSegmentedColormap.from_list("heat", HEAT)(0.5))}
 
 
-MANY = Bars(x="lang", facets=Facets(panel="length"), nothing="")
-MAP = Heatmap(x="lang", down="length", facets=Facets(panel="model"), nothing="")
+MANY = Bars(x="lang", panel="length", nothing="")
+MAP = Heatmap(x="lang", down="length", panel="model", nothing="")
 
 
 @pytest.mark.parametrize(
@@ -585,7 +580,7 @@ def test_panels_of_mostly_few_answers_are_left_out():
     with pytest.raises(NothingToDraw, match="most points are of fewer than 10 prompts; the CSV"):
         shown(PLAIN, frame.assign(n=9))
     # What never was an answer of a model has no such limit.
-    texts = replace(PLAIN, values=replace(PLAIN.values, least=1))
+    texts = replace(PLAIN, least=1)
     assert len(shown(texts, frame.assign(n=9)).axes) == 2
 
 
@@ -606,8 +601,7 @@ def test_axes_of_a_heat_map_are_named_once():
     """With few rows the names lay on each other, and "Length" seemed to be the colour bar's."""
     factors = {**FACTORS, "model": Factor("model", label="Model")}
     frame = frame_of(("a", "b", "c"), langs=("en", "de", "hi"))
-    facets = Facets(panel="lang", row=("kind",))
-    drawing = Heatmap(x="length", down="model", facets=facets, nothing="")
+    drawing = Heatmap(x="length", down="model", panel="lang", row=("kind",), nothing="")
     kinds = pd.concat([frame.assign(kind=kind) for kind in "xyz"], ignore_index=True)
     figure = laid_out(only(draw(drawing, kinds, factors, {})))
     text = words(figure).split("\n")
@@ -624,8 +618,8 @@ def test_axes_of_a_heat_map_are_named_once():
 
 def test_the_name_of_an_axis_beside_long_names_is_whole():
     frame = frame_of(("an-extremely-long-model-name-7b",), langs=("en",), lengths=(1024,))
-    long = replace(MANY.values, name="Slope", unit="normalised score a bucket")
-    drawing = Bars(x="model", horizontal=True, values=long, nothing="")
+    long = replace(MANY, axis="Slope", unit="normalised score a bucket")
+    drawing = replace(long, x="model", horizontal=True, panel="")
     figure = shown(drawing, frame)
     box = figure.axes[0].xaxis.label.get_window_extent()
     assert box.x0 >= 0 and box.x1 <= figure.get_size_inches()[0] * figure.dpi
@@ -701,7 +695,7 @@ def test_colours_differ_in_grey_print_and_to_every_eye():
 
 def test_a_page_explains_its_own_marks():
     frame = frame_of(langs=[f"l{i}" for i in range(9)])
-    drawing = replace(PLAIN, facets=replace(PLAIN.facets, panel="", row=("lang",)), x="length")
+    drawing = replace(PLAIN, panel="", row=("lang",), x="length")
     frame.loc[frame["lang"] == "l0", "published"] = 0.5
     first, *others = map(words, draw(drawing, frame, FACTORS, {}))
     assert "Dashed: the paper's Table 9." in first and others
@@ -711,7 +705,7 @@ def test_a_page_explains_its_own_marks():
 def test_a_panel_without_rows_is_not_drawn():
     frame = frame_of()
     frame = frame[~((frame["model"] == "a") & (frame["length"] == 1024))]
-    drawing = replace(PLAIN, facets=replace(PLAIN.facets, panel="model", row=("length",)))
+    drawing = replace(PLAIN, panel="model", row=("length",))
     figure = shown(drawing, frame)
     assert len(figure.axes) == 3 and "not run" not in words(figure)
     # Each panel is named where its first one stands, and the first of a row has the numbers.

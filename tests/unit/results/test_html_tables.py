@@ -9,7 +9,6 @@ import pandas as pd
 from needlework.factor import Factor, in_1024
 from needlework.results.result import (
     INCOMPLETE,
-    Below,
     Grid,
     Line,
     Mark,
@@ -22,7 +21,7 @@ GRID = Grid(
     columns=(Factor("length", label="Context", format=in_1024), Factor("metric")),
     lines=(Line("failed", ("n_error",), Number(0), "n_error > 0"),),
     marks=(Mark("value > 0.7", "high", underline=True),),
-    below=Below(note="Shares."),
+    note="Shares.",
 )
 
 

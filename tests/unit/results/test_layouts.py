@@ -92,7 +92,7 @@ def test_every_table_is_sound_and_has_every_number(benchmark, name):
     layout = load_benchmark(benchmark).by_name[name].shown
     page = html_table(table, layout, "A_title").replace(",", "")
     for grid in layout:
-        rows = table.query(grid.kept.where) if grid.kept.where else table
+        rows = table.query(grid.where) if grid.where else table
         if grid.number.column == "value" and "value" in table:
             for value in rows["value"].dropna():
                 number = f"{grid.number.scale * value:.{grid.number.digits}f}"

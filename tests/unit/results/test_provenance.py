@@ -15,12 +15,13 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from needlework.given import given as blocks
 from needlework.journal import Journal
 from needlework.models.backends.base import Backend, Request
 from needlework.models.job_records import SHOWN, gpus, remember, software
 from needlework.planning.affects import effective_config
 from needlework.planning.config import validated
-from needlework.planning.secret_checks import key_variables
+from needlework.planning.preflight.secrets import key_variables
 from needlework.prompts.spans import literal
 from needlework.records import GENERATIONS, file_digest, write_table
 from needlework.results.sealed import clone as version
@@ -112,16 +113,15 @@ def test_gpus_are_the_driver_s(tmp_path, monkeypatch) -> None:
 
 def configured() -> dict[str, Any]:
     config = copy.deepcopy(DEFAULT)
-    # By mistake, the key itself; of a model that is not run, it is not refused.
-    unused = {"backend": "openai", "name": "x", "key_env": CANARY, "tokenizer": "words"}
-    config["models"]["unused"] = unused | {"context": 1}
+    unused = {"backend": "openai", "name": "x", "tokenizer": "words"}
+    config["models"]["unused"] = unused | {"context": 1, "base_url": f"https://{CANARY}@host/v1"}
     config["models"]["used"] = unused | {
         **{"context": 131072, "key_env": "A_VARIABLE"},
         "base_url": f"https://user:{CANARY}@host:8000/v1?key={CANARY}",
     }
     config["run"] = {"models": ["lexical", "used"], "benchmarks": ["mlneedle"]}
     config["mirror"] = "/some/place"
-    return validated(config)
+    return blocks(validated(config))
 
 
 def test_the_recorded_configuration_holds_no_secret() -> None:

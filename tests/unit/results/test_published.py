@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from described import printed
+from needlework.benchmarks.benchmark import load_benchmark
 from needlework.errors import UserError
 from needlework.results import published, stats
 
@@ -169,3 +170,14 @@ def test_a_fact_equals_the_printed_one_rounded_or_cut(value, digits, said) -> No
     assert published.equal(value, number, digits, "other texts") == "cannot tell: other texts"
     missing = published.equal(float("nan"), number, digits)
     assert missing == "cannot tell: no answer of ours to judge"
+
+
+def test_the_card_counts_the_numbers():
+    card = (MLNEEDLE.parents[2] / "docs/published.md").read_text("utf-8")
+    every = {file.stem: published.load(file) for file in MLNEEDLE.parent.glob("*.csv")}
+    for name, own in every.items():
+        title = load_benchmark(name).title
+        assert f"{title} ({len(own):,}" in " ".join(card.split()), name
+    assert f"{sum(map(len, every.values())):,} numbers" in card
+    repository = sum((own["source"] == "repository").sum() for own in every.values())
+    assert f"{repository} of them" in card

@@ -31,7 +31,7 @@ def made(benchmark: str) -> pd.DataFrame:
     for i, changes in enumerate(runs):
         files = preset_runs.layout(benchmark, changes)
         frames = preset_runs.MADE[benchmark](files)
-        for result in files.results.results(benchmark):
+        for result in files.results.filled(benchmark):
             if result.needs in frames:
                 run = preset_runs.context(files, benchmark, result.needs)
                 results[f"{result.name}/{i}"] = result(frames[result.needs], run)

@@ -13,13 +13,10 @@ from scipy import stats as scipy_stats
 
 from needlework.results.significance import (
     ALPHA,
-    DISAGREE,
-    POWER,
     exchange_test,
     holm,
     label_test,
     paired_test,
-    planned_difference,
     shown,
 )
 
@@ -161,26 +158,8 @@ def test_a_family_seldom_has_a_false_difference() -> None:
     assert false <= 24
 
 
-def test_a_planned_difference_is_found_four_times_in_five() -> None:
-    """Twenty-five questions, half of which a difference of 30 points takes or more."""
-    rng, n = np.random.default_rng(3), 25
-    least = planned_difference(n)
-    lost, won = max(0.0, (DISAGREE - least) / 2), max(least, (DISAGREE + least) / 2)
-    draws = rng.choice([-1.0, 0.0, 1.0], p=[lost, 1 - lost - won, won], size=(600, n))
-    found = [paired_test(d, np.arange(n))[0] < ALPHA for d in draws]
-    assert np.mean(found) == pytest.approx(POWER, abs=0.04)
-
-
-def test_planned_difference_shrinks_with_questions() -> None:
-    assert planned_difference(400) == pytest.approx(0.07, abs=0.002)
-    assert planned_difference(100) == pytest.approx(2 * planned_difference(400), rel=0.02)
-    # All six questions must fall to one side: 0.963 ** 6 = 0.8.
-    assert planned_difference(6) == pytest.approx(0.8 ** (1 / 6), abs=1e-4)
-
-
 @pytest.mark.parametrize("n", [1, 3, 5])
 def test_five_questions_can_show_no_difference(n: int) -> None:
-    assert math.isnan(planned_difference(n))
     assert paired_test(np.ones(n), np.arange(n))[0] >= ALPHA
 
 

@@ -24,6 +24,7 @@ import pytest
 from http_server import OpenAIServer, Reply, completion, prompt_of, refusal
 from needlework.benchmarks.mlneedle import scores as released_mlneedle
 from needlework.errors import UserError
+from needlework.given import given
 from needlework.jobs.stop import FILE, Stopped
 from needlework.journal import Journal
 from needlework.records import GENERATIONS, QUESTIONS, TRANSLATIONS
@@ -150,14 +151,14 @@ def test_each_generation_gets_its_translation(tmp_path):
 
 
 def test_without_a_translator_texts_stay_and_nothing_is_kept(tmp_path):
-    translator = load_translator({"kind": "none"})
+    translator = load_translator(given({"kind": "none"}))
     translator.check()
     # Nor is its language asked for, which takes seconds to tell.
     stays = [Translation("und", SENTENCES["de"])]
     assert translate([SENTENCES["de"]], translator, tmp_path / "cache") == stays
     assert not (tmp_path / "cache").exists()
     with pytest.raises(UserError, match=r"'goggle'.*did you mean 'google'"):
-        load_translator({"kind": "goggle"})
+        load_translator(given({"kind": "goggle"}))
 
 
 # The ceiling
@@ -259,7 +260,8 @@ def tiny_nllb(tmp_path_factory) -> Path:
 
 
 def nllb(name: Path | str, **changes: Any) -> dict[str, Any]:
-    return {"kind": "nllb", "name": str(name), "revision": None, "device": "cpu"} | changes
+    own = {"kind": "nllb", "name": str(name), "revision": None, "device": "cpu"}
+    return given(own | changes)
 
 
 @pytest.mark.slow
@@ -281,7 +283,7 @@ def test_nllb_s_identity_is_all_that_its_output_depends_on():
     base = load_translator(nllb("x")).identity()
     assert load_translator(nllb("x", device="cuda")).identity() == base
     for change in ({"name": "y"}, {"revision": "abc"}):
-        assert load_translator(nllb("x") | change).identity() != base
+        assert load_translator(given(nllb("x") | change)).identity() != base
     assert set(LANGUAGES) == set(FLORES)
 
 
@@ -318,12 +320,12 @@ def service(monkeypatch) -> Iterator[OpenAIServer]:
 
 def google(service: OpenAIServer, **changes: Any) -> dict[str, Any]:
     url = service.url.removesuffix("/v1")
-    return {"kind": "google", "key_env": "A_KEY", "base_url": url} | changes
+    return given({"kind": "google", "key_env": "A_KEY", "base_url": url} | changes)
 
 
 def llm(service: OpenAIServer, **changes: Any) -> dict[str, Any]:
     own = {"name": "some-model", "base_url": service.url}
-    return google(service, kind="llm") | own | changes
+    return given(google(service, kind="llm") | own | changes)
 
 
 KINDS = {"google": (google, google_answer), "llm": (llm, llm_answer)}
@@ -635,11 +637,12 @@ def test_missing_keys_and_wrong_urls_are_named_before_work(service, kind, monkey
 
 
 CHECKS = """
+from needlework.given import given
 from needlework.scoring.translators.base import check_translator
 
 service = {"key_env": "A_KEY", "base_url": "https://host/v1", "name": "some/model"}
 for kind in ("none", "nllb", "google", "llm"):
-    check_translator({"kind": kind, **service})
+    check_translator(given({"kind": kind, **service}))
 """
 
 
@@ -651,6 +654,7 @@ def test_checks_need_the_standard_library_alone(root):
 
 KILLED = """
 import sys
+from needlework.given import given
 from needlework.scoring.translation import translate
 from needlework.scoring.translators import llm
 from needlework.scoring.translators.base import load_translator
@@ -658,7 +662,7 @@ from needlework.scoring.translators.base import load_translator
 llm.Llm.batch_size = 4
 texts = [f"Der Fluss Nummer {number} fließt durch die alte Stadt." for number in range(40)]
 translator = load_translator(
-    {"kind": "llm", "name": "some-model", "key_env": None, "base_url": sys.argv[1]}
+    given({"kind": "llm", "name": "some-model", "key_env": None, "base_url": sys.argv[1]})
 )
 for lang, text in translate(texts, translator, sys.argv[2]):
     print(lang, text)

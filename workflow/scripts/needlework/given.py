@@ -1,10 +1,10 @@
 """Settings as jobs and rules read them: validated plain values, whose keys are attributes.
 
 Planning validates a configuration with the classes of settings, which need pydantic. Behind it, and in jobs,
-the same values are read as blocks without pydantic: `def build(own: Mlneedle)` reads `own.lengths`, and the
-type checker refuses a key that `Mlneedle` does not have. Import a class of settings for annotations alone,
-below `if TYPE_CHECKING:`. A block has the keys that it was given and no defaults: a key that a rule does not
-hand to its job is an error there, and no silent default.
+the same values are read as blocks without pydantic. A function takes a block as its class says, such as
+`def build(own: Mlneedle)`, and the type checker refuses an attribute that the class does not have. Import a
+class of settings for annotations alone, below `if TYPE_CHECKING:`. A block has the keys that it was given and
+no defaults: a key that a rule does not hand to its job is an error there, and no silent default.
 """
 
 from __future__ import annotations
@@ -12,20 +12,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-# The keys that are None where nobody gives them (`key(absent=True)`).
-ABSENT = frozenset(
-    {
-        *("id", "title", "text", "context", "question", "answers", "label", "parts"),
-        *("fail_if_worse_by", "spread", "effort"),
-    }
-)
+# The keys that are None where nobody gives them (`key(absent=True)`), other than a corpus' columns, which are
+# looked up in `dict(settings.columns)`: other blocks have keys of the same names.
+ABSENT = frozenset({"fail_if_worse_by", "spread", "effort"})
 
 
 class Block(dict[str, Any]):
     """A block of settings: a dict of plain values, of which each key is also an attribute.
 
     As an attribute, a list is a tuple, as in the class of the settings. Pickled, a block is a plain dict:
-    jobs get their parameters without this class.
+    jobs get their parameters without this class. No block is changed: another is made of it, as
+    `given({**block, "seed": 1})`.
     """
 
     def __getattr__(self, name: str) -> Any:
@@ -47,8 +44,10 @@ def given(values: Any) -> Any:
     """
     if isinstance(values, Mapping):
         block = Block((key, given(value)) for key, value in values.items())
-        # A key with the name of a dict's method, such as `keys`, is found before it.
-        vars(block).update((key, block.__getattr__(key)) for key in block if hasattr(dict, key))
+        # The one key of settings with the name of a dict's method is found before it. Blocks of the user's
+        # own keys, such as `request`, keep their other methods: JSON Schemas have `items`.
+        if "keys" in block:
+            vars(block)["keys"] = block.__getattr__("keys")
         return block
     if isinstance(values, list | tuple):
         return [given(value) for value in values]

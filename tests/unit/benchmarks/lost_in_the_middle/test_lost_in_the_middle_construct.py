@@ -22,9 +22,8 @@ import factories.lost_in_the_middle as data
 import golden_runs
 from described import cell
 from factories import templates
-from factories.lost_in_the_middle import INDICES, settings
+from factories.lost_in_the_middle import INDICES, block, settings
 from invariants import check_document_row
-from needlework.benchmarks.contract import Built
 from needlework.benchmarks.lost_in_the_middle import corpus as nq_open
 from needlework.benchmarks.lost_in_the_middle import pairs_corpus as key_value
 from needlework.benchmarks.lost_in_the_middle import plan, scores
@@ -32,6 +31,7 @@ from needlework.benchmarks.lost_in_the_middle.documents import Item, gold_text
 from needlework.benchmarks.lost_in_the_middle.factors import COLUMNS
 from needlework.benchmarks.lost_in_the_middle.prompts import build
 from needlework.benchmarks.lost_in_the_middle.tables import PROMPTS
+from needlework.contract import Built
 from needlework.data.comparison import normalisation
 from needlework.data.corpora import extractive, sample, titled
 from needlework.errors import UserError
@@ -551,7 +551,7 @@ OTHER = {"source": "constructed", "tasks": ["oracle", "multi_document_qa"]}
 def searched(questions: pa.Table, passages: pa.Table, top: int = 40) -> pa.Table:
     """Distractors of real retrieval with the demo's embedder."""
     embedder = NgramEmbedder(dimensions=256)
-    comparison = plan.search({**OTHER, "needles": "xquad"}, "en").comparison
+    comparison = plan.search(block(**OTHER, needles="xquad"), "en").comparison
     screen = import_module(f"needlework.data.comparison.{comparison}")
     texts, answers = passages["text"].to_pylist(), questions["answers"].to_pylist()
     ranking = search(

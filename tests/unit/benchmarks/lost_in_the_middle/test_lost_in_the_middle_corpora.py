@@ -17,6 +17,7 @@ from needlework.data.corpora import extractive, json_lines, titled
 from needlework.data.corpora.registry import languages_of
 from needlework.data.registry import load_registry
 from needlework.errors import UserError
+from needlework.given import given
 
 GOLD = {"title": "Turm", "text": "Der Turm ist von 1873.", "hasanswer": True, "isgold": True}
 OTHER = {"title": "Brücke", "text": "Die Brücke ist neu.", "hasanswer": False, "isgold": False}
@@ -280,7 +281,7 @@ def test_paragraphs_become_passages_with_titles(mirror: Path) -> None:
     assert set(plain["text"].to_pylist()) == {row["context"] for row in questions}
     path = mirror / "mlqa/MLQA_V1.zip"
     contexts = extractive.read_mlqa(path, "dev", "hi")["context"].to_pylist()
-    found = titled.table("mlqa_passages", "hi", [str(path)], {"split": "dev"})
+    found = titled.table("mlqa_passages", "hi", [str(path)], given({"split": "dev"}))
     assert found.num_rows == len(set(contexts))
 
 

@@ -18,6 +18,7 @@ from needlework.benchmarks.lost_in_the_middle import plan
 from needlework.benchmarks.lost_in_the_middle.paper import ANSWERS, SETUP
 from needlework.data.corpora.registry import languages_of
 from needlework.errors import UserError
+from needlework.given import given
 from needlework.planning.config import validated
 from needlework.planning.layers import layered
 from needlework.planning.rule_inputs import RuleInputs
@@ -318,7 +319,7 @@ ALL_PAIRS = [75, 140, 300]
 )
 def test_unset_ablations_follow_what_the_run_asks(own: dict, found: tuple) -> None:
     keys = ("source", "query_aware", "random_order", "random_distractors", "query_aware_pairs")
-    unset = block(tasks=["oracle"]) | dict.fromkeys(keys) | own
+    unset = given(block(tasks=["oracle"]) | dict.fromkeys(keys) | own)
     full = unset | plan.decided(unset)
     for key, value in zip(keys, found, strict=True):
         assert value is None or full[key] == value, key

@@ -11,6 +11,7 @@ from factories import answers
 from factories.answers import generations
 from needlework.benchmarks.lost_in_the_middle.factors import COLUMNS
 from needlework.benchmarks.lost_in_the_middle.scores import score
+from needlework.given import given as block
 from needlework.records import scores_schema
 
 VALUE = "6bc5d8e4-0000-4000-8000-c0ffee000000"
@@ -20,7 +21,8 @@ def scored(*asked: tuple[str, str, list[str]], given: pa.Table, **own: Any) -> l
     """(instance, metric, value, verdict) of each answer to rows of (instance_id, task, references)."""
     names = ("instance_id", "task", "references")
     rows = answers.instances(COLUMNS, *(dict(zip(names, row, strict=True)) for row in asked))
-    made = score(rows, given, None, model="m", settings=own)
+    settings = block({"metric": "best_subspan_em"} | own)
+    made = score(rows, given, None, model="m", settings=settings)
     assert made.schema.equals(scores_schema(COLUMNS))
     found = [(r["instance_id"], r["metric"], r["value"], r["verdict"]) for r in made.to_pylist()]
     return found if own else [row for row in found if row[1] != "careful"]

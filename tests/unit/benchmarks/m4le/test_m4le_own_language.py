@@ -18,6 +18,7 @@ from needlework.benchmarks.m4le.data.tasks import TASKS, texts_of, worded
 from needlework.benchmarks.m4le.prompts import build
 from needlework.benchmarks.m4le.scores import score
 from needlework.errors import UserError
+from needlework.given import given as blocks
 from needlework.planning.affects import effective_config
 from needlework.planning.config import validated
 from needlework.planning.rule_inputs import RuleInputs
@@ -121,7 +122,7 @@ def instances(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     tokenizer = load_tokenizer("characters", {"kind": "characters"})
     path = str(write_records(folder / "hi.parquet", records()))
     for slug in plan.slices(own):
-        frame_file, *sources = files.corpora.corpus_sources("m4le_constructed", slug)
+        frame_file, *sources = files.corpora.sources("m4le_constructed", slug)
         assert sources == ["results/corpora/mine/hi.parquet"]
         settings = files.corpora.corpus_settings("m4le_constructed", slug)
         rows = corpus.table("m4le_constructed", slug, [frame_file, path], settings)
@@ -190,7 +191,7 @@ def test_provenance_has_the_users_texts(tmp_path: Path) -> None:
     for name, text in texts_of_tasks("cnnnews").items():
         (tmp_path / f"{name}.txt").write_text(text, encoding="utf-8")
     config = configured({"hi": str(tmp_path)}, names=["cnnnews"])
-    kept = effective_config(config)["benchmarks"]["m4le"]["instructions"]
+    kept = effective_config(blocks(config))["benchmarks"]["m4le"]["instructions"]
     assert kept == {"hi": texts_of_tasks("cnnnews")}
 
 

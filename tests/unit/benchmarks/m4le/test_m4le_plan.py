@@ -13,14 +13,15 @@ from factories.m4le import configured
 from needlework.benchmarks.m4le import plan
 from needlework.benchmarks.m4le.data.tasks import ABILITIES, CONSTRUCTED, SAMPLED, SLUGS, TASKS
 from needlework.errors import UserError
+from needlework.given import given
 from needlework.planning.notices import notices
 from needlework.planning.rule_inputs import RuleInputs
 from needlework.results import published
 
 
-def block(seed: int = 0, **own: Any) -> dict[str, Any]:
+def block(seed: int = 0, **own: Any) -> Any:
     """M4LE's block, with the schema's defaults and a run's seed."""
-    return configured(**own)["benchmarks"]["m4le"] | {"seed": seed}
+    return given(configured(**own)["benchmarks"]["m4le"] | {"seed": seed})
 
 
 # The table of tasks and the published numbers
@@ -82,9 +83,7 @@ def test_released_runs_have_a_slice_a_task_and_samples_one() -> None:
     for source in ("released", "sample"):
         files = RuleInputs(configured(source=source))
         for corpus, lang in plan.quotes(files.prompts.settings("m4le"))[:3]:
-            assert files.corpora.corpus_sources(corpus, lang)[0].endswith(
-                "resources/m4le/frames.yaml"
-            )
+            assert files.corpora.sources(corpus, lang)[0].endswith("resources/m4le/frames.yaml")
 
 
 def test_answers_limits_are_by_task_type() -> None:
@@ -134,14 +133,14 @@ def test_missing_sources_are_named_or_skipped_by_name(tmp_path: Path) -> None:
     assert all(part in str(found.value) for part in (*of_file, "skip_missing"))
     own["skip_missing"] = True
     every = configured(**own)
-    assert plan.slices(every["benchmarks"]["m4le"]) == ["c3"]
-    assert RuleInputs(every).corpora.corpus_sources("m4le_constructed", "c3")[1:] == [str(path)]
-    assert "38 of 39 tasks are left out" in notices(every)[0]
+    assert plan.slices(given(every["benchmarks"]["m4le"])) == ["c3"]
+    assert RuleInputs(every).corpora.sources("m4le_constructed", "c3")[1:] == [str(path)]
+    assert "38 of 39 tasks are left out" in notices(given(every))[0]
     listed = configured(**own, tasks=["c3", "wow"])
-    assert plan.slices(listed["benchmarks"]["m4le"]) == ["c3"]
-    assert notices(listed) == [
+    assert plan.slices(given(listed["benchmarks"]["m4le"])) == ["c3"]
+    assert notices(given(listed)) == [
         f"benchmarks.m4le: 1 of 2 tasks are left out, since {tmp_path} lacks their sources: wow."
     ]
-    assert notices(configured(**own, tasks=["c3"])) == []
+    assert notices(given(configured(**own, tasks=["c3"]))) == []
     with pytest.raises(UserError, match="has no files of any task"):
         configured(**own, tasks=["wow"])

@@ -16,6 +16,7 @@ from needlework.benchmarks.m4le import measures, plan
 from needlework.benchmarks.m4le.data.tasks import TASKS
 from needlework.benchmarks.m4le.prompts import build
 from needlework.benchmarks.m4le.scores import METRICS, OVERLAP, paper, released, score
+from needlework.given import given
 from needlework.prompts.tokenizers import load_tokenizer
 from needlework.records import GENERATIONS
 
@@ -26,7 +27,7 @@ SCORED = [name for name, task in TASKS.items() if task.metric != "bleu"]
 def built(rows: pa.Table, **own: Any) -> pa.Table:
     """The instances of these rows of the sample."""
     block = configured(source="sample", lengths=[500, 1000], **own)["benchmarks"]["m4le"]
-    settings = plan.settings(block | {"seed": 0}, "sample", block["lengths"])
+    settings = plan.settings(given(block | {"seed": 0}), "sample", block["lengths"])
     return build(settings, {"rows": {"sample": rows}}, [], WORDS).instances
 
 

@@ -14,9 +14,16 @@ from growth import assert_linear
 from needlework.benchmarks.mlneedle.scores import Semantic, released_accuracy
 from needlework.benchmarks.mlneedle.scores import score as all_scores
 from needlework.errors import UserError
+from needlework.given import given as blocks
 from needlework.records import scores_schema, write_table
 from needlework.results.page.misreads import misreads
 from needlework.results.rows import result_rows
+
+
+def choosing(metric: str) -> Any:
+    """The settings that scores depend on."""
+    return blocks({"metric": metric})
+
 
 FACTORS = {"needle_lang": "string", "depth": "double", "length": "int32"}
 
@@ -33,7 +40,7 @@ def instances(*rows: tuple[str, str, list[str]]) -> pa.Table:
 
 def score(*tables: pa.Table | None, metric: str = "containment") -> list[dict[str, Any]]:
     """The scores without those by the metric that stands beside."""
-    made = all_scores(*tables, model="m", settings={"metric": metric})
+    made = all_scores(*tables, model="m", settings=choosing(metric))
     assert made.schema == scores_schema(FACTORS)
     return made.filter(pc.field("metric") != "careful").to_pylist()
 
@@ -58,7 +65,7 @@ THREE = instances(
 def test_an_undecided_answer_has_the_papers_value(metric: str) -> None:
     """Whatever the metric of tables. All words stand in it, so the released scorer calls it right."""
     given = generations(("a", "It was either Gustave or Alexandre Eiffel."))
-    made = all_scores(THREE.slice(0, 1), given, None, model="m", settings={"metric": metric})
+    made = all_scores(THREE.slice(0, 1), given, None, model="m", settings=choosing(metric))
     (second,) = made.filter(pc.field("metric") == "careful").to_pylist()
     assert (second["value"], second["verdict"]) == (0.0, "undecided:partly")
     # It is misread by no metric.
@@ -113,7 +120,7 @@ def test_the_metric_decides_for_exact_answers_alone(metric):
         (metric, [metric, "careful", "existence", "careful", metric, "careful"]),
         ("careful", ["careful"] * 3),
     ):
-        found = all_scores(THREE, given, None, model="m", settings={"metric": chosen})
+        found = all_scores(THREE, given, None, model="m", settings=choosing(chosen))
         assert found["metric"].to_pylist() == wanted
 
 
@@ -163,7 +170,7 @@ def test_the_time_of_scoring_is_linear_in_answers():
 
 def test_results_are_made_of_the_chosen_metric_alone(tmp_path):
     given = generations(*((name, "Rome") for name in "abc"))
-    table = all_scores(THREE, given, None, model="m", settings={"metric": "containment"})
+    table = all_scores(THREE, given, None, model="m", settings=choosing("containment"))
     write_table(table, tmp_path / "scores.parquet", notes={"beside": ["careful"]})
     rows = result_rows("scores", [str(tmp_path / "scores.parquet")], {})
     assert sorted(rows["metric"]) == ["containment", "containment", "existence"]

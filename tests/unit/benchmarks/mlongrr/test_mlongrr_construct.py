@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factories.mlongrr import PUNKT, settings, table, tables
-from needlework.benchmarks.contract import Built
 from needlework.benchmarks.mlongrr import corpus as mlongrr
 from needlework.benchmarks.mlongrr import factors
 from needlework.benchmarks.mlongrr import prompts as construct
 from needlework.benchmarks.mlongrr.haystack import Haystack
 from needlework.benchmarks.mlongrr.tables import PROMPTS
+from needlework.contract import Built
 from needlework.data import english_punkt
 from needlework.errors import UserError
 from needlework.prompts.counting.pieces import Pieces

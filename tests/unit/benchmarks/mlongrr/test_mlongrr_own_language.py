@@ -68,7 +68,7 @@ def rows(tmp_path: Path) -> pa.Table:
     made = files.prompts.settings("mlongrr")
     settings = plan.settings(made, plan.slices(made)[0], [1500])
     read = {
-        kind: {lang: corpus.table(name, lang, files.corpora.corpus_sources(name, lang), {})}
+        kind: {lang: corpus.table(name, lang, files.corpora.sources(name, lang), {})}
         for kind, [(name, lang)] in plan.reads(settings).items()
     }
     tokenizer = load_tokenizer("characters", {"kind": "characters"})

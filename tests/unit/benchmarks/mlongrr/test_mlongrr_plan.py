@@ -15,6 +15,7 @@ from factories import ROOT, configuration, demo
 from factories.mlongrr import settings
 from needlework.benchmarks.mlongrr import plan
 from needlework.errors import UserError
+from needlework.given import given
 from needlework.planning.config import validated
 from needlework.planning.notices import decided
 from needlework.planning.rule_inputs import RuleInputs
@@ -33,12 +34,11 @@ def config(folder: str | None = None, **own: Any) -> dict:
 
 def test_the_papers_settings_are_the_default() -> None:
     """125, 100 and 100 prompts a model (Figures 4 and 6), and cities for two and three needles."""
-    made = config()
-    own = made["benchmarks"]["mlongrr"]
+    own = given(config()["benchmarks"]["mlongrr"])
     assert plan.slices(own) == [
         f"{lang}-mlongrr-articles" for lang in ("en", "vi", "id", "sw", "so")
     ]
-    cells = list(plan.cells(settings("en", own["lengths"])))
+    cells = list(plan.cells(plan.Slice(**settings("en", own.lengths))))
     each = Counter({(1, "city"): 0})
     for c in cells:
         each[c.n, c.question] += 25
@@ -50,14 +50,18 @@ def test_the_papers_settings_are_the_default() -> None:
 
 def test_a_further_haystack_has_the_languages_that_it_has() -> None:
     own = config(haystacks=["mlongrr_articles", "oneruler_books"])["benchmarks"]["mlongrr"]
-    assert plan.slices(own)[5:] == ["en-oneruler-books", "vi-oneruler-books", "sw-oneruler-books"]
+    assert plan.slices(given(own))[5:] == [
+        "en-oneruler-books",
+        "vi-oneruler-books",
+        "sw-oneruler-books",
+    ]
 
 
 def test_only_the_needed_languages_are_fetched() -> None:
     files = RuleInputs(config(languages=["so"], source="released", tasks=[{**ONE, "n": 3}]))
     tables = files.prompts.slice_tables("mlongrr", "words", "so-mlongrr-articles")
     assert tables["released_3"] == ["mlongrr_released_three/so"]
-    sources = files.corpora.corpus_sources("mlongrr_released_three", "so")
+    sources = files.corpora.sources("mlongrr_released_three", "so")
     needles = "mlongrr/Dataset/3-Needles/GPT4o/Somali_needles.csv"
     fetched = [path for path in sources if path.startswith("results/")]
     assert fetched == [f"results/sources/{needles}"]
@@ -108,16 +112,16 @@ def test_what_cannot_be_built_is_refused(own: dict, message: str) -> None:
 
 
 def test_released_files_decide_what_they_are_made_of() -> None:
-    given = {**demo("mlongrr"), **RELEASED, "languages": ["en"], "lengths": [2000]}
-    made = config(**given)
-    own = made["benchmarks"]["mlongrr"]
+    asked = {**demo("mlongrr"), **RELEASED, "languages": ["en"], "lengths": [2000]}
+    made = config(**asked)
+    own = given(made["benchmarks"]["mlongrr"])
     assert plan.texts(own) == [("mlongrr_articles", "en")]
-    assert (own["data"], own["examples"], own["budget"]) == ("mlongrr", 1, "released")
-    assert decided({"benchmarks": {"mlongrr": given}}, made) == [
+    assert (own.data, own.examples, own.budget) == ("mlongrr", 1, "released")
+    assert decided({"benchmarks": {"mlongrr": asked}}, given(made)) == [
         "benchmarks.mlongrr: other keys decide haystacks: [mlongrr_articles] (not [sample_books]), "
         "data: mlongrr (not sample), examples: 1 (not 2)."
     ]
-    assert decided({"benchmarks": {"mlongrr": own}}, made) == []
+    assert decided({"benchmarks": {"mlongrr": own}}, given(made)) == []
 
 
 def test_all_that_the_released_files_lack_is_said_at_once() -> None:
@@ -141,9 +145,9 @@ def test_a_users_folder_brings_a_language(tmp_path: Path) -> None:
     rows = "".join(f"{i},City{i}x,Ville{i}x\n" for i in range(4))
     (tmp_path / "cities.csv").write_text("row,en,fr\n" + rows)
     files = RuleInputs(config(str(tmp_path), languages=["fr", "en"]))
-    assert str(tmp_path / "fr/text.txt") in files.corpora.corpus_sources("mlongrr_articles", "fr")
-    assert str(tmp_path / "needles.csv") in files.corpora.corpus_sources("mlongrr_needles", "fr")
-    assert any("English" in path for path in files.corpora.corpus_sources("mlongrr_articles", "en"))
+    assert str(tmp_path / "fr/text.txt") in files.corpora.sources("mlongrr_articles", "fr")
+    assert str(tmp_path / "needles.csv") in files.corpora.sources("mlongrr_needles", "fr")
+    assert any("English" in path for path in files.corpora.sources("mlongrr_articles", "en"))
     assert files.facts.run_settings("mlongrr", "scores")["instructions"] == ["en", "fr"]
     assert RuleInputs(config()).facts.run_settings("mlongrr", "scores")["instructions"] == []
 

@@ -135,7 +135,7 @@ def test_construction_equals_the_authors_log() -> None:
 def drawn(name: str, table: pd.DataFrame) -> Any:
     """Of ten times as many answers: golden cells have too few to be drawn."""
     table = table.assign(n=table["n"] * 10) if "n" in table else table
-    return draw(MLONGRR.by_name[name].shown, table, MLONGRR.shown.called, SETTINGS)
+    return draw(MLONGRR.by_name[name].shown, table, MLONGRR.called, SETTINGS)
 
 
 def test_chance_is_drawn_with_several_needles_alone() -> None:
@@ -152,7 +152,7 @@ def test_chance_is_drawn_with_several_needles_alone() -> None:
 
 
 def test_small_print_has_the_chances_of_what_is_drawn() -> None:
-    note = MLONGRR.by_name["figure4"].shown.small_print.note
+    note = MLONGRR.by_name["figure4"].shown.note
     said, rows = "A guess among the needles is right in", golden("figure4")
     three = "33% of prompts with three needles."
     assert note(rows[rows["n_needles"] != 2], SETTINGS) == f"{said} {three}"

@@ -302,7 +302,7 @@ def test_every_prompt_fills_its_length(make, named_tokenizer, name: str, pair: s
         text, budget = made.text(row), 4000 - row["max_new_tokens"]
         assert row["n_tokens"] == tokenizer.count(text) <= budget
         if row["task"].startswith("cwe"):
-            n = plan.frequencies(made.settings, row["task"], 4000).other
+            n = plan.frequencies(plan.Slice(**made.settings), row["task"], 4000).other
             more = tokenizer.count(f"1. a {' '.join([f'9999. {costliest}'] * n)}")
             assert row["n_tokens"] + more > budget or row["exhausted"]
             continue

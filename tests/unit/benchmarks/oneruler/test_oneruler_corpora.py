@@ -41,7 +41,7 @@ def released(mirror: Path) -> Callable[[str, str], pa.Table]:
 def read_own(folder: Path, part: str) -> pa.Table:
     """A part of the language of a user's folder, whose files the workflow finds."""
     layout = RuleInputs({"corpora": {}, "sources": {"oneruler": {"folder": str(folder)}}})
-    found = layout.corpora.corpus_sources(f"oneruler_{part}", "eo")
+    found = layout.corpora.sources(f"oneruler_{part}", "eo")
     return oneruler.table(f"oneruler_{part}", "eo", found, {})
 
 

@@ -14,6 +14,7 @@ from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.oneruler import plan
 from needlework.benchmarks.oneruler.paper import MODELS, TEXT
 from needlework.errors import UserError
+from needlework.given import given
 from needlework.planning.config import validated
 from needlework.planning.layers import layered
 from needlework.planning.rule_inputs import RuleInputs
@@ -22,14 +23,14 @@ TABLES, FIGURES = results("oneruler", "tables"), results("oneruler", "figures")
 NEEDLE_TASKS = ["niah_single", "niah_multikey", "niah_multivalue", "niah_multiquery", "niah_none"]
 
 
-def block(**own: Any) -> dict[str, Any]:
+def block(**own: Any) -> Any:
     """The benchmark's block with every default, and a run's seed."""
-    return config(**own)["benchmarks"]["oneruler"] | {"seed": 0}
+    return given(config(**own)["benchmarks"]["oneruler"] | {"seed": 0})
 
 
-def slice_of(name: str, **own: Any) -> dict[str, Any]:
-    """The settings of a slice at a length up to which frequencies differ."""
-    return slice_settings(name, [8000], **own)
+def slice_of(name: str, **own: Any) -> plan.Slice:
+    """A slice at a length up to which frequencies differ."""
+    return plan.Slice(**slice_settings(name, [8000], **own))
 
 
 @pytest.fixture(scope="module")
@@ -44,8 +45,8 @@ def test_the_preset_asks_what_the_paper_asks_and_no_more(preset) -> None:
     assert plan.slices(block()) == [f"{lang}-{lang}" for lang in LANGUAGES]
     own, asked = RuleInputs(preset).prompts.settings("oneruler"), {}
     for name in plan.slices(own):
-        settings = plan.settings(own, name, own["lengths"])
-        per_task = len(settings["lengths"]) * settings["examples"]
+        settings = plan.Slice(**plan.settings(own, name, own.lengths))
+        per_task = len(settings.lengths) * settings.examples
         kind = "alone" if len(set(plan.slice_languages(name))) == 1 else "crossed"
         for task, offered in plan.variants(settings):
             key = kind, offered or task not in plan.NEEDLES
@@ -89,10 +90,10 @@ def test_pairs_of_languages_are_slices_of_their_own() -> None:
 
 def test_a_slice_reads_only_what_its_tasks_need() -> None:
     words = {"words": [("oneruler_words", "hi")], "prompts": [("oneruler_prompts", "hi")]}
-    found = plan.reads(slice_of("hi-hi", tasks=["cwe_easy"]))
+    found = plan.reads(slice_settings("hi-hi", [8000], tasks=["cwe_easy"]))
     assert found == {"books": [], "nouns": [], **words}
     assert plan.quotes(block(tasks=["cwe_easy"])) == []
-    assert plan.reads(slice_of("hi-hi", tasks=["niah_none"]))["words"] == []
+    assert plan.reads(slice_settings("hi-hi", [8000], tasks=["niah_none"]))["words"] == []
 
 
 def test_no_slice_depends_on_another_language_or_on_an_order() -> None:
@@ -128,13 +129,14 @@ def test_languages_that_are_asked_without_the_option() -> None:
     own = block(languages=["en", "hi"], cross_lingual=[["en", "hi"]], none_option=[True, False])
 
     def of(name: str, **change: Any) -> dict[str, Any]:
-        return plan.settings({**own, **change}, name, [8000])
+        return plan.settings(given({**own, **change}), name, [8000])
 
     for languages, asked in ((None, ["en-en", "hi-hi", "en-hi"]), (["en"], ["en-en"]), ([], [])):
         without = [
             name
             for name in plan.slices(own)
-            if ("niah_single", False) in plan.variants(of(name, without_none_languages=languages))
+            if ("niah_single", False)
+            in plan.variants(plan.Slice(**of(name, without_none_languages=languages)))
         ]
         assert without == asked
     # The other slices are what they are without this ablation.
@@ -153,7 +155,7 @@ def test_tasks_of_pairs_of_languages() -> None:
         ("en-hi", few, ["niah_single", "niah_none"]),
         ("en-hi", {**few, "tasks": ["niah_none"]}, ["niah_none"]),
     ):
-        assert slice_of(name, **own)["tasks"] == tasks
+        assert slice_of(name, **own).tasks == tasks
     words = block(**pair, cross_lingual_tasks=["cwe_easy"])
     assert plan.quotes(words) == [("oneruler_books", "en")]
     assert "figure6a" not in filled("oneruler", "figures", words)
@@ -184,11 +186,11 @@ def test_frequencies_of_the_paper_and_of_the_released_code() -> None:
 
 
 def test_full_stops_are_the_languages_or_the_users() -> None:
-    stops = {lang: slice_of(f"{lang}-{lang}")["full_stop"] for lang in LANGUAGES}
+    stops = {lang: slice_of(f"{lang}-{lang}").full_stop for lang in LANGUAGES}
     expected = {"fa": "۔", "ja": "。", "zh": "。"}
     assert {lang: stop for lang, stop in stops.items() if stop != "."} == expected
     own = {"full_stops": {"hi": "।"}}
-    assert [slice_of(name, **own)["full_stop"] for name in ("hi-hi", "zh-zh")] == ["।", "。"]
+    assert [slice_of(name, **own).full_stop for name in ("hi-hi", "zh-zh")] == ["।", "。"]
 
 
 PAIRS = {"comparisons": {"equal_text": [["own", "common"]]}}

@@ -133,5 +133,5 @@ def test_the_table_is_of_the_runs_books() -> None:
     found = layout.prompts.books("oneruler")
     assert {lang: len(paths) for lang, paths in found.items()} == {"en": 1, "zh": 1}
     assert found["en"][0].endswith("sample/oneruler/en/book.txt")
-    assert TABLE4 in layout.results.results("oneruler")
-    assert TABLE4 not in RuleInputs(config(tasks=["cwe_easy"])).results.results("oneruler")
+    assert TABLE4 in layout.results.filled("oneruler")
+    assert TABLE4 not in RuleInputs(config(tasks=["cwe_easy"])).results.filled("oneruler")

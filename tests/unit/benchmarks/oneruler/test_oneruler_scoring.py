@@ -10,6 +10,7 @@ from needlework.benchmarks.oneruler import plan
 from needlework.benchmarks.oneruler import prompts as construct
 from needlework.benchmarks.oneruler.scores import METRICS, score
 from needlework.errors import UserError
+from needlework.given import given
 from needlework.prompts.tokenizers import load_tokenizer
 from needlework.records import GENERATIONS, scores_schema, write_table
 
@@ -46,7 +47,8 @@ def generations(**texts: str | tuple[str | None, str] | None) -> pa.Table:
 
 def scored(asked: pa.Table, answers: pa.Table, model: str = "m", books=(), **settings) -> dict:
     """{(instance, metric): (value, verdict)}"""
-    table = score(asked, answers, None, model=model, settings=settings, books=books)
+    own = given({"none_words": {}, "answer_tags": [], **settings})
+    table = score(asked, answers, None, model=model, settings=own, books=books)
     assert table.schema.equals(scores_schema(FACTORS))
     return {
         (row["instance_id"], row["metric"]): (row["value"], row["verdict"])

@@ -1,103 +1,98 @@
-"""What a benchmark is, read from its modules; docs/adding-a-benchmark.md shows how to write one."""
+"""What a benchmark is; docs/adding-a-benchmark.md shows how to write one."""
+
+from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, field, fields
-from functools import cached_property, lru_cache
-from typing import Annotated, Any, NamedTuple, TypeVar, get_type_hints
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Generic, TypeVar
 
-from needlework.benchmarks.contract import Config, CorpusTable, Own, Search, SliceSettings
-from needlework.benchmarks.parts import PLAN, has_part, load_part, part_file
+from needlework.benchmarks.parts import load_part
+from needlework.contract import CorpusTable, Run, Search, SliceSettings
 from needlework.factor import Factor
 from needlework.results.cards.card import Card
-from needlework.results.result import PromptTable, Result, Run
+from needlework.results.result import PromptTable, Result
+
+# The class of a benchmark's keys, a subclass of `settings.base.BenchmarkSettings`.
+S = TypeVar("S")
 
 
-class Written(NamedTuple):
-    """The name by which a benchmark's modules define a field of `Benchmark`, and the parts that may do it."""
-
-    name: Callable[[str], str]
-    parts: tuple[str, ...]
-
-
-T = TypeVar("T")
-# A function with the field's name; a constant with this name in capitals.
-Function = Annotated[T, Written(str.lower, (PLAN, "factors"))]
-Constant = Annotated[T, Written(str.upper, (PLAN, "factors"))]
-ConstantOfResults = Annotated[T, Written(str.upper, ("results",))]
-ConstantOfCard = Annotated[T, Written(str.upper, ("card",))]
-
-
-def _nothing(settings: Mapping[str, object]) -> list[str]:
+def _nothing(settings: object) -> list[str]:
     return []
 
 
-def _no_values(settings: Mapping[str, object]) -> dict[str, Any]:
+def _no_values(settings: object) -> Any:
     return {}
 
 
-def _never(own: Own) -> bool:
+def _never(settings: object) -> bool:
     return False
 
 
-def _unbounded(own: Own) -> int | None:
+def _unbounded(settings: object) -> int | None:
     return None
 
 
-def _no_data(own: Own) -> tuple[str, str]:
+def _no_data(settings: object) -> tuple[str, str]:
     return "", ""
 
 
+def _nothing_wrong(config: object) -> None:
+    pass
+
+
 @dataclass(frozen=True)
-class Plan:
+class Plan(Generic[S]):
     """Which prompts there are, and what they are made of.
 
-    `own` is the benchmark's part of the configuration; slice settings are what `settings` returns.
+    Functions get the benchmark's block of the configuration (`needlework.given`), or slice settings, which
+    `settings` returns.
     """
 
     # The names of the files into which prompts are divided.
-    slices: Function[Callable[[Own], list[str]]]
+    slices: Callable[[S], list[str]]
     # All that a slice's prompts depend on, as JSON values, except files and tokenizer: of the configuration,
     # the slice's name and the lengths that models want.
-    settings: Function[Callable[[Own, str, list[int]], SliceSettings]]
+    settings: Callable[[S, str, list[int]], SliceSettings]
     # The tables that a slice is built from, by input name.
-    reads: Function[Callable[[SliceSettings], dict[str, list[CorpusTable]]]]
+    reads: Callable[[SliceSettings], dict[str, list[CorpusTable]]]
     # The tables that any prompt can refer to.
-    quotes: Function[Callable[[Own], list[CorpusTable]]]
+    quotes: Callable[[S], list[CorpusTable]]
     # The languages of a slice's distractors.
-    searches: Function[Callable[[SliceSettings], list[str]]] = _nothing
+    searches: Callable[[SliceSettings], list[str]] = _nothing
     # How distractors of a language are found; None: the benchmark has none.
-    search: Function[Callable[[Own, str], Search] | None] = None
+    search: Callable[[S, str], Search] | None = None
     # The slices that together ask every question.
-    baseline_slices: Function[Callable[[Own], list[str]]] = _nothing
+    baseline_slices: Callable[[S], list[str]] = _nothing
     # Keys whose values follow from other keys, with these values.
-    decided: Function[Callable[[Own], Own]] = _no_values
+    decided: Callable[[S], Mapping[str, object]] = _no_values
     # Sentences about what the prompts leave out.
-    notices: Function[Callable[[Own], list[str]]] = _nothing
+    notices: Callable[[S], list[str]] = _nothing
     # Tokens of each length that a chat template may take beside the tokenizer's `reserve`; None: lengths are
     # not in tokens.
-    spare: Function[Callable[[Own], int | None]] = _unbounded
+    spare: Callable[[S], int | None] = _unbounded
     # What a table of the benchmark's own corpora depends on, by language.
-    corpus_settings: Function[Callable[[Own, str], Own] | None] = None
+    corpus_settings: Callable[[S, str], SliceSettings] | None = None
     # The files of a table of such a corpus; None: those of the registry.
-    corpus_files: Function[Callable[[Own, str, str], list[str] | None] | None] = None
+    corpus_files: Callable[[S, str, str], list[str] | None] | None = None
 
 
 @dataclass(frozen=True)
-class Scoring:
+class Scoring(Generic[S]):
     """The inputs of scores, beside prompts and answers."""
 
     # Files below resources/, by the argument of `score` that gets them.
-    scoring_files: Constant[Mapping[str, str]] = field(default_factory=dict)
+    scoring_files: Mapping[str, str] = field(default_factory=dict)
     # The argument of `score` that gets the tables that prompts quote; "": none.
-    scores_read: Constant[str] = ""
+    scores_read: str = ""
     # Columns of instances that scores need beside the factors.
-    scored_by: Constant[tuple[str, ...]] = ()
+    scored_by: tuple[str, ...] = ()
     # Metrics of further rows of scores; results have one only where the key `metric` names it.
-    beside: Constant[tuple[str, ...]] = ()
+    beside: tuple[str, ...] = ()
     # Whether answers are scored in English too. Then the part `scores` has a function `metric`.
-    translated: Function[Callable[[Own], bool]] = _never
+    translated: Callable[[S], bool] = _never
     # The judge's prompt (resources/judge/<name>.txt) of a task, where it is not `answer`.
-    judged: Constant[Mapping[str, str]] = field(default_factory=dict)
+    judged: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -105,56 +100,65 @@ class Shown:
     """How prompts and scores are shown."""
 
     # The table of what prompts are like.
-    prompts: ConstantOfResults[PromptTable]
-    # The order and names of the values of factors and other labels in figures.
-    called: ConstantOfResults[Mapping[str, Factor]] = field(default_factory=dict)
+    prompts: PromptTable
+    # The labels that results have beside the benchmark's factors, or a factor of its own as results show it.
+    factors: tuple[Factor, ...] = ()
     # The factor that prompts were made to vary, and the tasks that ask for it; (): all tasks.
-    designed: ConstantOfResults[tuple[str, tuple[str, ...]]] = ("", ())
+    designed: tuple[str, tuple[str, ...]] = ("", ())
     # How report cards show the benchmark; None: they do not.
-    card: ConstantOfCard[Card | None] = None
+    card: Card | None = None
     # The column and value of prompts that ask without the texts.
-    closed_book: Constant[tuple[str, Any]] = ("task", "closed_book")
+    closed_book: tuple[str, Any] = ("task", "closed_book")
 
 
 @dataclass(frozen=True)
-class RunFacts:
-    """Facts about a run that results state, and the conditions under which it has data for a result."""
+class RunFacts(Generic[S]):
+    """Facts about a run that results state, and the conditions under which it has data for a result.
+
+    Two functions get the whole configuration in blocks (`needlework.planning.configuration.Configuration`).
+    """
 
     # What the prompts and the paper's prompts are made of, in words.
-    data: Function[Callable[[Own], tuple[str, str]]] = _no_data
+    data: Callable[[S], tuple[str, str]] = _no_data
     # Where the configuration has what the paper's numbers depend on ("benchmarks.x.needles"), by name.
-    setup: Constant[Mapping[str, str]] = field(default_factory=dict)
+    setup: Mapping[str, str] = field(default_factory=dict)
     # What else results need to know of the configuration.
-    run_settings: Function[Callable[[Config], Run]] = _no_values
+    run_settings: Callable[[Any], Run] = _no_values
     # Whether the configuration fills the results that name a condition (`Result.when`), by condition.
-    conditions: Function[Callable[[Config], dict[str, bool]]] = _no_values
+    conditions: Callable[[Any], dict[str, bool]] = _no_values
     # The keys and values (YAML; <model> and <file> are the user's) with which a condition holds.
-    filled_by: Constant[Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
+    filled_by: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A benchmark: its prompts, scores and results, as its modules describe them."""
+    """A benchmark: its prompts, scores and results."""
 
     name: str
-    plan: Plan
-    scoring: Scoring
-    shown: Shown
-    run: RunFacts
     # Its name in texts.
-    title: Constant[str]
+    title: str
     # The columns of instances and scores; `length` (int32) is one: the token budget, or 0 without a budget.
-    factors: Constant[tuple[Factor, ...]]
+    factors: tuple[Factor, ...]
     # The functions that make tables and figures.
-    results: ConstantOfResults[tuple[Result, ...]]
+    results: tuple[Result, ...]
+    plan: Plan[Any]
+    shown: Shown
+    scoring: Scoring[Any] = Scoring()
+    run: RunFacts[Any] = RunFacts()
+    # Raises UserError if the whole configuration, in blocks, does not allow to build the benchmark.
+    check: Callable[[Any], None] = _nothing_wrong
     # The address of its paper.
-    paper: Constant[str] = ""
+    paper: str = ""
+
+    @cached_property
+    def called(self) -> dict[str, Factor]:
+        """How figures label columns and their values, by column."""
+        return {factor.name: factor for factor in (*self.factors, *self.shown.factors)}
 
     @property
     def task_names(self) -> dict[str, str]:
         """Display names by task, for tasks whose display name differs from their own name."""
-        called = self.shown.called
-        return dict(called["task"].words) if "task" in called else {}
+        return dict(self.called["task"].words) if "task" in self.called else {}
 
     @property
     def columns(self) -> dict[str, str]:
@@ -171,41 +175,18 @@ class Benchmark:
         """The results by name."""
         return {result.name: result for result in self.results}
 
-    def unmet(self, result: Result, config: Config) -> list[str]:
+    def unmet(self, result: Result, config: Any) -> list[str]:
         """The names of a result's conditions that this configuration does not meet."""
         holds = self.run.conditions(config)
         return [name for name in result.when if not holds[name]]
 
-    def filled(self, config: Config) -> list[Result]:
+    def filled(self, config: Any) -> list[Result]:
         """The results for which this configuration has prompts and models."""
         holds = self.run.conditions(config)
         return [result for result in self.results if all(holds[name] for name in result.when)]
 
 
-@lru_cache(None)
 def load_benchmark(name: str) -> Benchmark:
-    """The benchmark of this name, from its modules. TypeError if these lack a constant or function."""
-    groups = {"plan": Plan, "scoring": Scoring, "shown": Shown, "run": RunFacts}
-    parts = {attribute: group(**_written(name, group)) for attribute, group in groups.items()}
-    return Benchmark(name=name, **parts, **_written(name, Benchmark))
-
-
-def _written(benchmark: str, group: type) -> dict[str, Any]:
-    """The values that a benchmark's modules define for the fields of a group."""
-    found, types = {}, get_type_hints(group, include_extras=True)
-    for each in fields(group):
-        for place in getattr(types[each.name], "__metadata__", ()):
-            name = place.name(each.name)
-            modules = [vars(load_part(benchmark, p)) for p in place.parts if has_part(benchmark, p)]
-            values = [module[name] for module in modules if module.get(name) is not None]
-            if values:
-                found[each.name] = values[0]
-            elif each.default is MISSING and each.default_factory is MISSING:
-                raise TypeError(f"{part_file(benchmark, place.parts[0])} lacks {name}: define it.")
+    """The object BENCHMARK of the benchmark of this name. AttributeError if its module lacks it."""
+    found: Benchmark = load_part(name, "benchmark").BENCHMARK
     return found
-
-
-def check_benchmark(name: str, config: Config) -> None:
-    """Raise UserError if a benchmark cannot be built as `config` says."""
-    if has_part(name, "checks") and (check := vars(load_part(name, "checks")).get("check")):
-        check(config)

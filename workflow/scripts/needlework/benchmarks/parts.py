@@ -4,19 +4,18 @@ A benchmark is a package beside this module, or a single module. Its parts are m
 
 | module | what the workflow reads in it |
 |---|---|
+| benchmark | BENCHMARK: all that planning and results know of it |
 | settings | the class of its keys: of lost_in_the_middle, `LostInTheMiddle` |
-| plan | the fields of `benchmark.py`: constants in capitals, functions by their names |
-| factors | FACTORS, if `plan` lacks them |
-| results | RESULTS, PROMPTS, CALLED and DESIGNED |
-| card | CARD: how report cards show it, if they do |
 | prompts | `build(slice_settings, tables, templates, tokenizer) -> Built` |
 | scores | `score(instances, generations, translations, *, model, settings, **files) -> scores` |
-| checks | `check(config)`: raises UserError if the configuration cannot be built |
 
-A single module has all of them, `check` if there is something to check, but the settings, which are in
-`<name>_settings.py` beside it. Planning imports settings, plan, factors and results, which therefore import
-pandas and Arrow inside functions; jobs import the part that they run. Jobs lack pydantic, which settings
-need.
+BENCHMARK is put together from a package's further modules: plan, checks, tables, figures, card. It is not in
+the package's `__init__`, which runs before every module of the package: each prompt's code digest would then
+change with each figure.
+
+A single module has all of them but the settings, which are in `<name>_settings.py` beside it. Planning
+imports `benchmark`, whose modules therefore import pandas and Arrow inside functions; jobs import the part
+that they run. Jobs lack pydantic, which settings need.
 """
 
 from __future__ import annotations
@@ -27,16 +26,18 @@ from types import ModuleType
 
 HERE = Path(__file__).parent
 # What a package has to have to be a benchmark, and the modules beside the packages that are none.
-PLAN, SETTINGS = "plan", "settings"
-NONE = ("__init__", "benchmark", "contract", "parts")
+OBJECT, SETTINGS = "benchmark", "settings"
+NONE = ("__init__", "benchmark", "parts")
+# The parts that make and show numbers.
+RESULTS = ("tables", "figures")
 
 
 def names() -> list[str]:
-    """All benchmarks: the packages beside this module that have a plan, and single modules."""
+    """All benchmarks: the packages beside this module that have the object, and single modules."""
     single = {path.stem for path in HERE.glob("*.py") if not path.match(f"*_{SETTINGS}.py")} - {
         *NONE
     }
-    return sorted(single.union(path.parent.name for path in HERE.glob(f"*/{PLAN}.py")))
+    return sorted(single.union(path.parent.name for path in HERE.glob(f"*/{OBJECT}.py")))
 
 
 def part_file(benchmark: str, part: str) -> str:
@@ -44,11 +45,6 @@ def part_file(benchmark: str, part: str) -> str:
     if (HERE / benchmark).is_dir():
         return f"needlework/benchmarks/{benchmark}/{part}.py"
     return f"needlework/benchmarks/{benchmark}{'_settings' if part == SETTINGS else ''}.py"
-
-
-def has_part(benchmark: str, part: str) -> bool:
-    """Whether a benchmark has a module for this part."""
-    return (HERE.parents[1] / part_file(benchmark, part)).is_file()
 
 
 def load_part(benchmark: str, part: str) -> ModuleType:

@@ -11,9 +11,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from needlework.printable import printable
+
+if TYPE_CHECKING:
+    from needlework.models.thoughts import Row
 
 # The state of an answer, in the words of all columns. What becomes of a request (column `outcome`).
 ANSWERED, EMPTY, CUT, PROMPT_CUT = "answered", "empty", "cut", "prompt_cut"
@@ -152,9 +155,7 @@ class Account:
         return _requests([self])
 
 
-def account_of(
-    rows: Iterable[Mapping[str, Any]], model: str, benchmark: str, asked: bool = True
-) -> Account:
+def account_of(rows: Iterable[Row], model: str, benchmark: str, asked: bool = True) -> Account:
     """The account of rows of answers: outcome, remarks, error, perhaps origin and now.
 
     A control's answers are answers.

@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from needlework import seeding
-from needlework.benchmarks.contract import Entry
 from needlework.models.selection import Selection, mask
 from needlework.records import read_table
+
+if TYPE_CHECKING:
+    from needlework.models.settings import AnyModel
 
 # A factor with more levels is none to compare by.
 MOST_LEVELS = 40
 # The prompts in a batch of a model that is asked one at a time.
 _TOGETHER = 4
 _VLLM_AT_ONCE = 128
+
+
+class Cell(TypedDict):
+    """A cell of an audit: a level of a factor ("all" and "" for all prompts), and its number of questions."""
+
+    by: str
+    level: str
+    questions: int
 
 
 def asked(files: Iterable[str], lengths: Sequence[int], only: Selection) -> pa.Table:
@@ -39,37 +49,40 @@ def of_questions(table: pa.Table, questions: Sequence[str]) -> pa.Table:
     return table.filter(pc.is_in(table["example_id"], value_set=pa.array(questions, pa.string())))
 
 
-def cells(table: pa.Table, factors: Sequence[str]) -> list[dict[str, Any]]:
+def cells(table: pa.Table, factors: Sequence[str]) -> list[Cell]:
     """The cells of an audit: all prompts, and each level of each factor, with the number of their questions.
 
     Of all prompts that there are, whether or not they are asked, so that their number is known before the
     first answer. Cells of the same prompts are one: the first that is named.
     """
     questions = table["example_id"].to_pylist()
-    found = {tuple(range(len(questions))): {"by": "all", "level": ""}}
+    found = {tuple(range(len(questions))): ("all", "")}
     for factor in factors:
         values = table[factor].to_pylist()
         levels = sorted({v for v in values if v is not None}, key=lambda v: (isinstance(v, str), v))
         if 1 < len(levels) <= MOST_LEVELS:
             for level in levels:
                 places = tuple(i for i, value in enumerate(values) if value == level)
-                found.setdefault(places, {"by": factor, "level": str(level)})
+                found.setdefault(places, (factor, str(level)))
     return [
-        {**labels, "questions": len({questions[i] for i in places})}
-        for places, labels in found.items()
+        {"by": by, "level": level, "questions": len({questions[i] for i in places})}
+        for places, (by, level) in found.items()
         if places
     ]
 
 
-def other_batches(entry: Entry) -> Mapping[str, object]:
+def other_batches(entry: AnyModel) -> Mapping[str, object]:
     """The changes to a model's entry with which the engine's batches are others than in a run."""
-    backend = entry["backend"]
-    if backend == "vllm":
-        own = entry["engine"].get("max_num_seqs") or _VLLM_AT_ONCE
-        return {"engine": entry["engine"] | {"max_num_seqs": _other(own)}}
-    if backend in ("openai", "inspect"):
-        return {"batch": False, "concurrency": _other(entry["concurrency"])}
-    return {"batch_size": _other(entry["batch_size"] or (1 if backend == "openvino" else 8))}
+    engine = dict(entry.engine)
+    if entry.backend == "vllm":
+        at_once = engine.get("max_num_seqs") or _VLLM_AT_ONCE
+        return {"engine": engine | {"max_num_seqs": _other(at_once)}}
+    if entry.backend in ("openai", "inspect"):
+        return {"batch": False, "concurrency": _other(entry.concurrency)}
+    if entry.backend in ("openvino", "transformers"):
+        usual = 1 if entry.backend == "openvino" else 8
+        return {"batch_size": _other(entry.batch_size or usual)}
+    return {}
 
 
 def _other(at_once: int) -> int:

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from threading import Lock
-from typing import Any
 
 from needlework.models import template_process
 
@@ -30,7 +29,7 @@ _lock = Lock()
 _running: dict[int, subprocess.Popen[str]] = {}
 
 
-def fill(jinja: str, chat: Sequence[Mapping[str, str]], values: Mapping[str, Any]) -> str:
+def fill(jinja: str, chat: Sequence[Mapping[str, str]], values: Mapping[str, object]) -> str:
     """A chat in a template, filled by a process of bounded memory and time.
 
     `values` are the template's other variables. Raises ValueError with the reason if it cannot be filled.
@@ -75,7 +74,7 @@ def added_words(
     prompt: str,
     jinja: str,
     before: Sequence[Mapping[str, str]],
-    values: Mapping[str, Any],
+    values: Mapping[str, object],
 ) -> str:
     """The text behind the prompt in a filled template, if it has words that do not introduce an answer.
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from needlework.benchmarks.contract import Entry
+if TYPE_CHECKING:
+    from needlework.models.settings import AnyModel
+    from needlework.settings.models import Engine
+    from needlework.settings.tokenizers import Tokenizer
+
 
 # How a model decodes, in words: a paper's number holds for one way of decoding.
 
@@ -13,13 +17,14 @@ GREEDY = "greedy"
 _NAMES = {"temperature": "temperature", "top_k": "top-k", "top_p": "top-p"}
 
 
-def decoding(entry: Entry) -> str:
+def decoding(entry: AnyModel) -> str:
     """GREEDY, or the values with which a model of the configuration is sampled.
 
     Fields of `request` override `sampling`, as they do at the endpoint. With a null temperature the
     endpoint chooses.
     """
-    values = {**entry["sampling"], **entry.get("request", {})}
+    request = dict(entry.request) if entry.backend == "openai" else {}
+    values = {**dict(entry.sampling), **request}
     if values["temperature"] is None:
         return "the endpoint's own"
     if values["temperature"] == 0:
@@ -35,13 +40,13 @@ _ADDED = {"system": "a system prompt", "answer_prefix": "a begun answer", "stop"
 _TEMPLATE = 0.01
 
 
-def added(entry: Entry, tokenizer: Entry, lengths: Sequence[int]) -> list[str]:
+def added(entry: AnyModel, tokenizer: Tokenizer, lengths: Sequence[int]) -> list[str]:
     """How a model is asked otherwise than in any paper, in words; `lengths` are those in tokens."""
-    said = [f"{words}, in the paper none" for key, words in _ADDED.items() if entry.get(key)]
-    if lengths and tokenizer["kind"] in ("words", "characters"):
-        said.append(f"lengths are in {tokenizer['kind']}, in the paper tokens")
-    if lengths and tokenizer["reserve"] > _TEMPLATE * min(lengths):
-        said.append(f"reserve is {tokenizer['reserve']}, in the paper 0")
+    said = [f"{words}, in the paper none" for key, words in _ADDED.items() if dict(entry).get(key)]
+    if lengths and tokenizer.kind in ("words", "characters"):
+        said.append(f"lengths are in {tokenizer.kind}, in the paper tokens")
+    if lengths and tokenizer.reserve > _TEMPLATE * min(lengths):
+        said.append(f"reserve is {tokenizer.reserve}, in the paper 0")
     return said
 
 
@@ -110,17 +115,17 @@ def _value(value: object) -> str:
     return _SAME.get(text, text)
 
 
-def gpus(engine: Mapping[str, Any]) -> int:
+def gpus(engine: Engine) -> int:
     """How many GPUs an engine takes: its pipeline's stages times the GPUs of each."""
-    return engine["pipeline_parallel_size"] * engine["tensor_parallel_size"]
+    return engine.pipeline_parallel_size * engine.tensor_parallel_size
 
 
-def judging(entry: Entry) -> dict[str, Any]:
+def judging(entry: AnyModel) -> dict[str, Any]:
     """Changes to the entry of a judge: temperature 0, one sample, and failures never end its job.
 
     A null temperature stays, in `sampling` and in `request`, since the endpoint may take none.
     """
-    sampling = dict(entry["sampling"])
+    sampling = dict(entry.sampling)
     if sampling["temperature"] is not None:
         sampling["temperature"] = 0
     return {"sampling": sampling, "samples": 1, "max_failed": 1 << 30}

@@ -13,21 +13,25 @@ from collections.abc import Callable, Collection, Container, Iterable, Mapping, 
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from needlework.atomic import inert
-from needlework.benchmarks.contract import Entry
 from needlework.models.backends.base import Backend, Request
 from needlework.models.generation import languages, of_kind
 from needlework.models.outcomes import Size
 from needlework.models.request_keys import RequestKeys
 from needlework.models.selection import Selection, mask
+from needlework.models.thoughts import reasoning_of
 from needlework.prompts.ordering import Order, Prompts
 from needlework.records import read_table
+
+if TYPE_CHECKING:
+    from needlework.models.settings import AnyModel
+    from needlework.settings.models import Price
 
 # A prefix is cached in whole blocks of this number of tokens (vLLM's default).
 BLOCK = 16
@@ -137,15 +141,14 @@ class Throughput(NamedTuple):
 PREFILL_PER_S, DECODE_PER_S = 160_000, 16_000
 
 
-def throughput(entry: Entry, gpus: int) -> Throughput | None:
+def throughput(entry: AnyModel, gpus: int) -> Throughput | None:
     """A model's throughput: the configured one, or a guess from the size in its name.
 
     None if nothing is configured and there is no GPU or no size to tell from.
     """
-    own = entry["throughput"]
-    if own:
-        return Throughput(own["prefill"], own["decode"], "configured")
-    size = billions(entry["name"] or "")
+    if own := entry.throughput:
+        return Throughput(own.prefill, own.decode, "configured")
+    size = billions(entry.name or "")
     if not gpus or size is None:
         return None
     return Throughput(
@@ -205,7 +208,7 @@ class Answering:
     """
 
     model: str
-    entry: Entry
+    entry: AnyModel
     backend: Backend
     gpus: int = 0
     counted_in: str = "tokens"
@@ -235,13 +238,13 @@ class Work:
                 questions, value_set=pa.array(drawn(questions.to_pylist()), pa.string())
             )
             places = places[among.to_numpy()]
-        fitting = places[prompts.tokens[places] <= entry["context"]]
+        fitting = places[prompts.tokens[places] <= entry.context]
         self.rate = throughput(entry, answering.gpus)
         self.output = _most_new(entry, prompts.table["max_new_tokens"].to_numpy())
         self.counts = np.zeros(len(prompts.tokens), np.int64)
-        self.counts[fitting] = entry["samples"]
+        self.counts[fitting] = entry.samples
         self.too_long = np.zeros(len(prompts.tokens), np.int64)
-        self.too_long[np.setdiff1d(places, fitting)] = entry["samples"]
+        self.too_long[np.setdiff1d(places, fitting)] = entry.samples
         self.left = self._to_send(fitting.tolist())
 
     def _to_send(self, fitting: Iterable[int]) -> np.ndarray:
@@ -252,7 +255,7 @@ class Work:
         keys: dict[int, list[str]] = {}
         sizes: dict[str, Size] = {}
         for place in fitting:
-            for sample in range(self.answering.entry["samples"]):
+            for sample in range(self.answering.entry.samples):
                 r = self.prompts.request(place, sample)
                 key, _ = made.of(r, backend.depends_on(r))
                 if older and key not in done:
@@ -269,9 +272,9 @@ class Work:
             )
         return left
 
-    def estimate(self, kept: np.ndarray | bool = True) -> Estimate:
-        """The estimate for the prompts (by index) for which `kept` is true."""
-        counts, left, tokens = self.counts * kept, self.left * kept, self.prompts.tokens
+    def estimate(self) -> Estimate:
+        """What the requests take."""
+        counts, left, tokens = self.counts, self.left, self.prompts.tokens
         entry, gpus = self.answering.entry, self.answering.gpus
         cached = self.prompts.repeated(left) if _caches(entry) else 0
         read, written = int((left * tokens).sum()), int((left * self.output).sum())
@@ -280,9 +283,9 @@ class Work:
         return Estimate(
             self.answering.model,
             self.benchmark,
-            entry["backend"],
+            entry.backend,
             prompts=int(counts.sum()),
-            skipped=int((self.too_long * kept).sum()),
+            skipped=int(self.too_long.sum()),
             prompt_tokens=int((counts * tokens).sum()),
             output_tokens=int((counts * self.output).sum()),
             left_prompts=int(left.sum()),
@@ -295,7 +298,7 @@ class Work:
             gpus=gpus,
             hours=hours,
             gpu_hours=None if hours is None else hours * gpus,
-            cost=_cost(entry["price"], read, cached, written),
+            cost=_cost(entry.price, read, cached, written),
             counted_in=self.answering.counted_in,
         )
 
@@ -316,30 +319,30 @@ class Work:
         return replace(own, **{n: round(v) if n in whole else v for n, v in added.items()})
 
 
-def _caches(entry: Entry) -> bool:
+def _caches(entry: AnyModel) -> bool:
     """Whether a prefix that was just computed is cached, and not paid in full again."""
-    if entry["backend"] in ("vllm", "openvino"):
-        return entry["engine"].get("enable_prefix_caching", True)
-    cheaper = (entry["price"] or {}).get("cached_input") is not None
-    return entry["backend"] in ("openai", "inspect") and cheaper
+    if entry.backend in ("vllm", "openvino"):
+        return dict(entry.engine).get("enable_prefix_caching", True)
+    cheaper = entry.price is not None and entry.price.cached_input is not None
+    return entry.backend in ("openai", "inspect") and cheaper
 
 
-def _most_new(entry: Entry, asked: np.ndarray) -> np.ndarray:
+def _most_new(entry: AnyModel, asked: np.ndarray) -> np.ndarray:
     """The limit of each answer. A field of `request` can override the benchmark's limit."""
-    own = [entry["request"].get(field) for field in ("max_completion_tokens", "max_tokens")]
+    request = dict(entry.request) if entry.backend == "openai" else {}
+    own = [request.get(field) for field in ("max_completion_tokens", "max_tokens")]
     limits = [limit for limit in own if isinstance(limit, int)]
-    thoughts = entry["reasoning"]["max_tokens"] if entry["reasoning"] else 0
+    reasoning = reasoning_of(entry)
+    thoughts = reasoning.max_tokens if reasoning else 0
     return np.full(len(asked), max(limits)) if limits else asked + thoughts
 
 
-def _cost(price: Mapping[str, float] | None, read: int, cached: int, written: int) -> float | None:
+def _cost(price: Price | None, read: int, cached: int, written: int) -> float | None:
     """What tokens cost at a price per million."""
     if not price:
         return None
-    again = price["input"] if price["cached_input"] is None else price["cached_input"]
-    return (
-        (read - cached) * price["input"] + cached * again + written * price["output"]
-    ) / 1_000_000
+    again = price.input if price.cached_input is None else price.cached_input
+    return ((read - cached) * price.input + cached * again + written * price.output) / 1_000_000
 
 
 def write_csv(rows: Sequence[Estimate], path: str | Path) -> None:

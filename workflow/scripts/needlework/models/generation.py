@@ -20,13 +20,12 @@ from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from needlework.benchmarks.contract import Entry
 from needlework.errors import UserError
 from needlework.folders import entries
 from needlework.jobs.progress import progress, tell
@@ -39,10 +38,13 @@ from needlework.models.other_runs import Others, Turns
 from needlework.models.outcomes import Outcomes, Size
 from needlework.models.request_keys import RequestKeys
 from needlework.models.selection import Selection
-from needlework.models.thoughts import KNOWN, Mark, marks
+from needlework.models.thoughts import KNOWN, Mark, Row, marks, reasoning_of
 from needlework.models.work_done import WorkDone
 from needlework.prompts.ordering import Order, Prompts, cut
 from needlework.records import GENERATIONS, read_names, read_table
+
+if TYPE_CHECKING:
+    from needlework.models.settings import AnyModel
 
 logger = logging.getLogger("needlework")
 
@@ -213,10 +215,11 @@ class Policy:
     again: Collection[str] = ()
 
     @classmethod
-    def of(cls, model: Entry, again: Collection[str] = ()) -> Policy:
+    def of(cls, model: AnyModel, again: Collection[str] = ()) -> Policy:
         """The policy of a model's entry in the configuration."""
-        opened = bool(model["reasoning"])
-        return cls(model["context"], model["max_failed"], marks(model), opened, again)
+        reasoning = reasoning_of(model)
+        own = marks(model.thoughts, reasoning)
+        return cls(model.context, model.max_failed, own, bool(reasoning), again)
 
 
 def generate(
@@ -227,7 +230,7 @@ def generate(
     *,
     known: Set[tuple[str, int]] | None = None,
     loaded: Callable[[], None] = lambda: None,
-    told: Callable[[list[dict[str, Any]]], None] = lambda rows: None,
+    told: Callable[[list[Row]], None] = lambda rows: None,
 ) -> pa.Table:
     """The model's answers, one row a request (schema GENERATIONS), by instance_id and sample.
 
@@ -426,19 +429,19 @@ class _Job:
                 bar.set_postfix_str(f"{failed} failed", refresh=False)
                 bar.update()
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Row]:
         """One row per request, by instance_id and sample.
 
         With `now`, whether this job sent it (the first, of equal ones), and with `origin`, on which day and
         at which address its answer was asked for.
         """
         sent = set(self._sent)
-        found = []
+        found: list[Row] = []
         for instance, sample, key in sorted(self._asked):
             # Under which the journal has the answer: an older one, for an older record.
             record = self._outcomes.get(key, {})
             name = record.get("key", key)
-            row = {**self._found.row(key), "request_key": name, "now": key in sent}
+            row: Row = {**self._found.row(key), "request_key": name, "now": key in sent}
             if key in self._sent and not row["now"]:
                 # Equal prompts are one request.
                 row["origin"] = None
@@ -577,9 +580,7 @@ def _well_formed(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _refuse_failures(
-    rows: Sequence[Mapping[str, Any]], max_failed: int, asked: bool = True
-) -> None:
+def _refuse_failures(rows: Sequence[Row], max_failed: int, asked: bool = True) -> None:
     """Raise UserError if too many of the requests failed, or all that were sent."""
     errors = [row for row in rows if row["finish_reason"] == ERROR]
     sent = [row for row in rows if row["outcome"] != SKIPPED]

@@ -1,4 +1,4 @@
-"""A process that asks a model of the backend `inspect` for one token: see `planning.first_request`.
+"""A process that asks a model of the backend `inspect` for one token: see `planning.preflight.first_request`.
 
 Reads the model's entry, as JSON, from its standard input, and writes the status and the text of a refusal as
 a line of JSON; 0 and "" if there was none. Snakemake's own process does not import inspect_ai, which takes
@@ -11,12 +11,13 @@ import json
 import sys
 from typing import Any
 
+from needlework.given import given
 from needlework.models.backends.base import load_backend
 
 
 def main() -> None:
     """Ask the model of the entry. Raises UserError if its client lacks a package or a key."""
-    model: Any = load_backend("inspect", json.load(sys.stdin))
+    model: Any = load_backend("asked", given(json.load(sys.stdin)))
     model.load()
     print(json.dumps(model.first_refusal()))
 

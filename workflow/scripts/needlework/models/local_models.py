@@ -12,9 +12,8 @@ from dataclasses import replace
 from datetime import datetime
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from needlework.benchmarks.contract import Entry
 from needlework.errors import UserError, reason
 from needlework.folders import entries
 from needlework.models import chat_templates
@@ -23,6 +22,12 @@ from needlework.models.backends.base import Answer, Request
 from needlework.models.control_tokens import control_texts, pieces
 from needlework.models.thoughts import marks, part
 from needlework.records import file_digest
+
+if TYPE_CHECKING:
+    from needlework.settings.models import Local, Prompted, Reasoning, Variable
+
+    # The key `template` of an entry.
+    Variables = Mapping[str, Variable | None]
 
 # What identifies a model's weights: a revision on the hub, or the content of local files.
 
@@ -73,47 +78,65 @@ def read_chat_template(path: str | None, where: str) -> str | None:
         ) from None
 
 
-def messages(config: Entry, prompt: str) -> list[dict[str, str]]:
-    """A prompt as a chat: the system prompt of the model's entry, if there is one, and the user's."""
-    # A translator's entry has no system prompt.
-    system = config.get("system")
+def messages(system: str | None, prompt: str) -> list[dict[str, str]]:
+    """A prompt as a chat: the system prompt, if there is one, and the user's."""
     before = [{"role": "system", "content": system}] if system else []
     return [*before, {"role": "user", "content": prompt}]
 
 
-def regime(config: Entry) -> dict[str, object]:
-    """The keys of a model's entry around prompts, at the end of answers, for repeatability, and `variant`.
+def regime(config: Prompted) -> dict[str, object]:
+    """The keys of a model's entry around prompts and at the end of answers, and `variant`.
 
     Part of the identity. Older records lack these keys, as does an entry that sets none of them.
     """
-    own = ("system", "answer_prefix", "stop", "repeatable", "template", "variant")
-    return {key: config[key] for key in own if config.get(key)}
+    return _set(system=config.system, stop=list(config.stop), variant=config.variant)
 
 
-def encode(tokenizer: Any, prompt: str, config: Entry, template: str | None) -> list[int]:
-    """The prompt as the model of an entry gets it. A chat template brings its own first token."""
-    prefix = config["answer_prefix"] or ""
+def local_regime(config: Local) -> dict[str, object]:
+    """As `regime`, with the keys of models that run here."""
+    return _set(
+        system=config.system,
+        answer_prefix=config.answer_prefix,
+        stop=list(config.stop),
+        repeatable=config.repeatable,
+        template=dict(config.template),
+        variant=config.variant,
+    )
+
+
+def _set(**keys: object) -> dict[str, object]:
+    return {key: value for key, value in keys.items() if value}
+
+
+def encode(
+    tokenizer: Any, prompt: str, config: Local, template: str | None, where: str
+) -> list[int]:
+    """The prompt as the model of an entry gets it. A chat template brings its own first token.
+
+    where: the entry's place in the configuration.
+    """
+    prefix = config.answer_prefix or ""
     quoted = any(name in prompt for name in _controls(tokenizer))
-    if not config["chat"]:
+    if not config.chat:
         if quoted:
             return _plain(tokenizer, prompt + prefix, prompt, chat=False)
         return list(tokenizer.encode(prompt + prefix))
     jinja = template_text(tokenizer, template)
-    fixed = with_fixed_date(config, jinja)
+    fixed = with_fixed_date(config.template, jinja, where)
 
     # Other templates, such as mistral-common's, are code that keeps what it is given.
     check = jinja and check_template(
-        config, prompt, fixed, getattr(tokenizer, "special_tokens_map", {})
+        config, prompt, fixed, getattr(tokenizer, "special_tokens_map", {}), where
     )
 
     def fill(tokenize: bool) -> Any:
         return tokenizer.apply_chat_template(
-            messages(config, prompt),
+            messages(config.system, prompt),
             chat_template=fixed if fixed != jinja else template,
             add_generation_prompt=True,
             tokenize=tokenize,
             return_dict=False,
-            **template_variables(config),
+            **template_variables(config.template),
         )
 
     filled = fill(tokenize=False)
@@ -137,51 +160,50 @@ def template_text(tokenizer: Any, template: str | None) -> str:
     return str(own.get("default", "")) if isinstance(own, dict) else str(own)
 
 
-def template_variables(config: Entry) -> dict[str, Any]:
+def template_variables(given: Variables) -> dict[str, object]:
     """The variables of a model's `template` for its chat template, without its date."""
-    given = config.get("template") or {}
-    return {name: value for name, value in given.items() if name != "date"}
+    return {name: value for name, value in dict(given).items() if name != "date"}
 
 
-def with_fixed_date(config: Entry, jinja: str) -> str:
+def with_fixed_date(given: Variables, jinja: str, where: str) -> str:
     """A chat template that writes the fixed date: calls with a constant format are replaced by their result.
 
-    Raises UserError if a call is left.
+    given: the key `template` of the model at `where`. Raises UserError if a call is left.
     """
     call = re.compile(_NOW + r"\(\s*(['\"])(.*?)\1\s*\)")
     if _NOW not in jinja:
         return jinja
-    fixed = call.sub(lambda found: repr(_fixed_day(config).strftime(found[2])), jinja)
+    fixed = call.sub(lambda found: repr(_fixed_day(given).strftime(found[2])), jinja)
     if re.search(_NOW + r"\s*\(", fixed):
         raise UserError(
-            f"models.{config['model']}: the chat template writes today's date in a way that cannot be fixed: "
+            f"{where}: the chat template writes today's date in a way that cannot be fixed: "
             "give `chat_template` with a date in its place."
         )
-    _warn_of_date(config.get("model", ""), _fixed_day(config).date().isoformat())
+    _warn_of_date(where, _fixed_day(given).date().isoformat())
     return fixed
 
 
 @cache
-def _warn_of_date(model: str, day: str) -> None:
+def _warn_of_date(where: str, day: str) -> None:
     logger.warning(
-        "models.%s: the chat template writes a date. In all prompts it is %s (`template: {date: ...}`).",
-        model,
+        "%s: the chat template writes a date. In all prompts it is %s (`template: {date: ...}`).",
+        where,
         day,
     )
 
 
-def template_date(config: Entry, jinja: str) -> str:
-    """The fixed date that a chat template writes; "" if it writes no date."""
-    named = "date_string" in (config.get("template") or {})
-    return "" if named or _NOW not in jinja else _fixed_day(config).date().isoformat()
+def template_date(given: Variables, jinja: str) -> str:
+    """The fixed date that a chat template writes with a model's `template`; "" if it writes no date."""
+    named = "date_string" in given
+    return "" if named or _NOW not in jinja else _fixed_day(given).date().isoformat()
 
 
-def _date_sent(tokenizer: Any, config: Entry) -> str:
+def _date_sent(tokenizer: Any, config: Local) -> str:
     """The fixed date in the prompts of a model; "" if there is none."""
-    if not config.get("chat"):
+    if not config.chat:
         return ""
-    file = _read_once(config.get("chat_template"))
-    return template_date(config, template_text(tokenizer, file))
+    file = _read_once(config.chat_template)
+    return template_date(config.template, template_text(tokenizer, file))
 
 
 @lru_cache(maxsize=8)
@@ -189,13 +211,12 @@ def _read_once(path: str | None) -> str | None:
     return read_chat_template(path, "models")
 
 
-def _fixed_day(config: Entry) -> datetime:
-    given = (config.get("template") or {}).get("date", DATE)
-    return datetime.fromisoformat(str(given))
+def _fixed_day(given: Variables) -> datetime:
+    return datetime.fromisoformat(str(dict(given).get("date", DATE)))
 
 
 def check_template(
-    config: Entry, prompt: str, jinja: str, special: Mapping[str, object]
+    config: Local, prompt: str, jinja: str, special: Mapping[str, object], where: str
 ) -> Callable[[str], None]:
     """Fill a chat template apart, and give a check of what the engine makes of it.
 
@@ -203,17 +224,16 @@ def check_template(
     template cannot be filled within bounds of memory and time. So does the check if the text lacks the prompt
     or the system text, white space aside, or has words behind the prompt.
     """
-    chat = messages(config, prompt)
-    values = {**special, **template_variables(config), "add_generation_prompt": True}
-    where = f"models.{config['model']}" if "model" in config else "the model"
-    name = config.get("name") or "the tokenizer"
+    chat = messages(config.system, prompt)
+    values = {**special, **template_variables(config.template), "add_generation_prompt": True}
+    name = config.name or "the tokenizer"
     try:
         chat_templates.fill(jinja, chat, values)
     except ValueError as error:
         raise _unfilled(where, name, error) from None
 
     def check(filled: str) -> None:
-        for key, text in (("the prompt", prompt), ("the system text", config.get("system") or "")):
+        for key, text in (("the prompt", prompt), ("the system text", config.system or "")):
             if text.strip() in filled or "".join(text.split()) in "".join(filled.split()):
                 continue
             remedy = "leave out `system`, or give" if key == "the system text" else "give"
@@ -260,23 +280,23 @@ def warn_of_template() -> None:
     )
 
 
-def form(config: Entry) -> str:
+def form(config: Local) -> str:
     """In words, the form in which the model of an entry gets a prompt."""
-    begun = ", with the answer begun" if config["answer_prefix"] else ""
-    if not config["chat"]:
+    begun = ", with the answer begun" if config.answer_prefix else ""
+    if not config.chat:
         return f"as raw text{begun}"
-    system = ", after a system prompt" if config["system"] else ""
-    return f"in the chat template of {config['chat_template'] or 'the tokenizer'}{system}{begun}"
+    system = ", after a system prompt" if config.system else ""
+    return f"in the chat template of {config.chat_template or 'the tokenizer'}{system}{begun}"
 
 
-def thoughts(config: Entry) -> int:
+def thoughts(reasoning: Reasoning | None) -> int:
     """The limit of a model's reasoning tokens."""
-    return config["reasoning"]["max_tokens"] if config["reasoning"] else 0
+    return reasoning.max_tokens if reasoning else 0
 
 
-def new_tokens(config: Entry, request: Request) -> int:
+def new_tokens(reasoning: Reasoning | None, request: Request) -> int:
     """How many tokens a model may generate: for its answer and its reasoning."""
-    return request.max_new_tokens + thoughts(config)
+    return request.max_new_tokens + thoughts(reasoning)
 
 
 def without_stop(text: str, stops: Sequence[str]) -> str:
@@ -284,7 +304,7 @@ def without_stop(text: str, stops: Sequence[str]) -> str:
     return text[: min((text.find(stop) for stop in stops if stop in text), default=len(text))]
 
 
-def with_thoughts(tokenizer: Any, tokens: Sequence[int], answer: Answer, config: Entry) -> Answer:
+def with_thoughts(tokenizer: Any, tokens: Sequence[int], answer: Answer, config: Local) -> Answer:
     """The answer in `tokens`, with the marks that later separate it from the reasoning.
 
     Marks around reasoning may be special tokens, which `text` lacks, so `whole` has them. For a model with
@@ -293,15 +313,12 @@ def with_thoughts(tokenizer: Any, tokens: Sequence[int], answer: Answer, config:
     """
     if date := _date_sent(tokenizer, config):
         answer = replace(answer, remarks=(f"{DATED}: {date}",))
-    whole = without_stop(
-        tokenizer.decode(tokens, skip_special_tokens=False), config.get("stop") or ()
-    )
+    whole = without_stop(tokenizer.decode(tokens, skip_special_tokens=False), config.stop)
     special = tuple(sorted(_special(tokenizer, tokens))) if whole != answer.text else ()
-    reasoning = config["reasoning"]
-    if not reasoning:
+    if not config.reasoning:
         return replace(answer, whole=whole, special=special) if special else answer
     cut = answer.finish_reason == "length"
-    found = part(whole, marks(config), cut=cut, opened=True)
+    found = part(whole, marks(config.thoughts, config.reasoning), cut=cut, opened=True)
     answer = replace(answer, whole=whole, special=special)
     if found is None:
         return replace(answer, reasoning_tokens=0)
@@ -327,19 +344,21 @@ def _special(tokenizer: Any, tokens: Sequence[int]) -> set[str]:
     return {text for text in shown.values() if text}
 
 
-def reasoning_identity(config: Entry) -> dict[str, object]:
+def reasoning_identity(reasoning: Reasoning | None) -> dict[str, object]:
     """The part of `reasoning` on which answers depend: the limit, not the mark at its end."""
-    if not config["reasoning"]:
+    if not reasoning:
         return {}
     # The mark was part of it once: with the usual one, records stay what they are.
-    return {"reasoning": {**config["reasoning"], "end": USUAL_END}}
+    return {"reasoning": {**dict(reasoning), "end": USUAL_END}}
 
 
-def former_identity(config: Entry, identity: Mapping[str, object]) -> dict[str, object] | None:
+def former_identity(
+    reasoning: Reasoning | None, identity: Mapping[str, object]
+) -> dict[str, object] | None:
     """The identity of older records, which held the mark at the end of reasoning; None if it is the same."""
-    if not config["reasoning"] or config["reasoning"]["end"] == USUAL_END:
+    if not reasoning or reasoning.end == USUAL_END:
         return None
-    return {**identity, "reasoning": config["reasoning"]}
+    return {**identity, "reasoning": dict(reasoning)}
 
 
 def warn_if_unpinned(where: str, name: str, revision: str | None) -> None:

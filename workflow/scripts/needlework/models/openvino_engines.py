@@ -1,4 +1,4 @@
-"""OpenVINO GenAI's two engines: many prompts at once on CPUs and GPUs, one after the other on NPUs."""
+"""OpenVINO GenAI's engine, which answers many prompts at once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -123,20 +123,7 @@ class Ended(NamedTuple):
     cached: int | None = None
 
 
-class Engine(Protocol):
-    """Answers prompts that are tensors (1, n) of tokens."""
-
-    def config(self) -> Any:
-        """The checkpoint's generation settings."""
-
-    def send(self, place: int, tokens: Any, generation: Any) -> None:
-        """Hand over a prompt; its answer comes back with `place`."""
-
-    def ended(self) -> Iterator[tuple[int, Ended]]:
-        """Work on the prompts sent for a moment: the answers that have ended since."""
-
-
-class Together:
+class Engine:
     """Continuous batching: prompts share the steps of the engine and the cache of prefixes."""
 
     def __init__(
@@ -198,37 +185,3 @@ class Together:
         (output,) = sent.handle.read_all()
         stopped = output.finish_reason == genai().GenerationFinishReason.STOP
         return Ended(list(output.generated_ids), stopped, cached=sent.cached)
-
-
-class Alone:
-    """One prompt after the other, as NPUs need it: their shapes are fixed when the model is compiled.
-
-    A prompt may have as many tokens as the model's `context`, unless `MAX_PROMPT_LEN` sets fewer.
-    """
-
-    def __init__(
-        self, folder: Path | str, context: int, device: str, settings: Mapping[str, Any]
-    ) -> None:
-        settings = {"MAX_PROMPT_LEN": context, **settings}
-        self._longest = int(settings["MAX_PROMPT_LEN"])
-        self._engine = genai().LLMPipeline(str(folder), device, **settings)
-        self._sent: list[tuple[int, Any, Any]] = []
-
-    def config(self) -> Any:
-        """The checkpoint's generation settings."""
-        return self._engine.get_generation_config()
-
-    def send(self, place: int, tokens: Any, generation: Any) -> None:
-        """Append a prompt to the prompts already sent."""
-        self._sent.append((place, tokens, generation))
-
-    def ended(self) -> Iterator[tuple[int, Ended]]:
-        """The answer to the next prompt."""
-        place, tokens, generation = self._sent.pop(0)
-        if tokens.shape[1] > self._longest:
-            long = f"the prompt has {tokens.shape[1]} tokens"
-            yield place, Ended([], False, f"{long}: raise `engine: {{MAX_PROMPT_LEN: ...}}`")
-            return
-        results = self._engine.generate(tokens, generation)
-        stopped = results.finish_reasons[0] == genai().GenerationFinishReason.STOP
-        yield place, Ended(list(results.tokens[0]), stopped)

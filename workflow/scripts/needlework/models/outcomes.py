@@ -6,7 +6,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from statistics import median
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from needlework.journal import Journal, Record
 from needlework.models.accounts import (
@@ -31,7 +31,7 @@ from needlework.models.accounts import (
     UNKNOWN_MARK,
 )
 from needlework.models.backends.base import Request
-from needlework.models.thoughts import Mark, answer_row, undecoded, unknown_mark
+from needlework.models.thoughts import Mark, Row, answer_row, undecoded, unknown_mark
 
 # Whether a server read the whole of each prompt: the tokens that it counted, beside our own.
 #
@@ -72,7 +72,7 @@ class Read(NamedTuple):
     shared: int = 0
 
 
-def read_tokens(records: Iterable[Mapping[str, Any]]) -> list[int]:
+def read_tokens(records: Iterable[Record]) -> list[int]:
     """The tokens that a server read of each record's prompt; 0 where it does not say.
 
     `cached_tokens` are a part of `prompt_tokens`, but come on top at an address that ever had more of them.
@@ -192,7 +192,7 @@ def _limited(prompts: Sequence[Read]) -> set[int]:
 
 # What `generation.again` calls the outcomes of answers that were paid for.
 AGAIN = {"cut": PROMPT_CUT, "empty": EMPTY}
-_UNASKED = {"text": "", "finish_reason": ERROR, "error": "not sent before the job ended"}
+_UNASKED: Row = {"text": "", "finish_reason": ERROR, "error": "not sent before the job ended"}
 
 
 class Size(NamedTuple):
@@ -285,7 +285,7 @@ class Outcomes:
         if key in self._cut:
             before = self._records[key].get("prompt_tokens") or 0
             return (record.get("prompt_tokens") or 0) > 1.1 * before
-        return bool(str(answer_row(record, self._marks, self._opened)["text"]).strip())
+        return bool(answer_row(record, self._marks, self._opened)["text"].strip())
 
     def retried(self, again: Collection[str]) -> set[str]:
         """The keys of requests that are asked again though they were answered."""
@@ -311,12 +311,12 @@ class Outcomes:
         refused = self._records[key].get("refused", False)
         return bool(refused and context is not None and own.tokens + own.new <= context)
 
-    def row(self, key: str) -> dict[str, Any]:
+    def row(self, key: str) -> Row:
         """The row of a request in the file of answers, without its names."""
         if key not in self._records:
             return {**_UNASKED, "raw_text": None, "outcome": UNASKED, "remarks": None}
         record, outcome = self._records[key], self._outcome(key)
-        row = {"raw_text": None, **answer_row(record, self._marks, self._opened)}
+        row = answer_row(record, self._marks, self._opened)
         if record.get("unknown_end") and row["finish_reason"] == STOP:
             row["finish_reason"] = UNKNOWN
         if outcome == REFUSED:
@@ -338,7 +338,7 @@ class Outcomes:
             found.append(f"{OTHER_MODEL}: {record['served']}")
         if key in self._odd and key not in self._cut:
             found.append(f"{ODD_COUNT}: {self._odd[key]}")
-        text = str(answer_row(record, self._marks, self._opened)["text"])
+        text = answer_row(record, self._marks, self._opened)["text"]
         if mark := undecoded(text):
             found.append(f"{UNDECODED}: {mark}")
         elif mark := unknown_mark(text):
@@ -354,7 +354,7 @@ def best_records(
     """The record that counts for each key, if requests were asked again (`Outcomes.replace`)."""
     found: dict[str, tuple[tuple[bool, int], Record]] = {}
     for record in records:
-        text = str(answer_row(record, marks, opened)["text"])
+        text = answer_row(record, marks, opened)["text"]
         rank = bool(text.strip()), record.get("prompt_tokens") or 0
         if record["key"] not in found or rank > found[record["key"]][0]:
             found[record["key"]] = rank, record

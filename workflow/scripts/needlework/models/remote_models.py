@@ -10,9 +10,9 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from needlework.benchmarks.contract import Entry
 from needlework.errors import UserError
 from needlework.jobs.progress import tell
 from needlework.jobs.stop import LOOK_S, finishing, stopping
@@ -30,6 +30,10 @@ from needlework.services.endpoints import (
     without,
     without_secrets,
 )
+
+if TYPE_CHECKING:
+    from needlework.models.backends.inspect_settings import Inspect
+    from needlework.models.backends.openai_settings import Openai
 
 logger = logging.getLogger("needlework")
 
@@ -52,12 +56,14 @@ class RemoteModel(InAnyOrder):
     A subclass prepares a request and sends it once; its `secrets` are taken out of all that a server says.
     """
 
+    config: Openai | Inspect
     # What to do if the model is given up.
     _remedy: str
 
-    def __init__(self, config: Entry, address: str) -> None:
-        super().__init__(config)
-        self._where = f"models.{config['model']}"
+    def __init__(
+        self, config: Openai | Inspect, model: str, journal: str | Path, address: str
+    ) -> None:
+        super().__init__(config, model, journal)
         self._address = address
         # Logins in the environment, which a proxy may repeat.
         self._logins = [secret for own in environment_logins().values() for secret in own]
@@ -100,10 +106,10 @@ class RemoteModel(InAnyOrder):
         """Get ready to send."""
         loop = self._runner.get_loop()
         self._proxy = self._proxy or local_proxy(self._address)
-        wanted = self.config["concurrency"]
+        wanted = self.config.concurrency
         if (most := most_connections(wanted)) < wanted:
             tell(
-                f"{self._where}: {most} requests run at once, not {wanted} (`concurrency`): raise the limit "
+                f"{self.where}: {most} requests run at once, not {wanted} (`concurrency`): raise the limit "
                 "on open files (`ulimit -n`), of which each connection is one."
             )
         self._slots = asyncio.Semaphore(most)
@@ -125,7 +131,7 @@ class RemoteModel(InAnyOrder):
         places: dict[asyncio.Task[Answer | None], int] = {}
         try:
             while True:
-                free = self.config["concurrency"] - len(places)
+                free = self.config.concurrency - len(places)
                 for place, request in islice(unsent, 0 if self._hopeless.done() else free):
                     self._show_first(request)
                     places[loop.create_task(self._answer(request))] = place
@@ -139,7 +145,7 @@ class RemoteModel(InAnyOrder):
             if not self._hopeless.done():
                 return
             raise UserError(
-                f"{self._where}: {self._hopeless.result()}. {self._remedy}; the answers until then are in "
+                f"{self.where}: {self._hopeless.result()}. {self._remedy}; the answers until then are in "
                 "the journal."
             )
         finally:
@@ -177,7 +183,7 @@ class RemoteModel(InAnyOrder):
                     left -= 1
                     if not left or failure.pause > LONGEST_PAUSE_S:
                         return self._failed(f"{failure} (attempt {attempt})")
-                    logger.warning("%s: %s; the request is retried.", self._where, failure)
+                    logger.warning("%s: %s; the request is retried.", self.where, failure)
                     self._rest(failure.pause)
                     until = self._runner.get_loop().time() + pause
                     pause *= 2
@@ -200,14 +206,14 @@ class RemoteModel(InAnyOrder):
     def _named(self, answer: Answer) -> Answer:
         """The answer, with where it came from, and the model's name if that is another than was asked."""
         answer = replace(answer, origin=self.address)
-        if answer.served is None or not other_model(self.config["name"], answer.served):
+        if answer.served is None or not other_model(self.config.name, answer.served):
             return replace(answer, served=None)
         if not self._others:
             logger.warning(
                 "%s: %s was asked for the model %s, and its reply names %s.",
-                self._where,
+                self.where,
                 self._address,
-                self.config["name"],
+                self.config.name,
                 answer.served,
             )
         self._others = True
@@ -232,7 +238,7 @@ class RemoteModel(InAnyOrder):
         """Pause all requests for as long again as the limit has lasted: pauses double."""
         if self._limited_since is None:
             self._limited_since = self._runner.get_loop().time()
-            logger.warning("%s: %s; all requests wait and are retried.", self._where, failure)
+            logger.warning("%s: %s; all requests wait and are retried.", self.where, failure)
         pause = max(FIRST_PAUSE_S, min(self._limited_for(), LONGEST_RATE_PAUSE_S))
         # Jitter, so that jobs that were refused together do not come back together.
         self._rest(max(pause, failure.pause) * random.uniform(1.0, 1.5))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from needlework.benchmarks.contract import Entry
 from needlework.errors import UserError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from needlework.models.settings import AnyModel
 
 # The built-in readers: backends without a model, which show that construction and scoring hold.
 #
@@ -31,15 +32,15 @@ MOST_VALUES = 8
 COLUMNS = ("task", "example_id")
 
 
-def only_of(config: Mapping[str, Any], model: str, benchmark: str) -> dict[str, list[object]]:
+def only_of(model: AnyModel, benchmark: str) -> dict[str, list[object]]:
     """A model's `only` for a benchmark: the part for all benchmarks, and that under its name."""
-    only = config["models"][model]["only"]
-    return shared(only) | dict(only.get(benchmark, {}))
+    own = dict(model.only).get(benchmark)
+    return shared(model.only) | (shared(own) if isinstance(own, Mapping) else {})
 
 
-def shared(only: Mapping[str, Any]) -> dict[str, list[object]]:
+def shared(only: Mapping[str, object]) -> dict[str, list[object]]:
     """The part of an `only` for all benchmarks: the keys that are not names of benchmarks."""
-    return {key: value for key, value in only.items() if not isinstance(value, Mapping)}
+    return {k: [*values] for k, values in dict(only).items() if isinstance(values, list | tuple)}
 
 
 def in_words(only: Mapping[str, Selection]) -> str:
@@ -99,7 +100,8 @@ def mask(table: pa.Table, only: Selection) -> pa.BooleanArray:
 
 
 def check_room(
-    entry: Entry,
+    name: str,
+    model: AnyModel,
     longest: int,
     overhead: int | None,
     reserve: int,
@@ -109,14 +111,14 @@ def check_room(
 
     `longest` is the most tokens of a prompt and its answer that fit without, in the model's tokenizer;
     `overhead` is the tokens of template and reasoning, `reserve` the tokenizer's key, `limit` the context
-    if it is not the entry's.
+    if it is not the model's.
     """
-    context = entry["context"] if limit is None else limit
+    context = model.context if limit is None else limit
     lacking = longest + (overhead or 0) - context
     if overhead and 0 < lacking <= overhead:
         raise UserError(
-            f"models.{entry['model']}: its longest prompts take {longest} tokens, and its chat template and "
+            f"models.{name}: its longest prompts take {longest} tokens, and its chat template and "
             f"reasoning {overhead} more: {lacking} too many for the context of {context}. Set "
-            f"`reserve: {reserve + lacking}` for tokenizers.{entry['tokenizer']} (which builds its prompts "
+            f"`reserve: {reserve + lacking}` for tokenizers.{model.tokenizer} (which builds its prompts "
             "anew), or leave the length out of this model's `lengths`."
         )

@@ -11,10 +11,13 @@ from codecs import getincrementaldecoder
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypedDict, cast
 
-from needlework.benchmarks.contract import Entry
 from needlework.journal import Record
+
+if TYPE_CHECKING:
+    from needlework.models.settings import AnyModel
+    from needlework.settings.models import Marks, Reasoning
 
 
 class Mark(NamedTuple):
@@ -29,6 +32,31 @@ class Parted(NamedTuple):
 
     text: str
     mark: str | None
+
+
+class Row(TypedDict, total=False):
+    """A request and its answer as a row of the file of answers (`records.GENERATIONS`).
+
+    `now` and `origin` are no columns: whether this job sent the request, and on which day and at which
+    address its answer was asked for.
+    """
+
+    request_key: str
+    instance_id: str
+    sample: int
+    text: str
+    raw_text: str | None
+    finish_reason: str
+    prompt_tokens: int | None
+    cached_tokens: int | None
+    completion_tokens: int | None
+    reasoning_tokens: int | None
+    error: str | None
+    outcome: str | None
+    remarks: list[str] | None
+    reasoning: str | None
+    now: bool
+    origin: str | None
 
 
 _RESOURCES = Path(__file__).resolve().parents[4] / "resources"
@@ -49,14 +77,20 @@ _BARE_HARMONY = re.compile(r"\s*(?:analysis|commentary).*?(assistantfinal)", re.
 _BARE_BEGUN = re.compile(r"\s*(?:analysis|commentary)(?=[\w\"'(])")
 
 
-def marks(model: Entry) -> tuple[Mark, ...]:
-    """The reasoning marks of a model: its `thoughts`, or else all known marks."""
-    if model.get("thoughts") is not None:
-        return tuple(Mark(own.get("begin"), own["end"]) for own in model["thoughts"])
-    reasoning = model.get("reasoning") or {}
-    own = reasoning.get("end")
+def marks(thoughts: Sequence[Marks] | None, reasoning: Reasoning | None) -> tuple[Mark, ...]:
+    """The reasoning marks of a model by these keys: its `thoughts`, or else all known marks."""
+    if thoughts is not None:
+        return tuple(Mark(dict(own).get("begin"), own.end) for own in thoughts)
+    own = reasoning and reasoning.end
     known = {mark.end for mark in KNOWN}
     return (Mark(None, own), *KNOWN) if own and own not in known else KNOWN
+
+
+def reasoning_of(model: AnyModel) -> Reasoning | None:
+    """The key `reasoning` of a model; None for a backend that does not take it."""
+    if model.backend in ("vllm", "openvino", "transformers", "inspect"):
+        return model.reasoning
+    return None
 
 
 def part(text: str, marks: Sequence[Mark], *, cut: bool, opened: bool = False) -> Parted | None:
@@ -169,18 +203,18 @@ def _source(record: Record) -> str:
     return str(record.get("whole", record["text"]))
 
 
-def answer_row(record: Record, marks: Sequence[Mark], opened: bool) -> dict[str, object]:
+def answer_row(record: Record, marks: Sequence[Mark], opened: bool) -> Row:
     """A record of the journal as a row of the file of answers: `text` without reasoning.
 
     If there was reasoning, `raw_text` is all that the model wrote. Reasoning without an end mark was cut.
     `reasoning_tokens` are kept if the record counted reasoning that the same mark ends.
     """
+    row = cast(Row, {**record, "raw_text": None})
     if "error" in record:
-        return dict(record)
+        return row
     whole, special = record.get("whole"), record.get("special", ())
     cut = record["finish_reason"] == "length"
     found = part(_source(record), marks, cut=cut, opened=opened and whole is not None)
-    row = {**record, "raw_text": None}
     if found is None:
         row["text"] = written(record)
     else:

@@ -1,9 +1,7 @@
 """On which keys and on which code results depend: what changes neither makes nothing anew.
 
-Each key of the settings says what it affects (`affects`).
-
-A key that does not say it affects what its block says. From this follow the parameters of jobs: what
-affects only speed makes nothing anew.
+Each key of the settings says what it affects (`affects`), or else its block says it. From this follow the
+parameters of jobs: what affects only speed makes nothing anew.
 
 | `affects` | |
 |---|---|
@@ -21,77 +19,79 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from needlework.benchmarks.contract import Config
-from needlework.benchmarks.parts import part_file
-from needlework.codedigest import code_digest
+from needlework.benchmarks.parts import OBJECT, RESULTS, part_file
+from needlework.codedigest import ROOT as SCRIPTS
+from needlework.codedigest import code_digest, module_digest
 from needlework.data.corpora.registry import base_of
-from needlework.planning.configuration import ROOT, block_class
+from needlework.planning.configuration import block_class
+from needlework.planning.layout import ROOT
 from needlework.prompts.wording import all_texts
 from needlework.services.endpoints import published_url, with_addresses, without_addresses
 
+if TYPE_CHECKING:
+    from needlework.planning.configuration import Configuration
+    from needlework.settings.base import BenchmarkSettings, Settings
 
-def affecting(section: str, entry: Mapping[str, Any], *kinds: str) -> dict[str, Any]:
-    """The keys of an entry that affect one of `kinds`.
 
-    `section` is its place in the configuration, such as "models" or "sources.mmarco"; entries of a
-    registry have their schema there.
+def affecting(section: str, entry: Settings, *kinds: str) -> dict[str, Any]:
+    """The keys of an entry, which is a block, that affect one of `kinds`.
+
+    `section` is its place in the configuration, such as "models" or "sources.mmarco".
     """
     return _select(section, entry, lambda kind: kind in kinds)
 
 
-def not_affecting(section: str, entry: Mapping[str, Any], *kinds: str) -> dict[str, Any]:
+def not_affecting(section: str, entry: Settings, *kinds: str) -> dict[str, Any]:
     """The keys of an entry that affect anything but `kinds`."""
     return _select(section, entry, lambda kind: kind not in kinds)
 
 
-def _select(
-    section: str, entry: Mapping[str, Any], wanted: Callable[[str], bool]
-) -> dict[str, Any]:
-    own = block_class(section, entry)
-    found = {key: value for key, value in entry.items() if wanted(own.with_effect(key))}
+def _select(section: str, entry: Settings, wanted: Callable[[str], bool]) -> dict[str, Any]:
+    values = dict(entry)
+    own = block_class(section, values)
+    found = {key: value for key, value in values.items() if wanted(own.with_effect(key))}
     if "args" in found and not wanted("place"):
         found["args"] = without_addresses(found["args"])
     return found
 
 
-def effective_config(config: Config) -> dict[str, Any]:
+def effective_config(config: Configuration) -> dict[str, Any]:
     """The part of a validated configuration on which this run's results depend.
 
     Entries that the run does not name are left out, and so is what changes no result: where keys,
     mirrors and journals are, prices and throughputs.
     """
-    run = config["run"]
-    judge = [config["judge"]] if config.get("judge") else []
-    named = dict.fromkeys([*run["models"], *judge])
-    models = {name: _plain_entry("models", config["models"][name]) for name in named}
-    tokenizers = {entry["tokenizer"] for entry in models.values()} | set(run.get("tokenizers", []))
-    embedder, translator = config["retrieval"]["embedder"], config["translation"]["translator"]
-    benchmarks = {name: _worded(config["benchmarks"][name]) for name in run["benchmarks"]}
+    run = config.run
+    judge = [config.judge] if config.judge else []
+    named = dict.fromkeys([*run.models, *judge])
+    tokenizers = {config.models[name].tokenizer for name in named} | set(run.tokenizers)
+    embedder, translator = config.retrieval.embedder, config.translation.translator
+    benchmarks = {name: _worded(config.benchmarks[name]) for name in run.benchmarks}
     corpora = {base_of(name) for name in _texts(benchmarks)}
     return {
         "run": run,
         **({"judge": judge[0]} if judge else {}),
-        **({"audit": config["audit"]} if run.get("audits") else {}),
-        "sources": config["sources"],
-        "corpora": {name: own for name, own in config["corpora"].items() if name in corpora},
-        "retrieval": config["retrieval"],
-        "embedders": {embedder: config["embedders"][embedder]},
-        "tokenizers": {name: config["tokenizers"][name] for name in sorted(tokenizers)},
-        "models": models,
-        "translation": config["translation"],
-        "translators": {translator: _plain_entry("translators", config["translators"][translator])},
+        **({"audit": config.audit} if run.audits else {}),
+        "sources": config.sources,
+        "corpora": {name: config.corpora[name] for name in config.corpora if name in corpora},
+        "retrieval": config.retrieval,
+        "embedders": {embedder: config.embedders[embedder]},
+        "tokenizers": {name: config.tokenizers[name] for name in sorted(tokenizers)},
+        "models": {name: _plain_entry("models", config.models[name]) for name in named},
+        "translation": config.translation,
+        "translators": {translator: _plain_entry("translators", config.translators[translator])},
         "benchmarks": benchmarks,
     }
 
 
-def _worded(own: Mapping[str, Any]) -> Mapping[str, Any]:
+def _worded(own: BenchmarkSettings) -> dict[str, Any]:
     """A benchmark's block with the user's instructions themselves in the place of their folders."""
-    if not own.get("instructions"):
-        return own
-    texts = {lang: all_texts(given) for lang, given in own["instructions"].items()}
-    return {**own, "instructions": texts}
+    values = dict(own)
+    if instructions := values.get("instructions"):
+        values["instructions"] = {k: all_texts(given) for k, given in dict(instructions).items()}
+    return values
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -103,7 +103,7 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(part)
 
 
-def _plain_entry(section: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+def _plain_entry(section: str, entry: Settings) -> dict[str, Any]:
     plain = not_affecting(section, entry, "nothing")
     if "base_url" in plain:
         plain["base_url"] = published_url(plain["base_url"])
@@ -118,14 +118,16 @@ def _plain_entry(section: str, entry: Mapping[str, Any]) -> dict[str, Any]:
 
 def numbers_digest(benchmark: str) -> str:
     """Of the code that makes the numbers of a benchmark's results; captions are no code."""
-    return code_digest("make_numbers.py", part_file(benchmark, "results"))
+    return code_digest("make_numbers.py", *(part_file(benchmark, part) for part in RESULTS))
 
 
 def shown_digest(benchmark: str) -> str:
     """Of the code that lays out tables and draws figures of these numbers."""
-    return code_digest("show_results.py", part_file(benchmark, "results"))
+    return code_digest("show_results.py", *(part_file(benchmark, part) for part in RESULTS))
 
 
 def page_digest(benchmarks: Iterable[str]) -> str:
     """Of the code that makes the numbers of cards and page."""
-    return code_digest("make_page_numbers.py", *(part_file(name, "card") for name in benchmarks))
+    cards = [part_file(name, "card") for name in benchmarks]
+    objects = [module_digest(SCRIPTS / part_file(name, OBJECT)) for name in benchmarks]
+    return "-".join([code_digest("make_page_numbers.py", *cards), *objects])

@@ -1,32 +1,33 @@
-"""The configuration: validated against its schema, with defaults filled in and references checked."""
+"""The configuration: validated by its classes, with defaults filled in and references checked."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from needlework.benchmarks.benchmark import check_benchmark, load_benchmark
-from needlework.benchmarks.contract import Config
-from needlework.data.corpora.registry import (
-    languages_of,
-)
+from needlework.benchmarks.benchmark import load_benchmark
+from needlework.data.corpora.registry import languages_of
 from needlework.errors import UserError
+from needlework.given import given
 from needlework.models.logs.files import answer_files
 from needlework.models.selection import READERS
+from needlework.planning.chosen import benchmarks_of
 from needlework.planning.complaints import first_complaint
-from needlework.planning.configuration import filled, plain, with_defaults
+from needlework.planning.configuration import plain, with_defaults
 from needlework.planning.known_names import KeyedError, check_named
 from needlework.planning.model_checks import check_models, left_out
 from needlework.planning.own_files import LONGEST_NAME, check_corpora, find_own_files, of_workflow
-from needlework.planning.secret_checks import check_published_values
+from needlework.planning.preflight.secrets import check_published_values
 from needlework.planning.values import check_values, one_line, quoted
-from needlework.settings.run import Limit
+
+if TYPE_CHECKING:
+    from needlework.planning.configuration import Configuration
 
 
-def validated(config: Config) -> dict[str, Any]:
+def validated(config: object) -> dict[str, Any]:
     """A copy of `config` with every default filled in.
 
     Raises UserError with one sentence that names the key, the value and the remedy, and quotes no more than
@@ -46,41 +47,39 @@ def validated(config: Config) -> dict[str, Any]:
         ) from None
 
 
-def _validated(config: Config) -> dict[str, Any]:
+def _validated(written: object) -> dict[str, Any]:
     try:
-        config = plain(config)
+        written = plain(written)
     except RecursionError:
         raise UserError(
             "the configuration holds a value that contains itself (an anchor `&` and an alias `*` in a "
             "file): write it out."
         ) from None
-    check_values(config)
+    check_values(written)
     try:
-        full = with_defaults(config)
+        config = with_defaults(written)
     except ValidationError as error:
-        raise first_complaint(error, config) from None
-    config = full
-    limit = config["run"]["limit"]
-    if isinstance(limit, int):
-        config["run"]["limit"] = filled(Limit(), {})
+        raise first_complaint(error, written) from None
+    if limit := config["run"]["limit"]:
         _limit_questions(config["benchmarks"], limit)
     check_published_values(config)
     find_own_files(config)
-    _check_run(config)
-    absent = set(left_out(config))
+    chosen: Configuration = given(config)
+    _check_run(chosen)
+    absent = set(left_out(chosen))
     config["run"]["models"] = [name for name in config["run"]["models"] if name not in absent]
     for own in config["benchmarks"].values():
         _choose_languages(own, config["corpora"])
-    for name, own in benchmarks_of(config):
-        own.update(load_benchmark(name).plan.decided(own))
-    for check in (
-        check_corpora,
-        _check_retrieval,
-        check_models,
-        _check_translation,
-        _check_benchmarks,
-    ):
-        check(config)
+    for name, own in benchmarks_of(given(config)):
+        config["benchmarks"][name] |= plain(load_benchmark(name).plan.decided(own))
+    full: Configuration = given(config)
+    check_corpora(full)
+    check_named("retrieval.embedder", [full.retrieval.embedder], full.embedders, "embedders")
+    check_models(full)
+    translator = full.translation.translator
+    check_named("translation.translator", [translator], full.translators, "translators")
+    for name in full.run.benchmarks:
+        load_benchmark(name).check(full)
     for name, model in config["models"].items():
         model["chat_template"] = of_workflow(model["chat_template"])
         if name in config["run"]["models"]:
@@ -101,7 +100,7 @@ def _choose_languages(own: dict[str, Any], corpora: Mapping[str, Any]) -> None:
     """Fill in the languages that a benchmark leaves to the corpus of its needles."""
     if "answer_languages" not in own:
         return
-    # Of an unknown corpus the schema has complained.
+    # An unknown corpus is refused before.
     known = list(languages_of(own["needles"], corpora))
     if own["answer_languages"] is None:
         own["answer_languages"] = known
@@ -109,15 +108,20 @@ def _choose_languages(own: dict[str, Any], corpora: Mapping[str, Any]) -> None:
         own["question_lang"] = "en" if "en" in known else own["needle_languages"][0]
 
 
-def _check_run(config: Config) -> None:
-    for registry in ("models", "tokenizers", "embedders", "translators"):
-        _check_names(registry, config[registry])
-    check_named("run.models", config["run"]["models"], config["models"], "models")
-    check_named("run.benchmarks", config["run"]["benchmarks"], config["benchmarks"], "benchmarks")
-    check_named("run.tokenizers", config["run"]["tokenizers"], config["tokenizers"], "tokenizers")
-    check_named("judge", filter(None, [config["judge"]]), config["models"], "models")
-    if config["judge"] and config["models"][config["judge"]]["backend"] in (*READERS, "replay"):
-        raise UserError(f"judge is {config['judge']!r}, which asks no model: name one that does.")
+def _check_run(config: Configuration) -> None:
+    _check_names("models", config.models)
+    _check_names("tokenizers", config.tokenizers)
+    _check_names("embedders", config.embedders)
+    _check_names("translators", config.translators)
+    run = config.run
+    check_named("run.models", run.models, config.models, "models")
+    check_named("run.benchmarks", run.benchmarks, config.benchmarks, "benchmarks")
+    check_named("run.tokenizers", run.tokenizers, config.tokenizers, "tokenizers")
+    if config.judge is None:
+        return
+    check_named("judge", [config.judge], config.models, "models")
+    if config.models[config.judge].backend in (*READERS, "replay"):
+        raise UserError(f"judge is {config.judge!r}, which asks no model: name one that does.")
 
 
 def _check_names(registry: str, names: Iterable[str]) -> None:
@@ -141,24 +145,3 @@ def _check_names(registry: str, names: Iterable[str]) -> None:
                 f"{registry} has the names {other!r} and {name!r}, which are the same file where a file "
                 "system ignores case: rename one of them."
             )
-
-
-def _check_retrieval(config: Config) -> None:
-    name = config["retrieval"]["embedder"]
-    check_named("retrieval.embedder", [name], config["embedders"], "embedders")
-
-
-def _check_translation(config: Config) -> None:
-    name = config["translation"]["translator"]
-    check_named("translation.translator", [name], config["translators"], "translators")
-
-
-def _check_benchmarks(config: Config) -> None:
-    for name, _ in benchmarks_of(config):
-        check_benchmark(name, config)
-
-
-def benchmarks_of(config: Config) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The benchmarks of a run, with their blocks."""
-    for name in config["run"]["benchmarks"]:
-        yield name, config["benchmarks"][name]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import create_model
@@ -12,8 +11,17 @@ from needlework.benchmarks.parts import SETTINGS, load_part, names
 from needlework.data.corpora.registry import OWN_SERVES, serving
 from needlework.models.settings import AnyModel, with_all_keys
 from needlework.settings.audits import Audit
-from needlework.settings.base import Distinct, DistinctPair, PathText, Settings, SomePath, Text, key
-from needlework.settings.figures import Figures, Records
+from needlework.settings.base import (
+    BenchmarkSettings,
+    Distinct,
+    DistinctPair,
+    PathText,
+    Settings,
+    SomePath,
+    Text,
+    key,
+)
+from needlework.settings.figures import Figures
 from needlework.settings.generation import Generation
 from needlework.settings.models import Model
 from needlework.settings.retrieval import Embedder, Retrieval
@@ -33,15 +41,11 @@ def benchmark_settings(name: str) -> type[Settings]:
 BENCHMARKS: dict[str, type[Settings]] = {name: benchmark_settings(name) for name in names()}
 
 if TYPE_CHECKING:
-
-    class Benchmarks(Settings):
-        """The benchmarks' own settings."""
+    # By their names, of which the type checker knows none.
+    Benchmarks = Mapping[str, BenchmarkSettings]
 else:
     _BLOCKS = {name: (own, key(own)) for name, own in BENCHMARKS.items()}
     Benchmarks = create_model("Benchmarks", __base__=Settings, **_BLOCKS)
-
-
-ROOT = Path(__file__).resolve().parents[4]
 
 
 class Configuration(Settings):
@@ -72,8 +76,6 @@ class Configuration(Settings):
     undecided, one request per answer. It also judges about 200 answers of known verdict, so that the
     page can say how often it is right. It need not be in `run.models`. Null asks no judge. For costs
     and limits see docs/second-scorer.md."""
-    records: Records = key(Records)
-    """What `snakemake records` writes besides the results. See docs/exchange.md."""
     audit: Audit = key(Audit)
     """What `snakemake audit` asks for the pairs in `run.audits`, and how it judges."""
     sources: Sources = key(Sources)
@@ -131,7 +133,7 @@ def corpora_for(config: Any) -> Callable[[str], list[str]]:
     """Which corpora serve as what, such as `needles`: the user's own, too, as far as these are sound."""
     own = config.get("corpora") if isinstance(config, Mapping) else None
     sound = {
-        name: entry
+        name: entry["kind"]
         for name, entry in (own.items() if isinstance(own, Mapping) else ())
         if isinstance(entry, Mapping) and entry.get("kind") in (*OWN_SERVES,)
     }
@@ -146,11 +148,6 @@ def read(config: Any) -> Configuration:
 def with_defaults(config: Any) -> dict[str, Any]:
     """A configuration in plain values with its defaults. Raises pydantic's ValidationError."""
     return dict(plain(filled(read(config), config)))
-
-
-def defaults_of(benchmark: str) -> dict[str, Any]:
-    """The defaults of a benchmark's block, in plain values."""
-    return dict(plain(filled(BENCHMARKS[benchmark](), {})))
 
 
 def block_class(section: str, entry: Mapping[str, Any]) -> type[Settings]:

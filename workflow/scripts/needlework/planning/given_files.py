@@ -25,109 +25,75 @@ def read_nodes(file: str | Path) -> Any:
     """
     import yaml
 
-    shown = _shown(file)
+    shown, loader, depth, count = _shown(file), safe_yaml.loader(), 0, 0
     try:
-        if (size := Path(file).stat().st_size) > MOST_BYTES:
-            raise UserError(
-                f"{shown} has {size:,} bytes, but a configuration has at most {MOST_BYTES:,}: shorten it, "
-                "and put data into files of their own."
-            )
-        text = Path(file).read_text(encoding="utf-8")
-    except OSError as error:
-        raise UserError(
-            f"{shown} cannot be read ({error.strerror}): correct --configfile."
-        ) from None
-    except UnicodeDecodeError as error:
-        raise UserError(
-            f"{shown} is not UTF-8 (byte {error.start + 1} is 0x{error.object[error.start]:02x}): save "
-            "it in UTF-8."
-        ) from None
-    # Parsed in C where possible; events tell of nesting before anything is built from them.
-    loader = safe_yaml.loader()
-    try:
-        depth = 0
+        with Path(file).open("rb") as opened:
+            content = opened.read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
+            raise UserError(f"{shown} has more than {MOST_BYTES:,} bytes: shorten it.")
+        text = content.decode("utf-8")
+        # The parser calls itself for each level, in C.
         for event in yaml.parse(text, Loader=loader):
+            count += isinstance(event, yaml.NodeEvent)
             depth += isinstance(event, yaml.CollectionStartEvent)
             depth -= isinstance(event, yaml.CollectionEndEvent)
-            if depth > MOST_LEVELS:
-                raise UserError(f"{shown} nests values too deeply: flatten it.")
+            if depth > MOST_LEVELS or count > MOST_VALUES:
+                raise UserError(f"{shown} nests values too deeply, or has too many: shorten it.")
         reader = loader(text)
         root = reader.get_single_node()
         if not isinstance(root, yaml.MappingNode):
             raise UserError(f"{shown} holds no keys: write `key: value`, or leave the file out.")
-        _check_node(root, reader, shown)
-    except (yaml.YAMLError, UnicodeEncodeError) as error:
-        raise UserError(_fault(error, text, shown)) from None
+        _check_nodes(root, reader, shown)
+    except OSError as error:
+        why = f"cannot be read ({error.strerror})"
+        raise UserError(f"{shown} {why}: correct --configfile.") from None
+    except UnicodeDecodeError as error:
+        byte = f"byte {error.start + 1} is 0x{error.object[error.start]:02x}"
+        raise UserError(f"{shown} is not UTF-8 ({byte}): save it in UTF-8.") from None
+    except yaml.MarkedYAMLError as error:
+        # A bracket that is not closed is found at the end of the file.
+        mark: Any = ("flow" in str(error.context) and error.context_mark) or error.problem_mark
+        raise UserError(
+            f"{shown}:{mark.line + 1}: this is no YAML ({error.problem}): correct the brackets or the "
+            "indentation, which takes spaces alone, or put a text with `: ` or ` #` in quotes."
+        ) from None
+    except yaml.YAMLError:
+        raise UserError(f"{shown} is no YAML: save it as plain text in UTF-8.") from None
     return root
 
 
-def _check_node(root: Any, reader: Any, shown: str) -> None:
+def _check_nodes(root: Any, reader: Any, shown: str) -> None:
     """Raise UserError for a key that stands twice, a value that is none of its type, or too many of them."""
     todo, count = [(root, 0)], 0
     while todo:
-        node, depth = todo.pop()
-        line, count = f"{shown}:{node.start_mark.line + 1}", count + 1
+        (node, depth), count = todo.pop(), count + 1
+        line = f"{shown}:{node.start_mark.line + 1}"
         if depth > MOST_LEVELS or count > MOST_VALUES:
             raise UserError(
                 f"{line}: a value contains itself, or is repeated by aliases (`*`) more than "
                 f"{MOST_VALUES:,} times: write it out."
             )
-        if isinstance(node.value, str):
-            _check_scalar(node, reader, line)
-        elif node.id == "mapping":
-            _check_keys([key for key, _ in node.value], shown)
-            todo += [(part, depth + 1) for pair in node.value for part in pair]
-        else:
-            todo += [(part, depth + 1) for part in node.value]
-
-
-def _check_scalar(node: Any, reader: Any, line: str) -> None:
-    if len(node.value) > MOST_CHARACTERS:
-        raise UserError(f"{line}: a text has more than {MOST_CHARACTERS:,} characters: shorten it.")
-    if node.tag in ("tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"):
-        return
-    try:
-        reader.construct_object(node)
-    except Exception:  # the constructors of types have many
-        raise UserError(
-            f"{line}: {quoted(node.value)} cannot be read as its type ({node.tag.rpartition(':')[2]}): "
-            "correct it, or put a text in quotes."
-        ) from None
-
-
-def _check_keys(keys: Sequence[Any], shown: str) -> None:
-    """Raise UserError if a key stands twice: YAML would keep the last and drop the others."""
-    lines: dict[str, int] = {}
-    for key in keys:
-        if not isinstance(key.value, str) or key.tag == "tag:yaml.org,2002:merge":
-            continue
-        line = key.start_mark.line + 1
-        if first := lines.get(key.value):
-            raise UserError(
-                f"{shown}:{line}: the key {quoted(key.value)} stands already at line {first}: make one of "
-                "them."
-            )
-        lines[key.value] = line
-
-
-def _fault(error: Any, text: str, shown: str) -> str:
-    """What is wrong with a text that is no YAML, and where."""
-    mark = getattr(error, "problem_mark", None)
-    context = str(getattr(error, "context", "") or "")
-    if "flow" in context and error.context_mark:
-        # A bracket that is not closed is found at the end of the file.
-        mark = error.context_mark
-    if mark is None:
-        return f"{shown} is no YAML: save it as plain text in UTF-8."
-    lines = text.splitlines()
-    line = lines[mark.line] if mark.line < len(lines) else ""
-    if "\t" in line[: len(line) - len(line.lstrip())]:
-        return f"{shown}:{mark.line + 1}: a tab indents this line: YAML takes spaces alone."
-    problem = " ".join(f"{context} {error.problem or ''}".split())
-    return (
-        f"{shown}:{mark.line + 1}: this is no YAML ({problem}): correct the indentation or the brackets, or "
-        "put a text with `: ` or ` #` in quotes."
-    )
+        parts = node.value if isinstance(node.value, list) else []
+        if node.id == "mapping":
+            # YAML would keep the last of two equal keys.
+            lines: dict[str, int] = {}
+            for key in (key for key, _ in parts if key.id == "scalar" and key.value != "<<"):
+                at = key.start_mark.line + 1
+                if first := lines.get(key.value):
+                    said = f"the key {quoted(key.value)} stands already at line {first}"
+                    raise UserError(f"{shown}:{at}: {said}: make one of them.")
+                lines[key.value] = at
+            parts = [part for pair in parts for part in pair]
+        elif node.id == "scalar" and len(node.value) > MOST_CHARACTERS:
+            raise UserError(f"{line}: a text has over {MOST_CHARACTERS:,} characters: shorten it.")
+        elif node.id == "scalar" and not node.tag.endswith((":str", ":merge")):
+            try:
+                reader.construct_object(node)
+            except Exception:  # the constructors of types have many
+                kind = f"cannot be read as its type ({node.tag.rpartition(':')[2]})"
+                said = f"{line}: {quoted(node.value)} {kind}: put a text in quotes."
+                raise UserError(said) from None
+        todo += [(part, depth + 1) for part in parts]
 
 
 def _shown(file: str | Path) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from needlework.models.engine_arguments import gpus
@@ -15,21 +14,24 @@ _ON_PROCESSORS = {"openvino"}
 CPU_THREADS = 16
 
 
-def job_gpus(entry: Mapping[str, Any]) -> int:
-    """How many GPUs the job of a model, an embedder or a translator asks for."""
-    kind = entry.get("backend") or entry["kind"]
+def job_gpus(entry: Any) -> int:
+    """How many GPUs the job of a model, an embedder or a translator asks for, by its block."""
+    kind = _kind(entry)
     if kind == "vllm":
-        return gpus(entry["engine"])
-    return int(kind in _NEURAL and entry["device"] != "cpu")
+        return gpus(entry.engine)
+    return int(kind in _NEURAL and entry.device != "cpu")
 
 
-def job_threads(entry: Mapping[str, Any]) -> int:
+def job_threads(entry: Any) -> int:
     """How many CPU cores such a job asks for: one if it runs no neural network.
 
     With GPUs, cores load the weights, tokenize texts, and feed each GPU.
     """
-    kind = entry.get("backend") or entry["kind"]
-    if kind not in _NEURAL | _ON_PROCESSORS:
+    if _kind(entry) not in _NEURAL | _ON_PROCESSORS:
         return 1
     own = job_gpus(entry)
     return 4 + 2 * own if own else CPU_THREADS
+
+
+def _kind(entry: Any) -> str:
+    return getattr(entry, "backend", None) or entry.kind

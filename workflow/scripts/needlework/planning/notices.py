@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from needlework import safe_yaml
 from needlework.benchmarks.benchmark import load_benchmark
-from needlework.benchmarks.contract import Config
-from needlework.planning.config import benchmarks_of
+from needlework.planning.chosen import benchmarks_of, running
 from needlework.planning.configuration import plain
-from needlework.planning.known_names import nearest
+from needlework.planning.known_names import GONE_TARGETS, nearest
 from needlework.planning.layers import block
 from needlework.planning.values import quoted
 
+if TYPE_CHECKING:
+    from needlework.planning.configuration import Configuration
 
-def decided(given: Config, config: Config) -> list[str]:
+
+def decided(given: Mapping[str, Any], config: Configuration) -> list[str]:
     """Which keys of a benchmark have another value in `config`, which is validated, than was `given`.
 
     A sentence for each benchmark: other keys decide them (`Plan.decided`).
@@ -37,7 +39,7 @@ def decided(given: Config, config: Config) -> list[str]:
     return said
 
 
-def notices(config: Config) -> list[str]:
+def notices(config: Configuration) -> list[str]:
     """What the benchmarks of a run leave out (`Plan.notices`), in sentences."""
     return [
         note
@@ -46,14 +48,14 @@ def notices(config: Config) -> list[str]:
     ]
 
 
-def inherited(given: Iterable[Config], config: Config) -> list[str]:
+def inherited(given: Iterable[Mapping[str, Any]], config: Configuration) -> list[str]:
     """Which models of a run a user defined, but with the questions (`only`) of the demo's of that name."""
     files = list(given)
     return [
         f"models.{name} answers only the questions that config.yaml chooses for its model of this name "
         "(`only`): name yours otherwise, or set `only: {}`."
-        for name in config["run"]["models"]
-        if config["models"][name]["only"]
+        for name, model in running(config)
+        if model.only
         and any("backend" in block(each, "models", name) for each in files)
         and not any("only" in block(each, "models", name) for each in files)
     ]
@@ -66,7 +68,7 @@ def _shown(value: Any) -> str:
 def unknown_target(name: str, rules: Iterable[str]) -> str:
     """The error message for a target that no rule has."""
     known = {rule for rule in rules if rule != "unknown_target"}
-    return f"there is no target {name!r}: {nearest(name, known)}."
+    return f"there is no target {name!r}: {GONE_TARGETS.get(name) or nearest(name, known)}."
 
 
 def replaced_choices(files: Iterable[str | Path]) -> list[str]:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from needlework.benchmarks.contract import Config
 from needlework.data.corpora.registry import (
     CORPORA,
     OWN_FORMATS,
@@ -17,8 +15,12 @@ from needlework.data.corpora.registry import (
     local_files,
 )
 from needlework.errors import UserError
-from needlework.planning.configuration import ROOT
+from needlework.planning.layout import ROOT
 from needlework.planning.values import quoted
+
+if TYPE_CHECKING:
+    from needlework.planning.configuration import Configuration
+    from needlework.settings.sources import OwnData
 
 # File systems take 255 bytes a name, and endings follow.
 LONGEST_NAME = 100
@@ -30,7 +32,7 @@ def of_workflow(path: str | None) -> str | None:
     return str(own) if own and not Path(str(path)).exists() and own.exists() else path
 
 
-def find_own_files(config: Mapping[str, Any]) -> None:
+def find_own_files(config: dict[str, Any]) -> None:
     """Find the files of the user's data and language among the workflow's own, as of a preset's example."""
     for corpus in config["corpora"].values():
         for data in corpus["languages"].values():
@@ -43,10 +45,10 @@ def find_own_files(config: Mapping[str, Any]) -> None:
                 own["instructions"][lang] = of_workflow(given)
 
 
-def check_corpora(config: Config) -> None:
+def check_corpora(config: Configuration) -> None:
     """Raise UserError where a corpus of the user's has no name, data or column that can be used."""
-    for name, entry in config["corpora"].items():
-        where = f"corpora.{name}"
+    for name in config.corpora:
+        where, languages = f"corpora.{name}", config.corpora[name].languages
         if not re.fullmatch("[a-z0-9_]+", name) or base_of(name) != name:
             raise UserError(
                 f"corpora.{quoted(name)} is not a valid name: use small letters, digits and '_', and do not "
@@ -59,22 +61,22 @@ def check_corpora(config: Config) -> None:
             )
         if name in CORPORA:
             raise UserError(f"{where} is already the name of a corpus: choose another name.")
-        for lang, data in entry["languages"].items():
-            _check_data(f"{where}.languages.{lang}", data)
+        for lang in languages:
+            _check_data(f"{where}.languages.{lang}", languages[lang])
 
 
-def _check_data(where: str, data: Mapping[str, Any]) -> None:
+def _check_data(where: str, data: OwnData) -> None:
     """Raise UserError where a data set is neither of the hub, at a commit, nor of local files."""
-    if data["files"]:
-        for pattern in data["files"]:
+    if data.files:
+        for pattern in data.files:
             if Path(pattern).is_dir():
                 raise UserError(
                     f"{where}.files: {pattern} is a folder: name the files in it, as in "
                     f"{Path(pattern) / '*.parquet'}."
                 )
-        found = local_files(data["files"])
+        found = local_files(data.files)
         if not found:
-            raise UserError(f"{where}.files: {data['files'][0]} is not a file: correct the path.")
+            raise UserError(f"{where}.files: {data.files[0]} is not a file: correct the path.")
         for file in found:
             if "::" in file:
                 # The package that reads them takes `::` for a file within an archive.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from needlework.benchmarks.contract import Config
+from typing import Any
+
+from needlework.given import Block, given
 from needlework.planning.inputs.answers import Answers
 from needlework.planning.inputs.audits import Audits
 from needlework.planning.inputs.base import Inputs
@@ -25,9 +27,9 @@ class RuleInputs(Inputs):
     `input:`.
     """
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, values: Any) -> None:
+        config: Any = values if isinstance(values, Block) else given(values)
         super().__init__(config)
-        config = self.config
         self.corpora = Corpora(config)
         self.retrieval = Retrieval(config)
         self.prompts = Prompts(config, self.corpora)
@@ -40,4 +42,4 @@ class RuleInputs(Inputs):
             config, self.prompts, self.answers, self.scores, self.results, self.facts
         )
         self.explorer = Explorer(config, self.prompts, self.answers, self.scores)
-        self.sharing = Sharing(config, self.prompts, self.scores, self.results, self.facts)
+        self.sharing = Sharing(config, self.prompts)

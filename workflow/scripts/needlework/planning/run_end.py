@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from needlework.data.corpora.found import read_found
 from needlework.models.accounts import Account, last_lines, read_account, write_account
@@ -15,6 +15,9 @@ from needlework.printable import printable
 from needlework.results.page.own_data import read_report
 from needlework.results.page.terminal import fill
 from needlework.services.endpoints import shown_url
+
+if TYPE_CHECKING:
+    from needlework.results.page.overview_page import Ran
 
 # Beside the log of a job of answers, so that it exists if the job fails.
 _ACCOUNTS = Path("logs/generate_answers")
@@ -37,16 +40,18 @@ def _paths(files: RuleInputs) -> list[tuple[Path, str]]:
         for benchmark in files.benchmarks
         for part in _parts(files, model)
     ]
-    if judge := files.config["judge"]:
+    if judge := files.config.judge:
         found.append((Path("logs/judge_replies", f"{judge}.json"), ""))
     return found
 
 
 def _address(files: RuleInputs, account: Account) -> str:
     """The configured address: the job may have run when there was another."""
-    entry = files.config["models"][account.model]
-    own = {"openai": entry["base_url"], "inspect": entry["args"].get("base_url")}
-    url = own.get(entry["backend"])
+    entry, url = files.config.models[account.model], None
+    if entry.backend == "openai":
+        url = entry.base_url
+    elif entry.backend == "inspect":
+        url = entry.args.get("base_url")
     return printable(shown_url(url), lines=False) if url else account.address
 
 
@@ -108,12 +113,11 @@ def _answer_lines(files: RuleInputs, asked: Collection[str]) -> list[str]:
     """What the target of a run found or wrote: the answer to its command."""
     lines = []
     if "audit" in asked:
-        for pair in files.config["run"]["audits"]:
-            page = Path("results/audits", pair["base"], pair["changed"], "audit.md")
-            lines += [f"{pair['changed']} against {pair['base']}: {_verdict(page)} More: {page}"]
+        for pair in files.config.run.audits:
+            page = Path("results/audits", pair.base, pair.changed, "audit.md")
+            lines += [f"{pair.changed} against {pair.base}: {_verdict(page)} More: {page}"]
     for rule, path, what in (
         ("artifact", "results/artifact.crate.zip", "the run for reviewers"),
-        ("records", "results/records", "the results in the exchange format"),
         ("export", "results/export", "prompts, and tasks of inspect_ai and lm-eval"),
     ):
         if rule in asked:
@@ -143,7 +147,7 @@ def _size(path: Path) -> str:
     return f"{files}, {sum(sizes) / 1e6:.1f} MB"
 
 
-def write_unfinished_page(files: RuleInputs, run: dict[str, object], template: str) -> str:
+def write_unfinished_page(files: RuleInputs, run: Ran, template: str) -> str:
     """Write the page of what exists after a job of answers failed, and return its path."""
     # The page needs packages that the process of Snakemake may lack.
     from needlework.results.page.overview_page import Front, write_unfinished

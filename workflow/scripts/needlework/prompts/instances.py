@@ -6,8 +6,9 @@ Most spans are in many prompts (a document, a label, an instruction); as objects
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import accumulate
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -42,17 +43,22 @@ class Spans:
 
 
 class Instances:
-    """The instances of a slice; `columns` are its factors and the counts that follow them, by Arrow type."""
+    """The instances of a slice.
+
+    `columns` are its factors and the counts that follow them, by Arrow type. `named_by` are those of which an
+    instance's id is made, beside benchmark, task and text: a further column changes no id.
+    """
 
     def __init__(
         self,
         benchmark: str,
         columns: Mapping[str, str],
+        named_by: Collection[str],
         tokenizer: Tokenizer,
         spans: Spans,
     ) -> None:
         self.spans = spans
-        self._benchmark, self._check = benchmark, tokenizer.check
+        self._benchmark, self._named_by, self._check = benchmark, named_by, tokenizer.check
         self._schema = instances_schema(columns)
         self._columns: dict[str, list[Any]] = {
             name: [] for name in self._schema.names if name != "prompt"
@@ -63,18 +69,18 @@ class Instances:
         self,
         numbers: Iterable[int],
         text: str,
+        apart: Mapping[str, object] = MappingProxyType({}),
         /,
         *,
-        named: Mapping[str, object],
         task: str,
         n_tokens: int,
         **row: object,
     ) -> None:
         """Add a prompt: the numbers of its spans, its text, length in tokens, and all other columns.
 
-        The instance's id is made of benchmark, task, `named` (the factors and other values that distinguish
-        prompts with one wording) and text.
+        `apart` has further values of its id, which tell prompts with one wording apart.
         """
+        named = {**{name: row[name] for name in self._named_by}, **apart}
         name = instance_id(self._benchmark, task, named, text)
         self._check(name, text, n_tokens, len(self._counts))
         row |= {

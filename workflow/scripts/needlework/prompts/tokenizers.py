@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 from needlework.data.packaged import local_name
 from needlework.data.words import WORD, word_starts
 from needlework.errors import UserError, not_installed, reason
+from needlework.given import given
 from needlework.prompts.openvino_runtime import genai
 
 if TYPE_CHECKING:
     import tiktoken
 
     from needlework.prompts.counting.proofs import Proof
+    from needlework.settings import tokenizers as settings
 
 # Tokens of texts that tiktoken cannot split: at a run of a million spaces its stack is exhausted.
 
@@ -94,26 +96,25 @@ class Tokenizer:
 
 
 def load_tokenizer(
-    name: str, config: Mapping[str, str], sums: Path | None = None, *, whole: bool = False
+    name: str, config: Mapping[str, object], sums: Path | None = None, *, whole: bool = False
 ) -> Tokenizer:
-    """The tokenizer that the configuration calls `name`.
+    """The tokenizer that the configuration calls `name`, from its entry.
 
-    `config["kind"]` is one of words, characters, tiktoken (`encoding`), mistral-common (`version`),
-    huggingface (`name`, a hub name or a local folder, and `revision`) and openvino (`name`, a GGUF
-    file or an OpenVINO folder). `sums` is the folder that caches counts; without it nothing is kept on
-    disk. `whole` tokenizes every text whole. Raises UserError if it cannot be loaded.
+    `sums` is the folder that caches counts; without it nothing is kept on disk. `whole` tokenizes every text
+    whole. Raises UserError if it cannot be loaded.
     """
+    entry: settings.Tokenizer = given({**_USUAL, **config})
     try:
-        count, prove = _KINDS[config["kind"]](config)
+        count, prove = _KINDS[entry.kind](entry)
         proof = None if whole else _proved(name, prove)
     except ImportError as error:
         raise not_installed(f"tokenizers.{name}", error) from None
     except Exception as error:  # each library has its own; none of them is the user's to know
         raise UserError(
             f"tokenizers.{name} ({_describe(config)}) cannot be loaded: {reason(error)}. "
-            f"{_REMEDIES[config['kind']]}"
+            f"{_REMEDIES[entry.kind]}"
         ) from None
-    return Tokenizer(name, count, proof, sums, int(config.get("reserve", 0)))
+    return Tokenizer(name, count, proof, sums, entry.reserve)
 
 
 def _proved(name: str, prove: Callable[[], Proof]) -> Proof | None:
@@ -129,7 +130,7 @@ def _proved(name: str, prove: Callable[[], Proof]) -> Proof | None:
 Loaded = tuple[Callable[[str], int], Callable[[], "Proof"]]
 
 
-def _words(config: Mapping[str, str]) -> Loaded:
+def _words(entry: settings.WordsTokenizer) -> Loaded:
     def prove() -> Proof:
         from needlework.prompts.counting import proofs
 
@@ -138,7 +139,7 @@ def _words(config: Mapping[str, str]) -> Loaded:
     return lambda text: sum(1 for _ in WORD.finditer(text)), prove
 
 
-def _characters(config: Mapping[str, str]) -> Loaded:
+def _characters(entry: settings.CharactersTokenizer) -> Loaded:
     def prove() -> Proof:
         from needlework.prompts.counting import proofs
 
@@ -147,10 +148,10 @@ def _characters(config: Mapping[str, str]) -> Loaded:
     return len, prove
 
 
-def _tiktoken(config: Mapping[str, str]) -> Loaded:
+def _tiktoken(entry: settings.TiktokenTokenizer) -> Loaded:
     import tiktoken
 
-    encoding = tiktoken.get_encoding(config["encoding"])
+    encoding = tiktoken.get_encoding(entry.encoding)
     # `encode_ordinary` reads special tokens in the text as plain text: the text is untrusted.
     encode = in_pieces(encoding, encoding.encode_ordinary)
 
@@ -162,13 +163,13 @@ def _tiktoken(config: Mapping[str, str]) -> Loaded:
     return lambda text: len(encode(text)), prove
 
 
-def _mistral_common(config: Mapping[str, str]) -> Loaded:
+def _mistral_common(entry: settings.MistralCommonTokenizer) -> Loaded:
     from mistral_common.tokens.tokenizers.mistral import MistralTokenizer
 
-    if config["version"] == "tekken":
+    if entry.version == "tekken":
         loaded = MistralTokenizer.v3(is_tekken=True)
     else:
-        loaded = getattr(MistralTokenizer, config["version"])()
+        loaded = getattr(MistralTokenizer, entry.version)()
     tokenizer = loaded.instruct_tokenizer.tokenizer
     model = tokenizer._model  # type: ignore[attr-defined]  # of both of its classes
     is_sentencepiece = hasattr(model, "serialized_model_proto")
@@ -187,12 +188,12 @@ def _mistral_common(config: Mapping[str, str]) -> Loaded:
     return lambda text: len(encode(text)), prove
 
 
-def _huggingface(config: Mapping[str, str]) -> Loaded:
+def _huggingface(entry: settings.HuggingfaceTokenizer) -> Loaded:
     from transformers import AutoTokenizer
 
-    revision = None if Path(config["name"]).is_dir() else config.get("revision")
+    revision = None if Path(entry.name).is_dir() else entry.revision
     loaded = AutoTokenizer.from_pretrained(
-        config["name"], revision=revision, trust_remote_code=config.get("trust_remote_code", False)
+        entry.name, revision=revision, trust_remote_code=entry.trust_remote_code
     )
     # Longer texts than the model's context are wanted here; the warning is not.
     loaded.model_max_length = int(1e30)
@@ -200,8 +201,8 @@ def _huggingface(config: Mapping[str, str]) -> Loaded:
         # Fine-tuning and calibration leave these in a tokenizer's file.
         loaded.backend_tokenizer.no_padding()
         loaded.backend_tokenizer.no_truncation()
-    if config.get("ignore_merges") is not None:
-        loaded.backend_tokenizer.model.ignore_merges = config["ignore_merges"]
+    if entry.ignore_merges is not None:
+        loaded.backend_tokenizer.model.ignore_merges = entry.ignore_merges
 
     def prove() -> Proof:
         from needlework.prompts.counting import proofs
@@ -214,8 +215,8 @@ def _huggingface(config: Mapping[str, str]) -> Loaded:
     return lambda text: len(loaded.encode(text, add_special_tokens=False)), prove
 
 
-def _openvino(config: Mapping[str, str]) -> Loaded:
-    loaded = genai().Tokenizer(local_name(config["name"], "the tokenizer"))
+def _openvino(entry: settings.OpenvinoTokenizer) -> Loaded:
+    loaded = genai().Tokenizer(local_name(entry.name, "the tokenizer"))
 
     def prove() -> Proof:
         from needlework.prompts.counting.proofs import Unproven
@@ -231,7 +232,9 @@ def _openvino(config: Mapping[str, str]) -> Loaded:
     )
 
 
-_KINDS: dict[str, Callable[[Mapping[str, str]], Loaded]] = {
+# Keys that an entry may lack.
+_USUAL = {"reserve": 0, "revision": None, "trust_remote_code": False, "ignore_merges": None}
+_KINDS: dict[str, Callable[[Any], Loaded]] = {
     "words": _words,
     "characters": _characters,
     "tiktoken": _tiktoken,
@@ -261,5 +264,5 @@ _REMEDIES = {
 }
 
 
-def _describe(config: Mapping[str, str]) -> str:
+def _describe(config: Mapping[str, object]) -> str:
     return ", ".join(str(v) for key, v in config.items() if v and key != "reserve")

@@ -6,13 +6,17 @@ Planning reads this, so it needs the standard library alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from needlework.data.corpora.registry import CORPORA
 from needlework.errors import UserError
 from needlework.folders import entries
+
+if TYPE_CHECKING:
+    from needlework.settings.registered import Instructions
+
 
 # A benchmark's texts by name, each with its placeholders in their order.
 Texts = Mapping[str, Sequence[str]]
@@ -49,7 +53,9 @@ def read_template(path: str | Path, placeholders: Sequence[str]) -> list[str]:
     return pieces(read_text(path), placeholders, str(path))
 
 
-def user_texts(instructions: Mapping[str, Any], lang: str, names: Sequence[str]) -> dict[str, str]:
+def user_texts(
+    instructions: Mapping[str, Instructions], lang: str, names: Sequence[str]
+) -> dict[str, str]:
     """A user's texts in a language, by the given names; empty if the paper's texts are used.
 
     `instructions` is a benchmark's key: by language, a folder of `<name>.txt` or a block of texts.
@@ -64,7 +70,10 @@ def user_texts(instructions: Mapping[str, Any], lang: str, names: Sequence[str])
 
 
 def check_texts(
-    where: str, instructions: Mapping[str, Any], texts: Texts, needed: Mapping[str, Sequence[str]]
+    where: str,
+    instructions: Mapping[str, Instructions],
+    texts: Texts,
+    needed: Mapping[str, Sequence[str]],
 ) -> None:
     """Raise UserError if a user's texts are unknown to the benchmark, or some are missing.
 
@@ -96,11 +105,14 @@ def check_texts(
 
 
 def papers_instructions(
-    benchmark: str, own: Mapping[str, Any], languages: Sequence[str]
+    benchmark: str, needles: str, worded: Collection[str], languages: Sequence[str]
 ) -> list[str]:
-    """A sentence if a user's questions are not in English but have the paper's English instructions."""
-    lacking = sorted({lang for lang in languages if lang != "en"} - set(own["instructions"]))
-    if not lacking or own["needles"] in CORPORA:
+    """A sentence if a user's questions are not in English but have the paper's English instructions.
+
+    needles: the corpus of the questions. worded: the languages that have instructions of the user's.
+    """
+    lacking = sorted({lang for lang in languages if lang != "en"} - set(worded))
+    if not lacking or needles in CORPORA:
         return []
     return [
         f"benchmarks.{benchmark}: the questions in {', '.join(lacking)} have the paper's instructions, in "

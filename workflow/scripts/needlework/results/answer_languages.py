@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from needlework.factor import Factor
 from needlework.results.result import (
     PERCENT,
-    Below,
     Context,
     Grid,
     Result,
@@ -50,9 +49,7 @@ def answered_in(
         rows=(MODELS, *named),
         columns=(ANSWERED,),
         number=PERCENT,
-        below=Below(
-            note="Accuracy in % of the answers in each language. The CSV has their share of all answers."
-        ),
+        note="Accuracy in % of the answers in each language. The CSV has their share of all answers.",
     )
 
     @table("Accuracy by the language of the answers", grid, when=when)

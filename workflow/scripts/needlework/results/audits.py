@@ -18,7 +18,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from needlework.settings.audits import Audit
+
+    class Drawn(Audit):
+        """What audits ask, and the run's seed, by which questions are drawn."""
+
+        seed: int
+
 
 # The number of questions for which intervals are made narrowest, if there are so many.
 PLANNED = 500
@@ -131,6 +139,56 @@ class Rules(NamedTuple):
     again: int
 
 
+class Cell(TypedDict):
+    """A cell of an audit, by all or by a factor, and the number of its questions (`models.audits.cells`)."""
+
+    by: str
+    level: str
+    questions: int
+
+
+class Row(TypedDict):
+    """What an audit found in a cell; of values in [0, 1] and their differences.
+
+    n: prompts that both models answered. n_available: the questions that there are. missing: answers to
+    prompts that fit. lost, won: prompts. differ: shares of prompts; floor: those of two answers of one
+    model; d: how much more often texts (verdicts) differ between the models, with its interval.
+    """
+
+    benchmark: str
+    by: str
+    level: str
+    n: int
+    n_questions: int
+    n_available: int
+    n_unanswered: int
+    missing_base: int
+    missing_changed: int
+    mean_base: float
+    mean_changed: float
+    lost: int
+    won: int
+    difference: float
+    ci_low: float
+    ci_high: float
+    sentence: str
+    settled: bool
+    texts_differ: float
+    verdicts_differ: float
+    n_again: int
+    n_again_questions: int
+    texts_floor_base: float
+    texts_floor_changed: float
+    texts_d: float
+    texts_d_low: float
+    texts_d_high: float
+    verdicts_floor_base: float
+    verdicts_floor_changed: float
+    verdicts_d: float
+    verdicts_d_low: float
+    verdicts_d_high: float
+
+
 def excess(a: Array, a_again: Array, b: Array, b_again: Array) -> npt.NDArray[np.float64]:
     """D per prompt: how often answers differ between the settings, less how often within one setting.
 
@@ -180,28 +238,31 @@ def joined(sides: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     return made
 
 
-def rows(
-    benchmark: str, answered: pd.DataFrame, cells: Sequence[Mapping[str, Any]], rules: Rules
-) -> list[dict[str, Any]]:
+def rows(benchmark: str, answered: pd.DataFrame, cells: Sequence[Cell], rules: Rules) -> list[Row]:
     """The table's rows: one per cell of a benchmark. `answered` is the result of `joined`."""
     made = []
     for cell in cells:
         own = answered
         if cell["by"] != "all":
             own = answered[answered[cell["by"]] == cell["level"]]
-        labels = {"benchmark": benchmark, "by": cell["by"], "level": cell["level"]}
-        made.append(labels | _row(own, cell["questions"], rules))
+        made.append(_row(benchmark, cell, own, rules))
     return made
 
 
-def _row(asked: pd.DataFrame, available: int, rules: Rules) -> dict[str, Any]:
+def _row(benchmark: str, cell: Cell, asked: pd.DataFrame, rules: Rules) -> Row:
+    available = cell["questions"]
     given = asked[asked[f"given_{BASE}"] & asked[f"given_{CHANGED}"]]
     # What fits into neither context is lost with the setting and without it.
     fits = asked[~(asked[f"skipped_{BASE}"] & asked[f"skipped_{CHANGED}"])]
     before, after = (given[f"value_{side}"].to_numpy(np.float64) for side in (BASE, CHANGED))
     found = _over_questions(after - before, given, available, rules)
     text = given[f"text_{BASE}"].to_numpy() != given[f"text_{CHANGED}"].to_numpy()
-    row: dict[str, Any] = {
+    twice = given[given[f"given_{BASE_AGAIN}"] & given[f"given_{CHANGED_AGAIN}"]]
+    texts, verdicts = (_floors(twice, column, available, rules) for column in ("text", "value"))
+    return {
+        "benchmark": benchmark,
+        "by": cell["by"],
+        "level": cell["level"],
         "n": len(given),
         "n_questions": found.n,
         "n_available": available,
@@ -219,28 +280,34 @@ def _row(asked: pd.DataFrame, available: int, rules: Rules) -> dict[str, Any]:
         "settled": settled(found, rules.margin),
         "texts_differ": _mean(text),
         "verdicts_differ": _mean(before != after),
-    }
-    return row | _floors(given, available, rules)
-
-
-def _floors(given: pd.DataFrame, available: int, rules: Rules) -> dict[str, Any]:
-    """Of texts and of verdicts: how many differ without a change of settings, and D with its interval."""
-    twice = given[given[f"given_{BASE_AGAIN}"] & given[f"given_{CHANGED_AGAIN}"]]
-    row: dict[str, Any] = {
         "n_again": len(twice),
         "n_again_questions": twice["example_id"].nunique(),
+        "texts_floor_base": texts.base,
+        "texts_floor_changed": texts.changed,
+        "texts_d": texts.d.mean,
+        "texts_d_low": texts.d.low,
+        "texts_d_high": texts.d.high,
+        "verdicts_floor_base": verdicts.base,
+        "verdicts_floor_changed": verdicts.changed,
+        "verdicts_d": verdicts.d.mean,
+        "verdicts_d_low": verdicts.d.low,
+        "verdicts_d_high": verdicts.d.high,
     }
-    for name, column in (("texts", "text"), ("verdicts", "value")):
-        a, b, a2, b2 = (twice[f"{column}_{side}"].to_numpy() for side in SIDES)
-        found = _over_questions(excess(a, a2, b, b2), twice, min(available, rules.again), rules)
-        row |= {
-            f"{name}_floor_base": _mean(a != a2),
-            f"{name}_floor_changed": _mean(b != b2),
-            f"{name}_d": found.mean,
-            f"{name}_d_low": found.low,
-            f"{name}_d_high": found.high,
-        }
-    return row
+
+
+class _Floors(NamedTuple):
+    """The shares that differ without a change of settings, and D."""
+
+    base: float
+    changed: float
+    d: Interval
+
+
+def _floors(twice: pd.DataFrame, column: str, available: int, rules: Rules) -> _Floors:
+    """Of texts or of values, where both models answered twice."""
+    a, b, a2, b2 = (twice[f"{column}_{side}"].to_numpy() for side in SIDES)
+    d = _over_questions(excess(a, a2, b, b2), twice, min(available, rules.again), rules)
+    return _Floors(_mean(a != a2), _mean(b != b2), d)
 
 
 def _over_questions(
@@ -256,14 +323,14 @@ def _mean(values: Array) -> float:
     return float(np.mean(values)) if len(values) else float("nan")
 
 
-def beyond(table: Sequence[Mapping[str, Any]], worse_than: float) -> list[str]:
+def beyond(table: Sequence[Row], worse_than: float) -> list[str]:
     """Descriptions of the cells whose whole interval is a loss of more than this share."""
     return [
         f"{name_of(row)}: {row['sentence']}" for row in table if float(row["ci_high"]) < -worse_than
     ]
 
 
-def unproven(table: Sequence[Mapping[str, Any]], worse_than: float, base: str) -> str:
+def unproven(table: Sequence[Row], worse_than: float, base: str) -> str:
     """Why no cell could have shown a loss of more than this share, and what could; "" if a cell could.
 
     A cell could have if its interval is at most as wide as plus and minus the share, and if the interval
@@ -301,13 +368,13 @@ def unproven(table: Sequence[Mapping[str, Any]], worse_than: float, base: str) -
     return f"{found}, and about {n:,.0f} questions of such prompts would be needed: {remedy}"
 
 
-def _half(row: Mapping[str, Any]) -> float:
+def _half(row: Row) -> float:
     """Half of the width of a row's interval, of which one end may have been cut at -1 or 1."""
-    value, low, high = (float(row[name]) for name in ("difference", "ci_low", "ci_high"))
+    value, low, high = map(float, (row["difference"], row["ci_low"], row["ci_high"]))
     return max(value - low, high - value)
 
 
-def _needed(row: Mapping[str, Any], half: float, alpha: float) -> float:
+def _needed(row: Row, half: float, alpha: float) -> float:
     """The questions, to two digits, with which a row's interval would have this half width."""
     n, available = int(row["n_questions"]), int(row["n_available"])
     least = float(half_width(n, 0, alpha, min(PLANNED, available)))
@@ -321,22 +388,21 @@ def _needed(row: Mapping[str, Any], half: float, alpha: float) -> float:
     return math.ceil(enough[0] / step) * step
 
 
-def missing(table: Sequence[Mapping[str, Any]], base: str, changed: str) -> list[str]:
+def missing(table: Sequence[Row], base: str, changed: str) -> list[str]:
     """One sentence per benchmark and model with missing answers: how many are missing.
 
     Prompts that fit into neither context are not missing.
     """
     return [
-        f"{model} lacks {int(row[f'missing_{side}'])} of {int(row['n']) + int(row['n_unanswered'])} answers "
-        f"to {row['benchmark']}"
+        f"{model} lacks {int(n)} of {int(row['n']) + int(row['n_unanswered'])} answers to {row['benchmark']}"
         for row in table
         if row["by"] == "all"
-        for side, model in ((BASE, base), (CHANGED, changed))
-        if int(row[f"missing_{side}"])
+        for model, n in ((base, row["missing_base"]), (changed, row["missing_changed"]))
+        if int(n)
     ]
 
 
-def name_of(row: Mapping[str, Any]) -> str:
+def name_of(row: Row) -> str:
     """A description of a cell."""
     benchmark, by, level = str(row["benchmark"]).replace("_", " "), str(row["by"]), row["level"]
     if by == "all":
@@ -382,8 +448,8 @@ def engine_used(
     return dict(jobs[-1]["engine"]) if jobs else {}
 
 
-def summary(table: Sequence[Mapping[str, Any]], of: Setting, audit: Mapping[str, Any]) -> str:
-    """The summary. `table` has the rows of `audits.rows`, `audit` the configuration's block."""
+def summary(table: Sequence[Row], of: Setting, audit: Drawn) -> str:
+    """The summary. `table` has the rows of `audits.rows`."""
     lines = [f"## Audit: `{of.changed}` against `{of.base}`", ""]
     lines += [*_settings(of), *_verdict(table, of), ""]
     lines += [f"| {' | '.join(_HEAD)} |", f"|{'---|' * len(_HEAD)}"]
@@ -422,7 +488,7 @@ def _flat(engine: Mapping[str, Any]) -> dict[str, object]:
     return found
 
 
-def _verdict(table: Sequence[Mapping[str, Any]], of: Setting) -> list[str]:
+def _verdict(table: Sequence[Row], of: Setting) -> list[str]:
     """How many cells say what, in one line; which model lacks answers; why a gate has no evidence."""
     kinds = Counter(row["sentence"].split(":")[0].split(" by ")[0] for row in table)
     said = [
@@ -442,7 +508,7 @@ def _verdict(table: Sequence[Mapping[str, Any]], of: Setting) -> list[str]:
     return lines
 
 
-def _cells(row: Mapping[str, Any]) -> list[str]:
+def _cells(row: Row) -> list[str]:
     return [
         escaped(name_of(row)),
         f"{row['n_questions']} of {row['n_available']}",
@@ -467,7 +533,7 @@ def _percent(share: float) -> str:
     return "" if share != share else f"{100 * share:.1f}%"
 
 
-def _validity(table: Sequence[Mapping[str, Any]], audit: Mapping[str, Any]) -> list[str]:
+def _validity(table: Sequence[Row], audit: Drawn) -> list[str]:
     """For which questions this holds, and how to go on."""
     whole = [row for row in table if row["by"] == "all"]
     asked = "; ".join(
@@ -475,12 +541,12 @@ def _validity(table: Sequence[Mapping[str, Any]], audit: Mapping[str, Any]) -> l
         for row in whole
     )
     lines = [
-        f"This holds for the questions from which these were drawn by seed {audit['seed']} ({asked}), as "
+        f"This holds for the questions from which these were drawn by seed {audit.seed} ({asked}), as "
         "this run builds its prompts. It says nothing of other lengths, languages or tasks. Differences "
         f"are in percent points, of questions' means. All {len(table)} intervals hold together with a "
         f'probability of {100 * (1 - ALPHA):g}%, however often you look at the audit. "Of '
         'themselves": texts that differ between two answers of one model (base, changed) to the prompts '
-        f'of up to {audit["again"]} questions, in other orders and batches. "By the setting" (D): by how '
+        f'of up to {audit.again} questions, in other orders and batches. "By the setting" (D): by how '
         "much more often texts of the two models differ in such pairs. D is 0 if nothing changed."
     ]
     if lost := sum(row["n_unanswered"] for row in whole):
@@ -490,7 +556,7 @@ def _validity(table: Sequence[Mapping[str, Any]], audit: Mapping[str, Any]) -> l
     if open_cells and more:
         lines.append(
             f"{len(open_cells)} cells are not settled. To ask further questions, set a larger "
-            f"`audit.questions` (now {audit['questions']}, up to {max(more)})."
+            f"`audit.questions` (now {audit.questions}, up to {max(more)})."
         )
     elif open_cells:
         lines.append(f"{len(open_cells)} cells are not settled, and all questions were asked.")
@@ -515,15 +581,13 @@ _NOTE = (
 )
 
 
-def pages(
-    table: Sequence[Mapping[str, Any]], base: str, changed: str, margin: float
-) -> list[Figure]:
+def pages(table: Sequence[Row], base: str, changed: str, margin: float) -> list[Figure]:
     """The pages of the figure, with at most forty cells each."""
     parts = [table[first : first + _CELLS] for first in range(0, len(table), _CELLS)] or [table]
     return [_page(part, f"{changed} against {base}", margin) for part in parts]
 
 
-def _page(table: Sequence[Mapping[str, Any]], title: str, margin: float) -> Figure:
+def _page(table: Sequence[Row], title: str, margin: float) -> Figure:
     from needlework.results.drawing.grid import LINE, figure_of
 
     note = textwrap.fill(_NOTE, int(PAGE * 21))
@@ -539,12 +603,8 @@ def _page(table: Sequence[Mapping[str, Any]], title: str, margin: float) -> Figu
                 _drawn_interval(left, y, colour, row["difference"], row["ci_low"], row["ci_high"])
                 _texts(right, y, row)
             if row["n_again"]:
-                _drawn_interval(
-                    last,
-                    y,
-                    COLOURS[0],
-                    *(row[f"texts_{name}"] for name in ("d", "d_low", "d_high")),
-                )
+                d = row["texts_d"], row["texts_d_low"], row["texts_d_high"]
+                _drawn_interval(last, y, COLOURS[0], *d)
         left.axvspan(-100 * margin, 100 * margin, color="#e9e9e9", zorder=0)
         for ax in (left, last):
             ax.axvline(0, color="#555555", linewidth=0.8, zorder=1)
@@ -575,8 +635,8 @@ def _drawn_interval(ax: Axes, y: int, colour: str, value: float, low: float, hig
     )
 
 
-def _texts(ax: Axes, y: int, row: Mapping[str, Any]) -> None:
+def _texts(ax: Axes, y: int, row: Row) -> None:
     ax.plot([100 * row["texts_differ"]], [y], "o", color=COLOURS[0], zorder=3)
     if row["n_again"]:
-        for side, marker in (("base", "<"), ("changed", ">")):
-            ax.plot([100 * row[f"texts_floor_{side}"]], [y], marker, color=COLOURS[6], zorder=2)
+        for floor, marker in ((row["texts_floor_base"], "<"), (row["texts_floor_changed"], ">")):
+            ax.plot([100 * floor], [y], marker, color=COLOURS[6], zorder=2)

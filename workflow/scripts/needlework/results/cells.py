@@ -19,7 +19,7 @@ from needlework import seeding
 from needlework.models.accounts import ERROR, LENGTH, SKIPPED, UNANSWERED, UNKNOWN
 from needlework.results import published as publications
 from needlework.results import stats
-from needlework.results.columns import MCNEMAR
+from needlework.results.columns import MCNEMAR, Compared
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,9 +84,9 @@ def difference_bounds(first: Mapping[str, float], second: Mapping[str, float]) -
     }
 
 
-def contrast(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+def contrast(first: Mapping[str, float], second: Mapping[str, float]) -> dict[str, float]:
     """The second cell's mean less the first's, with Newcombe's interval (from both cells' intervals)."""
-    made: dict[str, Any] = {"value": second["value"] - first["value"]}
+    made = {"value": second["value"] - first["value"]}
     for kind in ("", "_independent"):
         low, high = f"ci_low{kind}", f"ci_high{kind}"
         down = np.hypot(second["value"] - second[low], first[high] - first["value"])
@@ -109,7 +109,7 @@ def compared(
     number: publications.Number | None,
     obstacle: str | None,
     digits: int | None = None,
-) -> dict[str, Any]:
+) -> Compared:
     """COMPARISON of a cell with a published number, by the interval over questions or by equal digits.
 
     A mean with missing answers is not compared, since it is a mean of other prompts.
@@ -125,8 +125,8 @@ def compared(
         found = publications.equal(cell["value"], number, digits, obstacle)
     return {
         "published": published,
-        "published_n": number and number.n,
-        "published_cell": number and number.cell,
+        "published_n": number.n if number else None,
+        "published_cell": number.cell if number else None,
         "comparison": found,
     }
 

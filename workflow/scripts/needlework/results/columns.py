@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import TypedDict
 
 from needlework.errors import UserError
 
@@ -34,7 +35,18 @@ MEASURES = (
 MARKED = "n_skipped + n_error > 0.01 * (n + n_skipped + n_error)"
 # A mean of fewer answers is no finding: no line, bar, colour, card or first screen shows it.
 LEAST_ANSWERS = 10
-COMPARISON = ("published", "published_n", "published_cell", "comparison")
+
+
+class Compared(TypedDict):
+    """A published number and, in words, how ours compares with it."""
+
+    published: float | None
+    published_n: int | None
+    published_cell: str | None
+    comparison: str
+
+
+COMPARISON = tuple(Compared.__annotations__)
 # What a paired comparison adds: how many prompts only one side has right, and McNemar's exact p.
 MCNEMAR = ("n_first_only", "n_second_only", "p_mcnemar")
 

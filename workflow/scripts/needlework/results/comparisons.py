@@ -23,7 +23,6 @@ from needlework.results.drawing.style import COLOURS, PAGE, style
 from needlework.results.page.misreads import CAREFUL
 from needlework.results.result import (
     PERCENT,
-    Below,
     Grid,
     Number,
 )
@@ -289,7 +288,7 @@ _GRID = Grid(
         ("measure", "difference"): replace(PERCENT, signed=True),
         ("measure", "p_holm"): Number(3, least=0.001),
     },
-    below=Below(empty="nothing was compared"),
+    empty="nothing was compared",
 )
 # Panels beside each other; inches of a row, and of what stands around a row of panels.
 _PANELS, _ROW, _AROUND = 3, 0.2, 0.55
@@ -310,7 +309,7 @@ def as_latex(table: pd.DataFrame, sets: Sets, name: str, title: str) -> str:
     tidy = tidy.sort_values(["metric", "pair"], kind="stable")
     grid = replace(
         _GRID,
-        below=replace(_GRID.below, note=" ".join([_NOTE + _few(overall), *not_told_apart(sets)])),
+        note=" ".join([_NOTE + _few(overall), *not_told_apart(sets)]),
     )
     return lay_out(tidy, (grid,), f"{name}-comparisons", f"{title}: models compared")
 

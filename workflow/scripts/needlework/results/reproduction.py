@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from needlework.errors import UserError
 from needlework.factor import in_1000
@@ -34,6 +34,16 @@ REASON_COLUMNS = ("paper", "table", "row", "column", "note", "reason")
 WITHOUT = "cannot tell"
 NOT_MADE = "this run does not have the paper's model or prompts"
 _CELL = "published_cell"
+
+
+class Reproduced(TypedDict):
+    """A benchmark whose numbers stand beside the paper's: its results' and scores' files, and the factors."""
+
+    title: str
+    factors: list[str]
+    published: str | None
+    results: dict[str, str]
+    scores: list[str]
 
 
 @dataclass(frozen=True)
@@ -97,6 +107,22 @@ def reason_of(reasons: Iterable[Reason], *place: str) -> str | None:
     return next((each.reason for each in reasons if each.holds(*place)), None)
 
 
+class _Found(NamedTuple):
+    """Ours beside a printed number: the value and its interval, what is said of it, and where it is shown."""
+
+    value: float | None
+    ci_low: float | None
+    ci_high: float | None
+    verdict: str
+    reason: str
+    result: str | None
+    link: str | None
+
+
+_NAN = float("nan")
+_NOT_FOUND = _Found(_NAN, _NAN, _NAN, WITHOUT, NOT_MADE, None, None)
+
+
 def compared(
     benchmark: str,
     published: pd.DataFrame,
@@ -111,7 +137,7 @@ def compared(
     """
     import pandas as pd
 
-    best: dict[str, dict[str, Any]] = {}
+    best: dict[str, _Found] = {}
     for name, frame in results.items():
         for cell, found in _cells(name, frame, benchmark, shown):
             if cell not in best or _rank(found) < _rank(best[cell]):
@@ -119,12 +145,14 @@ def compared(
     made = []
     for number in published.drop_duplicates(["table", "row", "column"]).itertuples():
         place = (number.table, number.row, number.column)
-        found = best.get(cell_name(*place), {"verdict": WITHOUT, "reason": NOT_MADE})
-        if found["verdict"] == WITHOUT:
+        found = best.get(cell_name(*place), _NOT_FOUND)
+        if found.verdict == WITHOUT:
             never = reason_of(reasons, *place, number.note)
-            found = found | {"reason": _both(never, found["reason"])}
+            found = found._replace(reason=_both(never, found.reason))
         labels = dict(zip(("table", "row", "column"), place, strict=True))
-        made.append({"benchmark": benchmark, **labels, "published": number.value, **found})
+        made.append(
+            {"benchmark": benchmark, **labels, "published": number.value, **found._asdict()}
+        )
     return pd.DataFrame(made, columns=list(COLUMNS))
 
 
@@ -135,19 +163,19 @@ def _both(never: str | None, ours: str) -> str:
     return "; ".join(dict.fromkeys([*([never] if never else []), *ours.split("; ")]))
 
 
-def _rank(found: Mapping[str, Any]) -> tuple[bool, bool, bool, int]:
+def _rank(found: _Found) -> tuple[bool, bool, bool, int]:
     """A verdict comes first, then a number of ours, then what has the fewest reasons against it.
 
     A count of tokens that is the paper's in one of the run's tokenizers is so in any order of these.
     """
-    no_value = found["value"] != found["value"]
-    differs = found["verdict"] == "differs"
-    return found["verdict"] == WITHOUT, differs, no_value, found["reason"].count(";")
+    no_value = found.value != found.value
+    differs = found.verdict == "differs"
+    return found.verdict == WITHOUT, differs, no_value, found.reason.count(";")
 
 
 def _cells(
     name: str, frame: pd.DataFrame, benchmark: str, shown: Mapping[str, set[str]]
-) -> Iterator[tuple[str, dict[str, Any]]]:
+) -> Iterator[tuple[str, _Found]]:
     """The printed numbers beside rows of ours, and what is said of them."""
     for column in (c for c in frame.columns if c == _CELL or c.startswith(f"{_CELL}_")):
         statistic = column.removeprefix(_CELL).removeprefix("_")
@@ -158,15 +186,8 @@ def _cells(
             verdict, reason = _verdict(row, statistic)
             ends = ("ci_low", "ci_high") if statistic in ("", "n_tokens") else ()
             low, high = (row.get(end) for end in ends) if ends else (None, None)
-            yield (
-                row[column],
-                {
-                    "value": row[statistic or "value"],
-                    **{"ci_low": low, "ci_high": high, "verdict": verdict, "reason": reason},
-                    "result": name,
-                    "link": _link(benchmark, row, shown),
-                },
-            )
+            value, link = row[statistic or "value"], _link(benchmark, row, shown)
+            yield row[column], _Found(value, low, high, verdict, reason, name, link)
 
 
 def _verdict(row: Mapping[str, Any], statistic: str) -> tuple[str, str]:

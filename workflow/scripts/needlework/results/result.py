@@ -14,6 +14,7 @@ from functools import cached_property
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from needlework.contract import Run as Run
 from needlework.factor import Factor
 from needlework.results import published as publications
 from needlework.results.columns import LEAST_ANSWERS, MARKED
@@ -23,19 +24,13 @@ if TYPE_CHECKING:
 
 # What numbers are made with: the run, and the paper's numbers.
 
-# What results know of a run (`Context.run`), and the labels of a cell, by column.
-Run: TypeAlias = Mapping[str, Any]
+# The labels of a cell, by column.
 Labels: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Context:
-    """The input of every result besides its rows: the paper's numbers, and facts about the run.
-
-    `run` has the run's models in order (`models`), their names in the paper (`published`), how they decode
-    (`decoding`), those that are no models but controls (`controls`), the values of settings that move the
-    paper's numbers (`setup`), and what else the benchmark says.
-    """
+    """The input of every result besides its rows: the paper's numbers, and facts about the run."""
 
     published: pd.DataFrame
     run: Run
@@ -90,24 +85,21 @@ def without_incomparable(numbers: pd.DataFrame) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Number:
-    """How a value, its interval and the paper's number are written.
+    """How a value, its interval and the paper's number are written."""
 
-    column: the table's column with the value; the paper's is `published`, or `published_<column>` for a
-    column other than `value`. digits: after the point. scale: 100 for percentages. signed: with a plus if
-    above 0.
-    least: smaller values are written as "<least". factor: written as a value of this factor, such as
-    a length. write: `function(value, cell, table, paper)`, which returns text; `cell` is a
-    row of `table`, and `paper` says that the value is the paper's. compared: whether a sign says on
-    which side of the paper's number ours lies.
-    """
-
+    # Places after the point; 100 for percentages.
     digits: int = 3
     scale: float = 1
+    # The table's column with the value; the paper's is `published`, or `published_<column>`.
     column: str = "value"
+    # With a plus if above 0; values below `least` are written as "<least".
     signed: bool = False
     least: float = 0
+    # Written as a value of this factor, such as a length.
     factor: Factor | None = None
+    # (value, cell, table, paper) -> text: `cell` is a row of `table`; `paper`: the value is the paper's.
     write: Callable[[Any, Mapping[str, Any], pd.DataFrame, bool], str] | None = None
+    # Whether a sign says on which side of the paper's number ours lies.
     compared: bool = True
 
     @property
@@ -165,57 +157,43 @@ MISSING = {
 
 
 @dataclass(frozen=True)
-class Kept:
-    """Which rows and columns of a table are laid out.
+class Grid:
+    """A table's layout: blocks of lines down, columns across.
 
-    prepare: `function(table)` that returns the rows. where: a query of them. without: columns across all of
-    whose cells are so are left out.
+    A block has lines of numbers, intervals and the paper's numbers.
     """
 
+    # Columns of labels. Blocks come in the table's order.
+    rows: tuple[Factor, ...]
+    # What goes across, the outer level first; without any, there is one column with this head.
+    columns: tuple[Factor, ...] = ()
+    head: str = ""
+    # What parts blocks and is not shown. Blocks with one value of the first (else of `rows[0]`) share a page.
+    by: tuple[str, ...] = ()
+    # Never averaged over; shown behind the first label where the table has several values.
+    apart: tuple[Factor, ...] = ()
+    # A float for each value.
+    float_per: tuple[Factor, ...] = ()
+    # How values are written; and, by (column, value as text), how those of a certain value are.
+    number: Number = Number()
+    numbers: Mapping[tuple[str, str], Number] = field(default_factory=dict)
+    # Further lines below a block, and marks at numbers.
+    lines: tuple[Line, ...] = ()
+    marks: tuple[Mark, ...] = ()
+
+    # The rows that are laid out: of `prepare(table)`, those for which the query `where` holds. Columns across
+    # whose cells all fulfil the query `without` are left out.
     prepare: Callable[[pd.DataFrame], pd.DataFrame] | None = None
     where: str = ""
     without: str = ""
 
-
-@dataclass(frozen=True)
-class Below:
-    """What stands below a table, and in one without rows (`empty`).
-
-    note: a text. over: what intervals are over. answers: which rows count every answer once; counts: by
-    column, a sentence on its sum over these rows, with "{}".
-    """
-
+    # Below the table: a text, what intervals are over, and in one without rows `empty`.
     note: str = ""
     over: str = "questions"
     empty: str = "no scores"
+    # A query for rows that count every answer once; by column, a sentence with "{}" for its sum over these.
     answers: str = ""
     counts: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Grid:
-    """Blocks of lines down, columns across: in each block numbers, intervals, the paper's numbers.
-
-    rows: columns of labels; blocks come in the table's order. columns: what goes across, the outer
-    level first; without any, there is one column with the head `head`. by: what parts blocks but is
-    not shown (blocks that agree in the first of `by`, or else of `rows`, share a page). apart: never
-    averaged over; shown behind the first label where the table has several values. float_per: a float for
-    each value. number, numbers: how values are written, and those whose column (of the table) has a certain
-    value, as text. lines, marks: further lines below, and marks at numbers.
-    """
-
-    rows: tuple[Factor, ...]
-    columns: tuple[Factor, ...] = ()
-    head: str = ""
-    by: tuple[str, ...] = ()
-    apart: tuple[Factor, ...] = ()
-    float_per: tuple[Factor, ...] = ()
-    number: Number = Number()
-    numbers: Mapping[tuple[str, str], Number] = field(default_factory=dict)
-    lines: tuple[Line, ...] = ()
-    marks: tuple[Mark, ...] = ()
-    kept: Kept = Kept()
-    below: Below = Below()
 
 
 # One or more grids: each makes floats of the rows that it shows.
@@ -234,29 +212,30 @@ def pairs(
         number=number,
         numbers={("role", "delta"): replace(number, signed=True)},
         lines=(Line("McNemar's p", ("p_mcnemar",), test, "p_mcnemar == p_mcnemar"),),
-        below=Below(empty="no pair was run", answers=answers),
+        empty="no pair was run",
+        answers=answers,
         **more,
     )
 
 
 @dataclass(frozen=True)
 class PromptTable:
-    """A table of a tokenizer's prompts, and below it what could not be built or is in the data all the same.
+    """A table of a tokenizer's prompts; notes count what could not be built or is in the data after all."""
 
-    by: factors whose values have a row each. counts: name of a column, what it is of, and how it is
-    counted (an aggregation of pandas: size, nunique, mean, max, sum). slice_names: the columns that
-    the parts of a slice's name, between hyphens, stand in beside a note ("": none; the last takes the
-    rest). computed: columns as expressions of others. digits: of means, where not 1, and of others. kept:
-    notes that count what is not left out, as do those that end with "_kept". sorted: rows by their factors,
-    not as the files have them; also_notes: those of notes too.
-    """
-
+    # Factors whose values have a row each.
     by: tuple[str, ...]
+    # Of each column: its name, the column that it counts, and how (pandas' size, nunique, mean, max or sum).
     counts: tuple[tuple[str, str, str], ...]
+    # The columns of a note that have the parts of a slice's name, between hyphens; "" is left out, and the
+    # last has the rest.
     slice_names: tuple[str, ...]
+    # Columns as expressions of others.
     computed: Mapping[str, str] = field(default_factory=dict)
+    # Digits, where a mean has not 1 and another number not 0.
     digits: Mapping[str, int] = field(default_factory=dict)
+    # Notes that count what is not left out, as do those whose names end with "_kept".
     kept: tuple[str, ...] = ()
+    # Whether rows and notes are in the order of their factors, not of the files.
     sorted: bool = True
 
 
@@ -265,107 +244,68 @@ Look = tuple[str, str]
 PAPER = "the paper's"
 
 
-@dataclass(frozen=True)
-class Values:
-    """The axis of values: its name and unit, and the columns of the numbers.
+@dataclass(frozen=True, kw_only=True)
+class Drawing:
+    """What a figure shows, whatever its form."""
 
-    unit: with "%", shares are written in percent. column, n: of the number, and of how many prompts are
-    behind it; prompts: what those are called; least: how many give a mark its place or colour.
-    limits: of the axis, further out where something lies there, or None: from 0, around what is drawn.
-    """
+    # The column across (down, where bars or points lie). Several give a row of panels each, of the rows that
+    # have a value in it.
+    x: str | tuple[str, ...]
+    # Why there may be nothing to draw.
+    nothing: str
+    # The column of lines or bars within a panel.
+    line: str = "model"
+    # Whether numbers across are drawn to scale instead of at equal distances.
+    scaled: bool = False
+    # A column with one number a panel, such as chance, and its name: a dotted line across lines and bars.
+    level: tuple[str, str] | None = None
 
-    name: str = "Accuracy"
+    # The axis of values: its name and unit; with "%", shares are written in percent.
+    axis: str = "Accuracy"
     unit: str = "%"
+    # The column of the numbers, the column of how many prompts are behind each, and the name of those.
     column: str = "value"
     n: str = "n"
     prompts: str = "prompts"
+    # The fewest prompts that give a mark its place or colour.
     least: int = LEAST_ANSWERS
+    # Ends of the axis, further out where something lies there, or None: from 0, around what is drawn.
     limits: tuple[float, float] | None = (0.0, 1.0)
 
-
-@dataclass(frozen=True)
-class Facets:
-    """What parts a drawing into panels.
-
-    panel: a panel for each of this column's values; row: a row of panels for each of these columns' values.
-    columns: most panels side by side where there is one row of them. title, row_title: templates of these
-    columns (row_title "": none). why: the column that says why a panel is empty.
-    """
-
+    # A panel for each value of this column; a row of panels for each of these columns' values.
     panel: str = ""
     row: tuple[str, ...] = ()
+    # The most panels side by side where there is one row of them.
     columns: int = 3
-    title: str = ""
+    # Templates of titles, with names of columns (row_title "": none).
+    panel_title: str = ""
     row_title: str | None = None
+    # The column that says why a panel is empty.
     why: str = ""
 
-
-@dataclass(frozen=True)
-class Selection:
-    """Which rows are drawn, and in which order.
-
-    where: a query. needs: rows of ours without which there is nothing to draw. prepare: function
-    (data, run) -> data, for what no column says. listed: columns whose values are drawn in the order of the
-    frame, not of their factor.
-    """
-
+    # A query for the rows that are drawn, and one for rows of ours without which there is nothing to draw.
     where: str = ""
-    needs: str = ""
+    only_if: str = ""
+    # (data, run) -> data, for what no column says.
     prepare: Callable[[pd.DataFrame, Run], pd.DataFrame] | None = None
+    # Columns whose values are drawn in the order of the frame, not of their factor.
     listed: tuple[str, ...] = ()
 
-
-@dataclass(frozen=True)
-class Names:
-    """How lines, and single values of any column, are called and look.
-
-    title: the template of a line. called: what single values are called here, before their factor's words.
-    looks: of single lines. suffix: the column of words in brackets after a line's name; members: that of
-    codes, separated by spaces.
-    """
-
-    title: str = ""
+    # The template of a line's name, and names of single values, before their factor's words.
+    line_title: str = ""
     called: Mapping[Any, str] = field(default_factory=dict)
+    # Colours and markers of single lines.
     looks: Mapping[Any, Look] = field(default_factory=dict)
+    # Behind a line's name, in brackets: the column of words, and the column of codes separated by spaces.
     suffix: str = ""
     members: str = ""
 
-
-@dataclass(frozen=True)
-class SmallPrint:
-    """What stands below a drawing besides n, intervals and marks.
-
-    words: its start. counted: the rows of ours that n is of. paper: where the paper's numbers are printed,
-    or a function (data, run) -> str. note: function (data, run) -> str, its end.
-    """
-
+    # The small print: its start, and a query for the rows of ours that its n is of.
     words: str = ""
     counted: str = ""
+    # Where the paper's numbers are printed, as text or (data, run) -> text; (data, run) -> the print's end.
     paper: Callable[[pd.DataFrame, Run], str] | str = PAPER
     note: Callable[[pd.DataFrame, Run], str] | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Drawing:
-    """What every drawing says.
-
-    x: the column across (down, where bars or points lie); several give a row of panels each, of the rows
-    that have a value in it. line: the column of lines or bars within a panel. nothing: why there may be
-    nothing to draw. scaled: numbers across are drawn to scale instead of at equal distances. level: a column
-    with one number a panel, such as chance, and what that is called: a dotted line in panels of lines and
-    bars.
-    """
-
-    x: str | tuple[str, ...]
-    nothing: str
-    line: str = "model"
-    scaled: bool = False
-    level: tuple[str, str] | None = None
-    values: Values = Values()
-    facets: Facets = Facets()
-    rows: Selection = Selection()
-    names: Names = Names()
-    small_print: SmallPrint = SmallPrint()
 
     # What the small print calls a mark, the paper's numbers, and marks of prompts that are too short ("":
     # they have no mark) and of cells that lack answers; what became of marks with too few answers.
@@ -483,16 +423,6 @@ class Result:
         return "figures" if isinstance(self.shown, Drawing) else "tables"
 
     @property
-    def bounds(self) -> tuple[float, float] | None:
-        """The least and the greatest possible value by its layout; None if the layout has none."""
-        if isinstance(self.shown, Drawing):
-            return self.shown.values.limits
-        numbers = [grid.number for grid in self.shown]
-        if any(number.scale != 100 for number in numbers):
-            return None
-        return (-1.0 if any(number.signed for number in numbers) else 0.0, 1.0)
-
-    @property
     def endings(self) -> tuple[str, ...]:
         """The endings of the files that show its numbers, which are in `<name>.csv`."""
         return ("svg", "pdf", "png", "txt") if self.kind == "figures" else ("tex", "html")
@@ -522,7 +452,7 @@ class Result:
 Decorated: TypeAlias = Callable[[Numbers], Result]
 
 
-def told(result: Result, run: Mapping[str, Any]) -> str:
+def told(result: Result, run: Run) -> str:
     """What captions, notes and LaTeX say of a run: its data, its metric, the models in means, and those asked
     a part.
 

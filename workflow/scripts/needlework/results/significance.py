@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +18,6 @@ from needlework.results import stats
 Floats = npt.NDArray[np.float64]
 
 ALPHA = 0.05
-# A planned difference is found by so many comparisons, if the models disagree on this share of questions.
-POWER, DISAGREE = 0.8, 0.25
 # Sums are counted in units of 1 / n for the first n that makes all moves whole numbers ...
 _DENOMINATORS = (*range(1, 7), 8, 9, 10, 12, 15, 16, 18, 20, 24, 30, 36, 48, 60, 90, 120, 360, 720)
 # ... otherwise with so many units in a standard deviation of a move, or fewer if a test takes more steps.
@@ -202,40 +199,6 @@ def shown(p: Sequence[float], least: Sequence[float]) -> npt.NDArray[np.bool_]:
         if not new.any():
             return found
         found |= new
-
-
-@lru_cache(maxsize=1 << 10)
-def planned_difference(n_questions: int) -> float:
-    """The smallest difference that `n_questions` show with probability POWER; NaN if there is none.
-
-    It assumes models that disagree on a share DISAGREE of the questions (or on more, if the difference
-    needs more), each asked once. The test is `exchange_test` of two sides, which is then the sign test.
-    """
-    low, high = 0.0, 1.0
-    if _sign_test_power(n_questions, high) < POWER:
-        return math.nan
-    while high - low > 1e-5:
-        middle = (low + high) / 2
-        low, high = (
-            (low, middle) if _sign_test_power(n_questions, middle) >= POWER else (middle, high)
-        )
-    return high
-
-
-def _sign_test_power(n: int, difference: float) -> float:
-    """How often the sign test finds a difference in `n` pairs, at ALPHA."""
-    from scipy.stats import binom
-
-    disagree = max(DISAGREE, difference)
-    # All but a millionth of the numbers of pairs that disagree.
-    first, last = binom.ppf([5e-7, 1 - 5e-7], n, disagree)
-    differing = np.arange(first, last + 1)
-    most = binom.ppf(ALPHA / 2, differing, 0.5)
-    # At most so many of one sign have p < ALPHA.
-    most -= 2 * binom.cdf(most, differing, 0.5) >= ALPHA
-    better = (1 + difference / disagree) / 2
-    found = binom.cdf(most, differing, better) + binom.cdf(most, differing, 1 - better)
-    return float(np.sum(binom.pmf(differing, n, disagree) * np.where(most >= 0, found, 0.0)))
 
 
 def paired_test(differences: npt.ArrayLike, clusters: stats.Labels) -> tuple[float, float]:

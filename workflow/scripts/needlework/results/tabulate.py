@@ -89,7 +89,7 @@ class Cell:
     part: Part
     above: Mapping[str, Part]
     run: Context
-    values: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, float] = field(default_factory=dict)
     sides: tuple[Part, Part] | None = None
 
     @property
@@ -102,10 +102,10 @@ class Measure(NamedTuple):
     """Columns of a cell, and the function that gives their values."""
 
     columns: tuple[str, ...]
-    of: Callable[[Cell], Mapping[str, Any]]
+    of: Callable[[Cell], Mapping[str, float]]
 
 
-Rows: TypeAlias = Iterable[Mapping[str, Any]]
+Rows: TypeAlias = Iterable[Mapping[str, object]]
 
 
 def _no_rows(run: Context, models: pd.DataFrame, rows: pd.DataFrame) -> Rows:
@@ -121,7 +121,7 @@ class Beside:
         and the tabulated rows.
     """
 
-    compare: Callable[[Cell], Mapping[str, Any]]
+    compare: Callable[[Cell], Mapping[str, object]]
     rows: Callable[[Context, pd.DataFrame, pd.DataFrame], Rows] = _no_rows
 
 
@@ -176,7 +176,7 @@ def tabulate(
     if tested_against is not None:
         others = {_key(cell): cell.part for cell in walk(tested_against, levels, run)}
     constant = {name: value for name, value in labels.items() if not callable(value)}
-    made: list[Mapping[str, Any]] = []
+    made: list[Mapping[str, object]] = []
     for cell in walk(Table(rows).all(), levels, run):
         other = others.get(_key(cell))
         cell = measured(replace(cell, labels={**constant, **cell.labels}), measure)
@@ -300,7 +300,7 @@ def model_pairs(
     from needlework.results import cells
     from needlework.results.cells import Table, difference
 
-    made: list[Mapping[str, Any]] = []
+    made: list[Mapping[str, object]] = []
     for first, second in pairs:
         both = rows[rows["model"].isin([first, second])]
         for whole in walk(Table(both).all(), outer, run):
@@ -316,7 +316,7 @@ def model_pairs(
             }
             for role, model in (("first", first), ("second", second), ("delta", "delta")):
                 for key, cell in found[role].items():
-                    values: Mapping[str, Any]
+                    values: Mapping[str, float]
                     if role == "delta":
                         less, more = (found[side][key].part for side in ("first", "second"))
                         values = difference(less, more, cell.part.frame, strata)
@@ -408,7 +408,7 @@ def against(
     row = cells.compared(cell.values, number, "; ".join(why) or None, digits)
     if bound and row["comparison"] == BOUNDS[bound]:
         row["comparison"] = "covers"
-    return {**row, "bound": bound, "published_source": number and number.source}
+    return {**row, "bound": bound, "published_source": number.source if number else None}
 
 
 # Of cells of which the paper prints no number.
@@ -426,8 +426,8 @@ class Place(NamedTuple):
     table: str
     line: str = "{model}"
     column: str = "{column}"
-    labels: Mapping[str, Any] = {}
-    settings: Mapping[str, Any] = {}
+    labels: Mapping[str, object] = {}
+    settings: Mapping[str, object] = {}
 
     def holds(self, cell: Cell) -> bool:
         """Whether a cell is of this table."""
@@ -438,9 +438,9 @@ class Place(NamedTuple):
         labels = {**cell.labels, "model": cell.paper_name}
         return cell.run.find(self.table, *(t.format_map(labels) for t in (self.line, self.column)))
 
-    def read(self, line: str, column: str) -> dict[str, Any] | None:
+    def read(self, line: str, column: str) -> Labels | None:
         """The labels of a printed number; None if it is no cell of the result."""
-        found: dict[str, Any] = {}
+        found: dict[str, int | str] = {}
         for template, text in ((self.line, line), (self.column, column)):
             fields = list(Formatter().parse(template))
             pattern = "".join(
@@ -459,15 +459,15 @@ def printed(
     *places: Place,
     reasons: Callable[[Cell, Number], Iterable[str]],
     last: Callable[[Cell], str | None] = lambda cell: None,
-    also: Mapping[str, Any] = {},
-    more: Callable[[Context, dict[str, Any]], Mapping[str, Any]] = lambda run, labels: {},
+    also: Mapping[str, object] = {},
+    more: Callable[[Context, Labels], Labels] = lambda run, labels: {},
 ) -> Beside:
     """The numbers of these tables beside a result; `reasons` and `last` as in `against`, of a printed number.
 
     also, more: further labels of rows of models that were not run (`more` of their own labels).
     """
 
-    def compare(cell: Cell) -> dict[str, Any]:
+    def compare(cell: Cell) -> Mapping[str, object]:
         place = next((place for place in places if place.holds(cell)), None)
         number = place.number(cell) if place else None
         if number is None:
@@ -479,12 +479,12 @@ def printed(
 
 def rows_of(
     *places: Place,
-    also: Mapping[str, Any] = {},
-    more: Callable[[Context, dict[str, Any]], Mapping[str, Any]] = lambda run, labels: {},
-) -> Callable[[Context, pd.DataFrame, pd.DataFrame], Iterator[dict[str, Any]]]:
+    also: Mapping[str, object] = {},
+    more: Callable[[Context, Labels], Labels] = lambda run, labels: {},
+) -> Callable[[Context, pd.DataFrame, pd.DataFrame], Iterator[Labels]]:
     """The paper's rows of models that were not run, from the tables of which this run has rows."""
 
-    def rows(run: Context, models: pd.DataFrame, shown: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    def rows(run: Context, models: pd.DataFrame, shown: pd.DataFrame) -> Iterator[Labels]:
         import numpy as np
 
         from needlework.results import cells
@@ -517,7 +517,7 @@ def mean_of_line(line: Line) -> Number | None:
     return Number(sum(each.value for each in numbers) / len(numbers), None, numbers[0].source)
 
 
-def other_settings(run: Context, wanted: Mapping[str, Any]) -> Iterator[str]:
+def other_settings(run: Context, wanted: Mapping[str, object]) -> Iterator[str]:
     """A description of the run's settings that differ from these."""
     from needlework.results import cells
 
@@ -572,7 +572,7 @@ def published_rows(
     run: Context,
     rows: pd.DataFrame,
     table: str,
-    labels: Callable[[str, str], Mapping[str, Any] | None],
+    labels: Callable[[str, str], Labels | None],
 ) -> Iterator[dict[str, Any]]:
     """The paper's numbers of models that were not run, as rows of the source "published".
 

@@ -107,14 +107,14 @@ def _shown(grid: Grid, table: pd.DataFrame) -> pd.DataFrame:
 
     The interval, over questions where there is such a one, is in `low` and `high`.
     """
-    table = grid.kept.prepare(table) if grid.kept.prepare else table
+    table = grid.prepare(table) if grid.prepare else table
     table = table if "source" in table else table.assign(source="ours")
-    table = (table.query(grid.kept.where) if grid.kept.where else table).reset_index(drop=True)
+    table = (table.query(grid.where) if grid.where else table).reset_index(drop=True)
     kind = "" if "ci_low" in table else "_independent"
     conditions = [
         *(m.where for m in grid.marks),
         *(one.where for one in grid.lines),
-        grid.kept.without,
+        grid.without,
     ]
     # Without rows, a file's columns have no type to compute with.
     holds = {
@@ -129,7 +129,7 @@ def _shown(grid: Grid, table: pd.DataFrame) -> pd.DataFrame:
 
 def _across(grid: Grid, table: pd.DataFrame) -> list[Key]:
     """What goes across, in the factors' order, or as it comes where they have none."""
-    table = table[~table[grid.kept.without]] if grid.kept.without else table
+    table = table[~table[grid.without]] if grid.without else table
     keys = list(dict.fromkeys(_key(grid, row) for row in table.to_dict("records")))
     for level, factor in reversed(list(enumerate(grid.columns))):
         values = list(dict.fromkeys(key[level] for key in keys))
@@ -224,21 +224,21 @@ def _sign(sign: str) -> str:
 def _notes(grid: Grid, table: pd.DataFrame) -> Iterator[str]:
     """What stands below: the grid's own note, what marks mean, what is missing."""
     ours = table[table["source"] == "ours"]
-    if grid.below.note:
-        yield html.escape(grid.below.note)
+    if grid.note:
+        yield html.escape(grid.note)
     for mark in grid.marks:
         if table[mark.where].any():
             sign = "Underlined" if mark.underline else _sign(mark.sign)
             yield f"{sign}: {html.escape(mark.note)}."
     if "low" in table and ours["low"].notna().any():
-        yield html.escape(f"Brackets: 95% intervals over {grid.below.over}.")
+        yield html.escape(f"Brackets: 95% intervals over {grid.over}.")
     if "published" in table and table["published"].notna().any():
         yield html.escape("Italics: the paper's number.")
         found = set(map(_verdict, ours.loc[ours["published"].notna(), "comparison"]))
         for verdict in [verdict for verdict in SIGNS if verdict in found]:
             yield html.escape("{}: {}.".format(*SIGNS[verdict]))
-    answers = ours.query(grid.below.answers) if grid.below.answers else ours
-    for name, sentence in {**MISSING, **grid.below.counts}.items():
+    answers = ours.query(grid.answers) if grid.answers else ours
+    for name, sentence in {**MISSING, **grid.counts}.items():
         if name in answers and (total := answers[name].sum()):
             yield html.escape(sentence.replace("{}", f"{int(total):,}"))
 
@@ -368,7 +368,7 @@ def _floats(part: Part, slug: str, caption: str, asked: str) -> list[str]:
                 body.append(_tex_row([*line[:n], *(line[n + j] for j in places)]))
             body.append(r"\addlinespace")
         if not blocks:
-            body.append(_tex_row([escape(grid.below.empty), *[""] * (n + len(places) - 1)]))
+            body.append(_tex_row([escape(grid.empty), *[""] * (n + len(places) - 1)]))
         environment, of = "table*" if wide else "table", f" (part {i + 1} of {len(parts)})"
         written = [
             r"% \usepackage{booktabs,graphicx}",
@@ -474,7 +474,7 @@ def _part(part: Part, blocks: list[Block], title: str) -> str:
     wide = len(part.labels) + len(part.across)
     rows = [_html_row(part, block) for block in blocks]
     if not rows:
-        rows = [f'<tr><td colspan="{wide}">{html.escape(part.grid.below.empty)}</td></tr>']
+        rows = [f'<tr><td colspan="{wide}">{html.escape(part.grid.empty)}</td></tr>']
     return (
         f'{heading}<div class="scroll" tabindex="0" role="region" aria-label="{html.escape(name)}">\n'
         f'<table class="laid">\n<thead>\n{"".join(_html_head(part))}</thead>\n<tbody>\n'

@@ -7,17 +7,20 @@ of a search depend neither on the order of summation nor on the machine.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from needlework.benchmarks.contract import Entry
 from needlework.data.packaged import is_packaged, local_name
 from needlework.errors import UserError, not_installed, reason
+from needlework.given import given
+
+if TYPE_CHECKING:
+    from needlework.settings import retrieval as settings
 
 # Components are multiples of this. So products and partial sums are multiples of 2**-52, and sums stay
 # below 2 for unit vectors: float64 holds them exactly.
@@ -40,25 +43,24 @@ class Embedder(Protocol):
         ...
 
 
-def load_embedder(name: str, config: Entry, threads: int = 1) -> Embedder:
-    """The embedder that the configuration calls `name`.
+def load_embedder(name: str, config: Mapping[str, object], threads: int = 1) -> Embedder:
+    """The embedder that the configuration calls `name`, from its entry.
 
-    `config["kind"]` is ngram or sentence-transformers (`name`, a hub name, a local folder or one of a
-    package, `revision`, `device`); the defaults are those of the classes. `threads` changes the speed,
-    never the result. Raises UserError if the model cannot be loaded.
+    `threads` changes the speed, never the result. Raises UserError if the model cannot be loaded.
     """
-    options = {key: value for key, value in config.items() if key != "kind"}
-    if is_packaged(options.get("name")):
-        options["name"] = local_name(options["name"], f"embedders.{name}.name")
-    if config["kind"] == "ngram":
+    entry: settings.Embedder = given({"revision": None, "device": "auto", **config})
+    if entry.kind == "ngram":
         return NgramEmbedder()
+    model = entry.name
+    if is_packaged(model):
+        model = local_name(model, f"embedders.{name}.name")
     try:
-        return SentenceTransformerEmbedder(**options, threads=threads)
+        return SentenceTransformerEmbedder(model, entry.revision, entry.device, threads)
     except ImportError as error:
         raise not_installed(f"embedders.{name}", error) from None
     except Exception as error:  # the libraries below have many; none of them is the user's to know
         raise UserError(
-            f"embedders.{name}: the model {config['name']!r} cannot be loaded: {reason(error)}. Check "
+            f"embedders.{name}: the model {entry.name!r} cannot be loaded: {reason(error)}. Check "
             "`name` and `revision`; without internet, set `name` to a local folder, or HF_HOME to a cache "
             "that holds the model and HF_HUB_OFFLINE=1."
         ) from None

@@ -133,7 +133,7 @@ def undecided(
 def prompts(cases: Iterable[Case], templates: Mapping[str, str], tokenizer: Tokenizer) -> pa.Table:
     """The judge's prompts as instances (`records.instances_schema`), one a case; `templates` are by kind."""
     spans = Spans()
-    made = Instances(JUDGE, FACTORS, tokenizer, spans)
+    made = Instances(JUDGE, FACTORS, tuple(FACTORS), tokenizer, spans)
     for case in cases:
         text = prompt(case, templates[case.kind])
         factors = {
@@ -147,7 +147,6 @@ def prompts(cases: Iterable[Case], templates: Mapping[str, str], tokenizer: Toke
         made.add(
             [spans.number(literal("question", text))],
             text,
-            named=factors,
             task=case.kind,
             n_tokens=tokenizer.count(text),
             example_id=case.instance_id,

@@ -13,13 +13,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from ipaddress import ip_address
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 from urllib.request import getproxies_environment, proxy_bypass
 
 from needlework.errors import UserError
+from needlework.given import given
 from needlework.installed import IN_WHEEL
 
+T = TypeVar("T")
 # How often a request is sent if a retry may help, and the first pause; each pause is twice the last.
 ATTEMPTS = 6
 FIRST_PAUSE_S = 1.0
@@ -100,7 +102,7 @@ def check_provider_key(name: str, args: Mapping[str, object], who: str) -> None:
     `args` are its client's.
     """
     variables = provider_keys(name)
-    if not variables or args.keys() & {"api_key", "use_adc"}:
+    if not variables or {*args} & {"api_key", "use_adc"}:
         return
     if not any(os.environ.get(variable, "").strip() for variable in variables):
         usual, *others = variables
@@ -222,14 +224,15 @@ def hidden(entry: Mapping[str, Any], where: str) -> dict[str, Any]:
     return _with_addresses_of(entry, instead)
 
 
-def revealed(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """A hidden entry as the user wrote it."""
+def revealed(entry: T) -> T:
+    """A hidden entry, such as a model's, as the user wrote it: a block of settings."""
 
     def original(url: str) -> str:
         name = url.rpartition("#")[2]
         return os.environ.get(name, url) if name.startswith(_HIDDEN) else url
 
-    return _with_addresses_of(entry, original)
+    block: Any = entry
+    return given(_with_addresses_of(dict(block), original))
 
 
 def _with_addresses_of(entry: Mapping[str, Any], instead: Callable[[str], str]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""How figures are printed, and what is said beside results."""
+"""How figures are printed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, Strict
 
-from needlework.settings.base import UNIQUE, OneOf, Settings, SomeText, Text, key
+from needlework.settings.base import UNIQUE, OneOf, Settings, Text, key
 
 
 class Figures(Settings):
@@ -17,16 +17,3 @@ class Figures(Settings):
     coloured: Annotated[tuple[Text, ...], Strict(False), Field(max_length=6), UNIQUE] = key(())
     """Models to draw in colour, at most six; the others are grey. An empty list colours the first six
     of `run.models`."""
-
-
-class Records(Settings):
-    """What `snakemake records` writes besides the results. See docs/exchange.md."""
-
-    organization: SomeText = key("unknown")
-    """Who ran the models."""
-    names: dict[
-        str,
-        Annotated[str, Field(max_length=200, pattern=r"^[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*$")],
-    ] = key({})
-    """Names on the hub (`<owner>/<model>`), by model, for entries under `models` that lack it, such as
-    GGUF files and replayed answers. Without it, a model is `unknown/<name>`."""

@@ -165,7 +165,7 @@ class Model(Settings):
     settings of its scheduler (cache_size in GB, max_num_batched_tokens, enable_prefix_caching), and in
     upper case those of the device (INFERENCE_NUM_THREADS, KEY_CACHE_PRECISION, VALUE_CACHE_PRECISION,
     EXECUTION_MODE_HINT (default ACCURACY), INFERENCE_PRECISION_HINT (default f32 unless the mode is
-    set; none on an NPU)). Prefix caching is on. A job warns of a setting that the engine ignored, as
+    set)). Prefix caching is on. A job warns of a setting that the engine ignored, as
     OpenVINO ignores KV_CACHE_PRECISION in the mode ACCURACY. An argument that affects only speed or
     memory does not invalidate cached answers (see `variant`)."""
     trust_remote_code: bool = key(False)
@@ -280,7 +280,7 @@ class OnDevice(Local):
     depends on it (docs/models.md)."""
     device: Text = key("auto", affects="speed")
     """`auto` takes a GPU if there is one; with `cpu` the job asks for no GPU, and for more cores.
-    `openvino`: `auto` is the CPU, `gpu` an Intel GPU, `npu` an Intel NPU. Changing it does not
+    `openvino`: `auto` is the CPU, `gpu` an Intel GPU. Changing it does not
     invalidate cached answers."""
 
 

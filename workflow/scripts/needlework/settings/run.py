@@ -1,15 +1,8 @@
-"""The models and benchmarks of a run, and its limits."""
+"""The models and benchmarks of a run, and how many questions it asks."""
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from pydantic import Field
-
 from needlework.settings.base import (
-    BY_TYPE,
-    INTEGER,
-    OBJECT,
     Distinct,
     DistinctSome,
     Settings,
@@ -33,19 +26,6 @@ class AuditPair(Settings):
     loss, the audit does not pass."""
 
 
-class Limit(Settings):
-    """What a run may take."""
-
-    money: float | None = key(None, gt=0, le=1_000_000_000_000_000)
-    """The most that a run may cost, in the currency of the models' prices. If there is a limit,
-    `snakemake estimate` draws the questions that fit, the same for all models. It prints the
-    difference that these questions could show, and writes their configuration to results/subset.yaml."""
-    hours: float | None = key(None, gt=0, le=1_000_000_000_000_000)
-    """The same limit in GPU hours."""
-    tokens: float | None = key(None, gt=0, le=1_000_000_000_000_000)
-    """The same limit in tokens of prompts and answers."""
-
-
 class Run(Settings):
     """The models and benchmarks of this run."""
 
@@ -65,8 +45,6 @@ class Run(Settings):
     (`sampling.seed`)."""
     notice: Text = key("")
     """A sentence on top of the page of results, for a run that another run continues."""
-    limit: Annotated[
-        Annotated[Limit, OBJECT] | Annotated[int, Field(ge=1, le=1_000_000), INTEGER], BY_TYPE
-    ] = key(Limit)
-    """A number is the most questions per cell of every benchmark, as `--limit` of lm-eval and
-    inspect_ai. Otherwise the keys below."""
+    limit: int | None = key(None, ge=1, le=1_000_000)
+    """The most questions per cell of every benchmark, as `--limit` of lm-eval and inspect_ai. Null asks
+    all."""

@@ -10,11 +10,11 @@ from random import Random
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from needlework.benchmarks.contract import SliceSettings
 from needlework.benchmarks.lost_in_the_middle.plan import (
     NAME,
     NQ_OPEN,
     UNTITLED,
+    Slice,
     passage_corpus,
     question_corpus,
 )
@@ -58,11 +58,11 @@ class Passages:
 
 
 @no_collection()
-def items_of(slice_settings: SliceSettings, table: pa.Table) -> tuple[list[Item], dict[str, int]]:
+def items_of(own: Slice, table: pa.Table) -> tuple[list[Item], dict[str, int]]:
     """The sampled questions in the order of their ids, and counts of peculiar questions by reason."""
     names = ("example_id", "question", "answers", "title", "context")
-    prefix = f"{question_corpus(slice_settings)}/{slice_settings['lang']}"
-    wanted = None if slice_settings["unambiguous"] is None else set(slice_settings["unambiguous"])
+    prefix = f"{question_corpus(own)}/{own.lang}"
+    wanted = None if own.unambiguous is None else set(own.unambiguous)
     items = [
         Item(
             example_id,
@@ -78,18 +78,16 @@ def items_of(slice_settings: SliceSettings, table: pa.Table) -> tuple[list[Item]
         )
     ]
     if wanted is not None:
-        _check_known(slice_settings, wanted, items)
+        _check_known(own, wanted, items)
     counts = {}
     answered = [item for item in items if _answered(item)]
     without = len(items) - len(answered)
-    if slice_settings["gold_without_answer"] == "keep":
+    if own.gold_without_answer == "keep":
         counts["gold_without_answer_kept"], kept = without, items
     else:
         counts["gold_without_answer"], kept = without, answered
-    asked = len(kept) if slice_settings["questions"] == "all" else slice_settings["questions"]
-    ranked = sorted(
-        kept, key=lambda item: rank_key(NAME, "questions", slice_settings["seed"], item.example_id)
-    )
+    asked = own.questions if isinstance(own.questions, int) else len(kept)
+    ranked = sorted(kept, key=lambda item: rank_key(NAME, "questions", own.seed, item.example_id))
     sampled = sorted(ranked[:asked], key=lambda item: item.example_id)
     return sampled, {
         **counts,
@@ -106,12 +104,12 @@ def _answered(item: Item) -> bool:
     return any(subspan_normalisation.normalise(answer) in text for answer in item.answers)
 
 
-def _check_known(slice_settings: SliceSettings, wanted: set[str], items: Sequence[Item]) -> None:
+def _check_known(own: Slice, wanted: set[str], items: Sequence[Item]) -> None:
     """Raise UserError where the corpus lacks a question of the user's list."""
     if unknown := wanted - {item.question.strip() for item in items}:
         raise UserError(
             f"benchmarks.{NAME}.unambiguous names {len(unknown)} of {len(wanted)} questions that "
-            f"{slice_settings['needles']} does not have in {slice_settings['lang']!r}, such as "
+            f"{own.needles} does not have in {own.lang!r}, such as "
             f"{min(unknown)!r}: mend the file."
         )
 
@@ -119,41 +117,41 @@ def _check_known(slice_settings: SliceSettings, wanted: set[str], items: Sequenc
 # Passages
 
 
-def passages_of(slice_settings: SliceSettings, tables: Tables) -> Passages | None:
+def passages_of(own: Slice, tables: Tables) -> Passages | None:
     """The passages that may be distractors of the gold passage."""
-    corpus = passage_corpus(slice_settings)
+    corpus = passage_corpus(own)
     if corpus is None:
         return None
-    table = tables["passages"][slice_settings["lang"]]
+    table = tables["passages"][own.lang]
     ids = table["passage_id"].to_pylist()
     return Passages(
-        [f"{corpus}/{slice_settings['lang']}/{name}" for name in ids],
+        [f"{corpus}/{own.lang}/{name}" for name in ids],
         table["text"].to_pylist(),
         {name: row for row, name in enumerate(ids)},
         table["title"].to_pylist() if "title" in table.column_names else [],
     )
 
 
-def kind_of(slice_settings: SliceSettings) -> str:
-    if slice_settings.get("distractors") == "random":
+def kind_of(own: Slice) -> str:
+    if own.distractors == "random":
         return "random"
-    if slice_settings["task"] == "open_domain":
+    if own.task == "open_domain":
         return "open_domain"
-    return "ranked" if slice_settings["needles"] == NQ_OPEN else "searched"
+    return "ranked" if own.needles == NQ_OPEN else "searched"
 
 
 def _ranked(
-    slice_settings: SliceSettings, tables: Tables, items: Sequence[Item], passages: Passages
+    own: Slice, tables: Tables, items: Sequence[Item], passages: Passages
 ) -> dict[str, int]:
     """Give each question the best passages of its released ranking that are said to hold no answer."""
-    most = max(n for n, _ in slice_settings["places"]) - 1
-    rankings = _rankings(tables["questions"][slice_settings["lang"]], passages)
+    most = max(n for n, _ in own.places) - 1
+    rankings = _rankings(tables["questions"][own.lang], passages)
     suspect = 0
     for item in items:
         others: list[int] = []
         for row, has_answer, holds_answer in rankings[item.example_id]:
             # The released files are what remained after that choice.
-            if has_answer and slice_settings["source"] == "constructed":
+            if has_answer and own.source == "constructed":
                 continue
             if len(others) == most:
                 break
@@ -164,12 +162,12 @@ def _ranked(
 
 
 def _open_domain(
-    slice_settings: SliceSettings, tables: Tables, items: Sequence[Item], passages: Passages
+    own: Slice, tables: Tables, items: Sequence[Item], passages: Passages
 ) -> dict[str, int]:
     """Give each question the retrieved passages as they come."""
-    rankings = _rankings(tables["questions"][slice_settings["lang"]], passages)
+    rankings = _rankings(tables["questions"][own.lang], passages)
     for item in items:
-        best = rankings[item.example_id][: max(slice_settings["n_passages"])]
+        best = rankings[item.example_id][: max(own.n_passages)]
         item.others = [row for row, _, _ in best]
         item.has_answer = [has_answer for _, has_answer, _ in best]
     return {}
@@ -191,43 +189,43 @@ def _rankings(questions: pa.Table, passages: Passages) -> dict[str, list[tuple[i
 
 
 def _searched(
-    slice_settings: SliceSettings, tables: Tables, items: Sequence[Item], passages: Passages
+    own: Slice, tables: Tables, items: Sequence[Item], passages: Passages
 ) -> dict[str, int]:
     """Give each question the distractors that our own retrieval found, none of which holds an answer."""
-    table = tables["distractors"][slice_settings["lang"]]
+    table = tables["distractors"][own.lang]
     table = table.filter(pc.equal(table["retrieval"], "semantic")).sort_by("rank")
     found: dict[str, list[int]] = {}
     names = (table[name].to_pylist() for name in ("example_id", "passage_id"))
     for example_id, passage_id in zip(*names, strict=True):
         found.setdefault(example_id, []).append(passages.rows[passage_id])
-    most = max(n for n, _ in slice_settings["places"]) - 1
+    most = max(n for n, _ in own.places) - 1
     for item in items:
         item.others = found.get(item.example_id, [])[:most]
     return {}
 
 
 def _random(
-    slice_settings: SliceSettings, tables: Tables, items: Sequence[Item], passages: Passages
+    own: Slice, tables: Tables, items: Sequence[Item], passages: Passages
 ) -> dict[str, int]:
     """Give each question passages drawn by seed, none of which holds an answer or was found for it."""
     text = cache(lambda row: Text(passages.texts[row]))
-    questions = tables["questions"][slice_settings["lang"]]
-    own: dict[str, set[int]] = {}
-    if slice_settings["random_from"] == "other_questions" and "passages" in questions.column_names:
+    questions = tables["questions"][own.lang]
+    near: dict[str, set[int]] = {}
+    if own.random_from == "other_questions" and "passages" in questions.column_names:
         names = (questions[name].to_pylist() for name in ("example_id", "passages"))
-        own = {
+        near = {
             example_id: {passages.rows[name] for name in found}
             for example_id, found in zip(*names, strict=True)
         }
     most, titles = (
-        max(n for n, _ in slice_settings["places"]) - 1,
-        has_titles(slice_settings, items),
+        max(n for n, _ in own.places) - 1,
+        has_titles(own, items),
     )
     for item in progress(items, desc="random distractors", unit="question"):
         answers = list(map(Answer, item.answers))
         gold = gold_text(item, titles)
-        draw = rng(NAME, "random", slice_settings["seed"], slice_settings["lang"], item.example_id)
-        forbidden = own.get(item.example_id, ())
+        draw = rng(NAME, "random", own.seed, own.lang, item.example_id)
+        forbidden = near.get(item.example_id, ())
         item.others = []
         for row in map(int, draw.permutation(len(passages.texts))):
             if len(item.others) == most:
@@ -247,9 +245,7 @@ CHOOSE_OTHERS: dict[str, Callable[..., dict[str, int]]] = {
 }
 
 
-def orders_of(
-    slice_settings: SliceSettings, example_ids: Sequence[str]
-) -> dict[int, dict[str, list[int]]]:
+def orders_of(own: Slice, example_ids: Sequence[str]) -> dict[int, dict[str, list[int]]]:
     """Random orders: for each number of documents and question, the ranks of the distractors in prompt order.
 
     `example_ids` are the ids of all questions, in the order of their file. The released scripts seed
@@ -257,26 +253,26 @@ def orders_of(
     leaving out a question; this function does the same for the released questions. The distractors of other
     questions are shuffled with a seed made from the question's name.
     """
-    if slice_settings.get("order") != "random" or slice_settings["distractors"] != "retrieved":
+    if own.order != "random" or own.distractors != "retrieved":
         return {}
     orders: dict[int, dict[str, list[int]]] = {}
-    for n, _ in slice_settings["places"]:
-        released = Random(slice_settings["seed"])
+    for n, _ in own.places:
+        released = Random(own.seed)
         orders[n] = {example_id: list(range(n - 1)) for example_id in example_ids}
         for example_id, places in orders[n].items():
-            if slice_settings["needles"] == NQ_OPEN:
+            if own.needles == NQ_OPEN:
                 released.shuffle(places)
             else:
-                rng(NAME, "order", slice_settings["seed"], example_id, n).shuffle(places)
+                rng(NAME, "order", own.seed, example_id, n).shuffle(places)
     return orders
 
 
-def has_titles(slice_settings: SliceSettings, items: Sequence[Item]) -> bool:
+def has_titles(own: Slice, items: Sequence[Item]) -> bool:
     """Whether the passages in prompts have titles.
 
     Either all passages of a prompt have a title or none has: a title alone would reveal the gold passage.
     """
-    untitled = slice_settings["needles"] in UNTITLED or "haystack" in slice_settings
+    untitled = own.needles in UNTITLED or own.haystack is not None
     return not untitled and any(item.title for item in items)
 
 

@@ -34,6 +34,12 @@ FACTORS = (
     # No budget: the number of documents or pairs decides how long a prompt is.
     Factor("length", "int32"),
 )
+# An instance's id is made of these columns. Never change them: each id would change.
+NAMED_BY = (
+    *("lang", "n_documents", "gold_index", "distractors"),
+    *("order", "query_aware", "answer_present"),
+    *("unambiguous", "keys", "length"),
+)
 # Arrow types by name.
 COLUMNS = {factor.name: factor.type for factor in FACTORS}
 

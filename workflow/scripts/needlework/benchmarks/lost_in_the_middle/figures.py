@@ -27,13 +27,8 @@ from needlework.results.drawing.style import COLOURS
 from needlework.results.result import (
     MCNEMAR,
     Context,
-    Facets,
     Lines,
-    Names,
     Run,
-    Selection,
-    SmallPrint,
-    Values,
     figure,
     model_order,
 )
@@ -117,45 +112,38 @@ def origin(data: pd.DataFrame, run: Run) -> str:
 
 
 # How figures order and name the values of factors and other labels.
-CALLED = {
-    factor.name: factor
-    for factor in (
-        Factor(
-            "task",
-            order=(QA, PAIRS),
-            words={
-                QA: "documents",
-                PAIRS: "pairs",
-                "closed_book": "closed book",
-                "oracle": "gold alone",
-            },
-        ),
-        Factor("position", label="Position in the prompt (1 = first)"),
-        Factor("n_documents", label="Documents in the prompt"),
-        Factor(
-            "lang", order=("en",), last=("uuid",), format=language_name, words={"uuid": "UUIDs"}
-        ),
-        Factor("architecture", order=("encoder-decoder", "decoder-only")),
-    )
-}
+FACTORS = (
+    Factor(
+        "task",
+        order=(QA, PAIRS),
+        words={
+            QA: "documents",
+            PAIRS: "pairs",
+            "closed_book": "closed book",
+            "oracle": "gold alone",
+        },
+    ),
+    Factor("position", label="Position in the prompt (1 = first)"),
+    Factor("n_documents", label="Documents in the prompt"),
+    Factor("lang", order=("en",), last=("uuid",), format=language_name, words={"uuid": "UUIDs"}),
+    Factor("architecture", order=("encoder-decoder", "decoder-only")),
+)
 NO_DOCUMENTS = "no model answered English questions with documents"
 CURVES = Lines(
     x="position",
     scaled=True,
-    facets=Facets(panel="n_documents", title="{n_documents} documents"),
-    values=Values(limits=None),
-    small_print=SmallPrint(paper=origin),
+    panel="n_documents",
+    panel_title="{n_documents} documents",
+    limits=None,
+    paper=origin,
     nothing=NO_DOCUMENTS,
 )
 BY_MODEL = replace(
     CURVES,
-    facets=replace(
-        CURVES.facets,
-        panel="model",
-        title="",
-        row=("task", "n_documents"),
-        row_title="{n_documents} {task}",
-    ),
+    panel="model",
+    panel_title="",
+    row=("task", "n_documents"),
+    row_title="{n_documents} {task}",
 )
 # The model of the paper's Figure 1.
 EXAMPLE = "GPT-3.5-Turbo"
@@ -196,15 +184,12 @@ def _main(asked: pd.DataFrame, rows: pd.DataFrame, run: Context, **more: Any) ->
     "The U-shaped curve",
     replace(
         CURVES,
-        facets=replace(
-            CURVES.facets,
-            panel="model",
-            title="",
-            row=("n_documents",),
-            row_title="{n_documents} documents",
-        ),
+        panel="model",
+        panel_title="",
+        row=("n_documents",),
+        row_title="{n_documents} documents",
         line="task",
-        names=Names(called={QA: "with documents"}),
+        called={QA: "with documents"},
     ),
     when=("english",),
 )
@@ -218,7 +203,7 @@ def figure1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 @figure(
     "Accuracy by the gold document's position",
-    replace(CURVES, rows=Selection(where="position == position")),
+    replace(CURVES, where="position == position"),
     when=("english",),
 )
 def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
@@ -232,8 +217,9 @@ def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     "Accuracy by the number of documents",
     Lines(
         x="n_documents",
-        values=Values(limits=None, name="Accuracy, all positions"),
-        small_print=SmallPrint(paper=means),
+        limits=None,
+        axis="Accuracy, all positions",
+        paper=means,
         nothing=NO_DOCUMENTS,
     ),
     when=("english",),
@@ -250,9 +236,9 @@ def figure6(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     "Key-value retrieval by position",
     replace(
         CURVES,
-        facets=replace(CURVES.facets, title="{n_documents} pairs"),
-        rows=Selection(prepare=lowest_as_level),
-        small_print=replace(CURVES.small_print, counted="variant != 'lowest'"),
+        panel_title="{n_documents} pairs",
+        prepare=lowest_as_level,
+        counted="variant != 'lowest'",
         nothing="no model was asked for the values of UUIDs",
     ),
     when=("uuids",),
@@ -271,7 +257,7 @@ def figure10(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     among = made[(made["n_documents"] == 300) & (made["source"] == "ours")]
     number = run.find("text", PRINTED_PAIRS, "300_pairs/lowest")
     if number is not None and len(among):
-        alone: dict[str, Any] = {
+        alone: dict[str, object] = {
             "model": PRINTED_PAIRS,
             "source": "published",
             "task": PAIRS,
@@ -285,7 +271,7 @@ def figure10(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     return arranged(made, run, MODEL, TASK, VARIANT, SIZE, POSITION)
 
 
-def _lowest(among: pd.DataFrame, asked: pd.DataFrame, run: Context) -> Iterator[dict[str, Any]]:
+def _lowest(among: pd.DataFrame, asked: pd.DataFrame, run: Context) -> Iterator[dict[str, object]]:
     """The lowest of all positions among 300 pairs of the paper's model, beside the paper's one number."""
     from needlework.results import cells
     from needlework.results.cells import Table
@@ -311,7 +297,7 @@ def _lowest(among: pd.DataFrame, asked: pd.DataFrame, run: Context) -> Iterator[
     "Encoder-decoder models",
     replace(
         CURVES,
-        facets=replace(CURVES.facets, row=("architecture",)),
+        row=("architecture",),
         nothing="no encoder-decoder model answered English questions with documents",
     ),
     when=("encoder_decoder",),
@@ -332,15 +318,14 @@ def figure11(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     replace(
         CURVES,
         x="n_documents",
-        facets=replace(CURVES.facets, panel=""),
-        values=replace(CURVES.values, name="Recall, accuracy"),
-        rows=Selection(where="task != 'gain'", prepare=recall_named),
-        names=Names(called={"": "retriever recall"}, looks={"": ("#333333", "*")}),
-        small_print=replace(
-            CURVES.small_print,
-            counted="task == 'open_domain'",
-            words="Recall: the share of questions for which a document holds an accepted answer.",
-        ),
+        panel="",
+        axis="Recall, accuracy",
+        where="task != 'gain'",
+        prepare=recall_named,
+        called={"": "retriever recall"},
+        looks={"": ("#333333", "*")},
+        counted="task == 'open_domain'",
+        words="Recall: the share of questions for which a document holds an accepted answer.",
         nothing="no model answered questions with retrieved documents (open_domain)",
     ),
     when=("open_domain",),
@@ -376,7 +361,7 @@ def _gains(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     from needlework.results.cells import Table, difference
     from needlework.results.tabulate import published_rows
 
-    made: list[dict[str, Any]] = []
+    made: list[dict[str, object]] = []
     asked = rows[(rows["task"] == OPEN) & (rows["lang"] == ENGLISH)]
     most = asked["n_documents"].max()
     for model in model_order(set(asked["model"]), run.run) if most > answers.USUAL else ():
@@ -407,8 +392,8 @@ def _gains(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     "All models on the questions that all answered",
     replace(
         CURVES,
-        facets=replace(CURVES.facets, why="absent"),
-        small_print=replace(CURVES.small_print, note=shared),
+        why="absent",
+        note=shared,
     ),
     when=("english",),
 )
@@ -435,7 +420,7 @@ def figure18(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     return arranged(made, run, MODEL, TASK, VARIANT, SIZE, POSITION)
 
 
-def _absent(made: pd.DataFrame, asked: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _absent(made: pd.DataFrame, asked: pd.DataFrame) -> Iterator[dict[str, object]]:
     """A row for each model that has no points of a size, which says why (`absent`)."""
     from needlework.results.cells import Table
 
@@ -462,10 +447,8 @@ def _lines(variant: str, changed: str, plain: str, nothing: str, **more: Any) ->
     return replace(
         BY_MODEL,
         line="variant",
-        names=Names(
-            looks={variant: (COLOURS[0], "o"), "main": ("#777777", "s")},
-            called={variant: changed, "main": plain},
-        ),
+        looks={variant: (COLOURS[0], "o"), "main": ("#777777", "s")},
+        called={variant: changed, "main": plain},
         nothing=nothing,
         **more,
     )
@@ -514,8 +497,9 @@ def figure12(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     "Base and instruction-tuned models",
     replace(
         CURVES,
-        facets=replace(CURVES.facets, row=("pair",), row_title=""),
-        names=Names(suffix="role"),
+        row=("pair",),
+        row_title="",
+        suffix="role",
         nothing="no base model and its instruction-tuned variant answered English questions",
     ),
     when=("instruction_tuning",),
@@ -542,7 +526,8 @@ def figure13(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         "unambiguous questions",
         "all questions",
         "no list says which English questions are unambiguous",
-        small_print=replace(CURVES.small_print, counted="variant == 'main'", note=unambiguous),
+        counted="variant == 'main'",
+        note=unambiguous,
     ),
     when=("unambiguous",),
 )

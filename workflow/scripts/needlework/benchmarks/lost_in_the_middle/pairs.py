@@ -9,10 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from needlework.benchmarks.contract import Built, SliceSettings
-from needlework.benchmarks.lost_in_the_middle.pairs_corpus import SEPARATOR, pair, row
-from needlework.benchmarks.lost_in_the_middle.plan import NAME, template
-from needlework.benchmarks.lost_in_the_middle.rows import Rows
+from needlework.benchmarks.lost_in_the_middle.pairs_corpus import SEPARATOR, Object, pair, row
+from needlework.benchmarks.lost_in_the_middle.plan import NAME, Slice, template
+from needlework.benchmarks.lost_in_the_middle.rows import Factors, Rows
+from needlework.contract import Built
 from needlework.errors import UserError
 from needlework.jobs.progress import progress
 from needlework.prompts.tokenizers import Tokenizer
@@ -24,7 +24,7 @@ Tables = Mapping[str, Mapping[str, pa.Table]]
 
 
 def build(
-    slice_settings: SliceSettings,
+    own: Slice,
     tables: Tables,
     texts: Templates,
     tokenizer: Tokenizer,
@@ -38,52 +38,52 @@ def build(
     examples in which every value is part of another word.
     """
     counts: dict[str, int] = {}
-    if slice_settings["keys"] == "words":
-        objects = _with_words(slice_settings, tables["words"][slice_settings["lang"]], counts)
-    elif slice_settings["source"] == "constructed":
-        objects = _with_uuids(slice_settings)
+    if own.keys == "words":
+        objects = _with_words(own, tables["words"][own.lang], counts)
+    elif own.source == "constructed":
+        objects = _with_uuids(own)
     else:
-        objects = _released(slice_settings, tables, counts)
-    builder = _Builder(slice_settings, texts, tokenizer)
+        objects = _released(own, tables, counts)
+    builder = _Builder(own, texts, tokenizer)
     builder.add(objects)
     documents = None
-    if slice_settings["keys"] == "words" or slice_settings["source"] == "constructed":
+    if own.keys == "words" or own.source == "constructed":
         documents = _documents(objects)
     return Built(builder.rows.table(), counts, documents)
 
 
-Objects = dict[int, list[dict[str, Any]]]
+Objects = dict[int, list[Object]]
 
 
-def _released(slice_settings: SliceSettings, tables: Tables, counts: dict[str, int]) -> Objects:
+def _released(own: Slice, tables: Tables, counts: dict[str, int]) -> Objects:
     """The released objects, by their number of pairs, in the order of their ids."""
     objects: Objects = {}
     lacking = 0
-    for n, _ in slice_settings["places"]:
+    for n, _ in own.places:
         ((lang, table),) = tables[f"pairs_{n}"].items()
         rows = table.to_pylist()
         prefix = f"key_value_{n}/{lang}"
-        ranked = sorted(
-            rows, key=lambda r: rank_key(NAME, "examples", slice_settings["seed"], r["passage_id"])
-        )[: slice_settings["examples"]]
+        ranked = sorted(rows, key=lambda r: rank_key(NAME, "examples", own.seed, r["passage_id"]))[
+            : own.examples
+        ]
         objects[n] = [
-            {**found, "source": f"{prefix}/{found['passage_id']}"}
+            Object(**found, source=f"{prefix}/{found['passage_id']}")
             for found in sorted(ranked, key=lambda r: r["passage_id"])
         ]
-        lacking += slice_settings["examples"] - len(ranked)
+        lacking += own.examples - len(ranked)
     counts["examples_lacking"] = lacking
     return objects
 
 
-def _with_uuids(slice_settings: SliceSettings) -> Objects:
+def _with_uuids(own: Slice) -> Objects:
     """Objects of random UUIDs, as the released ones are, but drawn by seed."""
     return {
         n: [
-            _made(slice_settings, n, example, [_uuid(draw) for _ in range(2 * n)], 0)
-            for example in range(slice_settings["examples"])
-            for draw in [rng(NAME, "uuids", slice_settings["seed"], n, example)]
+            _made(own, n, example, [_uuid(draw) for _ in range(2 * n)], 0)
+            for example in range(own.examples)
+            for draw in [rng(NAME, "uuids", own.seed, n, example)]
         ]
-        for n, _ in slice_settings["places"]
+        for n, _ in own.places
     }
 
 
@@ -91,29 +91,29 @@ def _uuid(draw: Any) -> str:
     return str(uuid.UUID(bytes=draw.bytes(16), version=4))
 
 
-def _with_words(slice_settings: SliceSettings, words: pa.Table, counts: dict[str, int]) -> Objects:
+def _with_words(own: Slice, words: pa.Table, counts: dict[str, int]) -> Objects:
     """Objects whose keys and values are distinct words of the vocabulary, drawn by seed."""
-    lang = slice_settings["lang"]
+    lang = own.lang
     vocabulary, counts["unusable_words"] = _vocabulary(words)
     counts["value_within_a_word"] = 0
     objects: Objects = {}
-    for n, _ in slice_settings["places"]:
+    for n, _ in own.places:
         if len(vocabulary) < 2 * n:
             raise UserError(
                 f"benchmarks.{NAME}.n_pairs has {n}, which takes {2 * n} words, but "
-                f"{slice_settings['words']} has {len(vocabulary)} in {lang!r}: choose a smaller "
+                f"{own.words} has {len(vocabulary)} in {lang!r}: choose a smaller "
                 "number, or leave the language out of "
                 "`key_languages`."
             )
         objects[n] = []
-        for example in range(slice_settings["examples"]):
-            draw = rng(NAME, "words", slice_settings["seed"], lang, n, example)
+        for example in range(own.examples):
+            draw = rng(NAME, "words", own.seed, lang, n, example)
             drawn = [vocabulary[i] for i in draw.choice(len(vocabulary), 2 * n, replace=False)]
             asked = _apart(drawn)
             if asked is None:
                 counts["value_within_a_word"] += 1
             else:
-                objects[n].append(_made(slice_settings, n, example, drawn, asked))
+                objects[n].append(_made(own, n, example, drawn, asked))
     return objects
 
 
@@ -144,56 +144,56 @@ def _apart(drawn: Sequence[str]) -> int | None:
     return None
 
 
-def _made(
-    slice_settings: SliceSettings, n: int, example: int, drawn: Sequence[str], asked: int
-) -> dict[str, Any]:
+def _made(own: Slice, n: int, example: int, drawn: Sequence[str], asked: int) -> Object:
     """A row of PAIRS from key, value, key, value and so on."""
     pairs = list(zip(drawn[::2], drawn[1::2], strict=True))
     key, value = pairs.pop(asked)
     name = f"{n}-{example:04d}"
-    made = row(name, pairs, key, value)
-    return {**made, "source": f"{NAME}/{slice_settings['slice']}/{name}"}
+    return row(name, pairs, key, value, f"{NAME}/{own.slice}")
 
 
 def _documents(objects: Objects) -> pa.Table:
     """The objects that no corpus file holds, as records.DOCUMENTS."""
-    rows = [found for rows in objects.values() for found in rows]
-    return pa.Table.from_pylist(
-        [{name: found[name] for name in ("passage_id", "text")} for found in rows], schema=DOCUMENTS
-    )
+    rows = [
+        {"passage_id": found.passage_id, "text": found.text}
+        for rows in objects.values()
+        for found in rows
+    ]
+    return pa.Table.from_pylist(rows, schema=DOCUMENTS)
 
 
 class _Builder:
     """Puts the pair that is asked for at each index of its object."""
 
-    def __init__(
-        self, slice_settings: SliceSettings, texts: Templates, tokenizer: Tokenizer
-    ) -> None:
-        self.slice_settings = slice_settings
-        self.template = texts.pieces(template(slice_settings))
-        self.rows = Rows(slice_settings, tokenizer)
+    def __init__(self, own: Slice, texts: Templates, tokenizer: Tokenizer) -> None:
+        self.own = own
+        self.template = texts.pieces(template(own))
+        self.rows = Rows(own, tokenizer)
 
     def add(self, objects: Objects) -> None:
         """Add the prompts of all objects."""
         asked = [(n, found) for n, rows in objects.items() for found in rows]
-        texts = (found["text"] for _, found in asked)
-        self.rows.pieces.sums.sum_ahead(texts, self.slice_settings["slice"])
+        texts = (found.text for _, found in asked)
+        self.rows.pieces.sums.sum_ahead(texts, self.own.slice)
         for n, found in progress(asked, desc="prompts", unit="example"):
             for index, numbers in self._prompts(n, found):
                 self.rows.add(
                     numbers,
-                    f"{n}-{found['passage_id'].rpartition('-')[2]}",
-                    [found["value"]],
-                    n_documents=n,
-                    gold_index=index,
-                    query_aware=self.slice_settings["query_aware"],
-                    keys=self.slice_settings["keys"],
+                    f"{n}-{found.passage_id.rpartition('-')[2]}",
+                    [found.value],
+                    Factors(
+                        self.own.lang,
+                        n_documents=n,
+                        gold_index=index,
+                        query_aware=self.own.query_aware,
+                        keys=self.own.keys,
+                    ),
                 )
 
-    def _prompts(self, n: int, found: Mapping[str, Any]) -> Iterator[tuple[int, list[int]]]:
+    def _prompts(self, n: int, found: Object) -> Iterator[tuple[int, list[int]]]:
         """The span numbers of an object's prompts, each with the index of the pair that is asked for."""
-        pieces, key = self.rows.pieces, found["key"]
-        needle = pair(key, found["value"])
+        pieces, key = self.rows.pieces, found.key
+        needle = pair(key, found.value)
         *before, middle, end = self.template
         head = [pieces.literal("instruction", before[0])]
         if len(before) == 2:
@@ -205,15 +205,15 @@ class _Builder:
             pieces.literal("question", key),
             pieces.literal("answer_format", end),
         ]
-        ((_, indices),) = [place for place in self.slice_settings["places"] if place[0] == n]
+        ((_, indices),) = [place for place in self.own.places if place[0] == n]
         for index in indices:
             yield index, [*head, *self._object(found, needle, index), *tail]
 
-    def _object(self, found: Mapping[str, Any], needle: str, index: int) -> list[int]:
+    def _object(self, found: Object, needle: str, index: int) -> list[int]:
         """The spans of the object, without its braces."""
-        pieces, source, text = self.rows.pieces, found["source"], found["text"]
+        pieces, source, text = self.rows.pieces, found.source, found.text
         asked, separator = pieces.literal("needle", needle), pieces.literal("haystack", SEPARATOR)
-        starts = found["starts"]
+        starts = found.starts
         if index == len(starts):
             return [pieces.slice("distractor", source, text, 0, len(text)), separator, asked]
         start = starts[index]

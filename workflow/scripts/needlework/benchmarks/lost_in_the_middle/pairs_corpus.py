@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -34,17 +35,24 @@ def pair(key: str, value: str) -> str:
     return f'"{key}": "{value}"'
 
 
-def row(name: str, others: Sequence[tuple[str, str]], key: str, value: str) -> dict[str, object]:
-    """A row of PAIRS."""
+class Object(NamedTuple):
+    """A row of PAIRS, and the document that has its text (`source`, as "corpus/name")."""
+
+    passage_id: str
+    text: str
+    starts: list[int]
+    key: str
+    value: str
+    source: str
+
+
+def row(
+    name: str, others: Sequence[tuple[str, str]], key: str, value: str, corpus: str = ""
+) -> Object:
+    """A row of PAIRS; `corpus` has its document, if that is known."""
     pairs = [pair(*other) for other in others]
     starts = accumulate((len(text) + len(SEPARATOR) for text in pairs[:-1]), initial=0)
-    return {
-        "passage_id": name,
-        "text": SEPARATOR.join(pairs),
-        "starts": list(starts),
-        "key": key,
-        "value": value,
-    }
+    return Object(name, SEPARATOR.join(pairs), list(starts), key, value, f"{corpus}/{name}")
 
 
 def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, object]) -> pa.Table:
@@ -58,11 +66,11 @@ def read(path: str | Path, n: int) -> pa.Table:
     UserError if the file is damaged, a line lacks a field, a key occurs twice in an object, there
     are not `n` pairs, or the pair that is asked for is not among them.
     """
-    rows = [_row(line, number, n) for number, line in enumerate(read_lines(path))]
+    rows = [_row(line, number, n)._asdict() for number, line in enumerate(read_lines(path))]
     return pa.Table.from_pylist(rows, schema=PAIRS)
 
 
-def _row(line: Line, number: int, n: int) -> dict[str, object]:
+def _row(line: Line, number: int, n: int) -> Object:
     pairs = line.get("ordered_kv_records", list)
     key, value = line.get("key", str), line.get("value", str)
     if not all(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from needlework.benchmarks.lost_in_the_middle.factors import (
     ENGLISH,
@@ -103,7 +103,7 @@ TABLES = {
 }
 
 
-def _beside_means(cell: Cell) -> dict[str, Any]:
+def _beside_means(cell: Cell) -> Mapping[str, object]:
     """The mean of all positions of a table."""
     table = QA_TABLES.get(cell.labels["n_documents"])
     if table is None:
@@ -120,7 +120,7 @@ def _beside_means(cell: Cell) -> dict[str, Any]:
 
 def _rows_of_means(
     run: Context, rows: pd.DataFrame, chosen: pd.DataFrame
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Mapping[str, object]]:
     """The means of the paper's models that were not run, of the sizes that `chosen` has."""
     from needlework.results import cells
 

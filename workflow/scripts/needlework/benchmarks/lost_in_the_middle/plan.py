@@ -6,25 +6,29 @@ retrieval), 5.2 (the query before and after the data), 6 (open-domain case study
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from needlework.benchmarks.contract import (
-    Config,
+from needlework.contract import (
     CorpusTable,
-    Own,
     Run,
     Search,
     SliceSettings,
+    block_of,
     in_words,
 )
 from needlework.data.corpora.registry import OWN_PASSAGES
 from needlework.errors import UserError
+from needlework.given import given
 from needlework.prompts.wording import papers_instructions, user_texts
 
+if TYPE_CHECKING:
+    from needlework.benchmarks.lost_in_the_middle.settings import LostInTheMiddle
+    from needlework.planning.configuration import Configuration
+
 NAME = "lost_in_the_middle"
-TITLE = "Lost in the Middle"
-PAPER = "https://arxiv.org/abs/2307.03172"
 BESIDE = ("careful",)
 # Where the configuration has what the paper's numbers depend on.
 SETUP = {
@@ -57,7 +61,7 @@ INSTRUCTIONS = {
     "pairs_query_aware": ("key", "pairs", "key"),
 }
 # How the words of a slice's name after its language read.
-_VARIANTS: dict[str, dict[str, Any]] = {
+_VARIANTS: dict[str, dict[str, str | bool]] = {
     "plain": {},
     "query-aware": {"query_aware": True},
     "random-order": {"order": "random"},
@@ -68,14 +72,6 @@ _PAIRS = "pairs"
 # What the released files hold (paper, sections 3.3 and 4.2).
 RELEASED_DOCUMENTS = 30
 RELEASED_PAIRS = (75, 140, 300)
-# The paper's numbers of documents or pairs of each ablation (section 5.2, appendices B and C), the key that
-# has the run's numbers, and the text that its prompts take.
-_ABLATIONS = {
-    "query_aware": ((20,), "n_documents", "documents_query_aware"),
-    "random_order": ((20,), "n_documents", "documents_random_order"),
-    "random_distractors": ((20,), "n_documents", "documents"),
-    "query_aware_pairs": (RELEASED_PAIRS, "n_pairs", "pairs_query_aware"),
-}
 # The tasks whose prompts have no documents.
 ALONE = ("closed_book", "key_value")
 # The one language of the paper's questions.
@@ -113,44 +109,84 @@ FILLED_BY = {
 }
 
 
-def data(own: Own) -> tuple[str, str]:
+@dataclass(frozen=True)
+class Slice:
+    """What the instances of a slice depend on, as `settings` gives it."""
+
+    slice: str
+    lang: str
+    seed: int
+    max_new_tokens: int
+    task: str
+    # The user's texts, by name.
+    instructions: Mapping[str, str] = field(default_factory=dict)
+    # Of documents and pairs: each number of them, with the indices of the gold one.
+    source: str = ""
+    places: Sequence[tuple[int, Sequence[int]]] = ()
+    query_aware: bool = False
+    # Of pairs.
+    keys: str = "none"
+    words: str | None = None
+    examples: int = 0
+    # Of questions.
+    needles: str = ""
+    haystack: str | None = None
+    questions: int | Literal["all"] = 0
+    gold_without_answer: str = ""
+    unambiguous: Sequence[str] | None = None
+    # Of questions with documents.
+    order: str = "none"
+    distractors: str = "none"
+    random_from: str | None = None
+    # Of the open domain: the numbers of retrieved passages.
+    n_passages: Sequence[int] = ()
+
+
+def data(own: LostInTheMiddle) -> tuple[str, str]:
     """Descriptions of the data of the run's prompts and of the paper's."""
-    every = own["questions"] == "all"
-    number = "2,655" if every and own["needles"] == NQ_OPEN else own["questions"]
-    return in_words(own["needles"], number, "questions"), f"{NQ_OPEN}, 2,655 questions"
+    papers = own.questions == "all" and own.needles == NQ_OPEN
+    number = "2,655" if papers else own.questions
+    return in_words(own.needles, number, "questions"), f"{NQ_OPEN}, 2,655 questions"
 
 
-def decided(own: Own) -> Own:
+def decided(own: LostInTheMiddle) -> dict[str, Any]:
     """The values of the keys that are null: the paper's, as far as the other keys leave them possible."""
     found: dict[str, Any] = {}
-    if own["source"] is None:
-        found["source"] = "released" if own["needles"] == NQ_OPEN else "constructed"
-    for key, (papers, known, text) in _ABLATIONS.items():
-        if own[key] is None:
-            asked = [entry["n"] for entry in own[known]]
+    if own.source is None:
+        found["source"] = "released" if own.needles == NQ_OPEN else "constructed"
+    documents, pairs = _sizes(own), [entry.n for entry in own.n_pairs]
+    # The paper's numbers of each ablation (section 5.2, appendices B and C), the run's numbers, and the text
+    # that its prompts take.
+    for key, value, papers, asked, text in (
+        ("query_aware", own.query_aware, (20,), documents, "documents_query_aware"),
+        ("random_order", own.random_order, (20,), documents, "documents_random_order"),
+        ("random_distractors", own.random_distractors, (20,), documents, "documents"),
+        ("query_aware_pairs", own.query_aware_pairs, RELEASED_PAIRS, pairs, "pairs_query_aware"),
+    ):
+        if value is None:
             found[key] = [n for n in papers if n in asked and _can_ask(own, key, text)]
     return found
 
 
-def _can_ask(own: Own, ablation: str, text: str) -> bool:
+def _can_ask(own: LostInTheMiddle, ablation: str, text: str) -> bool:
     """Whether the run's data and instructions have what the prompts of an ablation are made of."""
     if ablation == "random_distractors":
-        return own["needles"] == NQ_OPEN or own["random_from"] != "wikipedia"
+        return own.needles == NQ_OPEN or own.random_from != "wikipedia"
     pairs = ablation == "query_aware_pairs"
-    languages = [lang for keys in own["keys"] for lang in _key_languages(own, keys)]
-    worded = own["instructions"].keys() & (languages if pairs else own["languages"])
-    return all(user_texts(own["instructions"], lang, [text]) for lang in worded)
+    languages = [lang for keys in own.keys for lang in _key_languages(own, keys)]
+    worded = {*own.instructions} & {*(languages if pairs else own.languages)}
+    return all(user_texts(own.instructions, lang, [text]) for lang in worded)
 
 
-def slices(own: Own) -> list[str]:
+def slices(own: LostInTheMiddle) -> list[str]:
     """The slices of the benchmark's configuration: one per language, task and ablation.
 
     `<lang>-documents-<variant>` and `<lang>-pairs-<keys>-<variant>` hold all numbers of documents or
     pairs of that variant, so that each document is tokenized once for all of them.
     """
-    tasks = own["tasks"]
+    tasks = own.tasks
     found = []
-    for lang in own["languages"]:
+    for lang in own.languages:
         kinds = [task.replace("_", "-") for task in ("closed_book", "oracle") if task in tasks]
         if "multi_document_qa" in tasks:
             kinds += [f"{_DOCUMENTS}-{variant}" for variant in _document_numbers(own)]
@@ -160,124 +196,122 @@ def slices(own: Own) -> list[str]:
     if "key_value" in tasks:
         found += [
             f"{lang}-{_PAIRS}-{keys}-{variant}"
-            for keys in own["keys"]
+            for keys in own.keys
             for lang in _key_languages(own, keys)
             for variant in _pair_numbers(own)
         ]
     return found
 
 
-def _document_numbers(own: Own) -> dict[str, list[int]]:
+def _document_numbers(own: LostInTheMiddle) -> dict[str, list[int]]:
     """The variants of multi-document question answering, with the numbers of documents of each."""
     numbers = {
-        "plain": [entry["n"] for entry in own["n_documents"]],
-        "query-aware": own["query_aware"],
-        "random-order": own["random_order"],
-        "random-distractors": own["random_distractors"],
+        "plain": _sizes(own),
+        "query-aware": own.query_aware,
+        "random-order": own.random_order,
+        "random-distractors": own.random_distractors,
     }
     return {variant: sorted(found) for variant, found in numbers.items() if found}
 
 
-def _pair_numbers(own: Own) -> dict[str, list[int]]:
+def _pair_numbers(own: LostInTheMiddle) -> dict[str, list[int]]:
     """The variants of key-value retrieval, with the numbers of pairs of each."""
     numbers = {
-        "plain": [entry["n"] for entry in own["n_pairs"]],
-        "query-aware": own["query_aware_pairs"],
+        "plain": [entry.n for entry in own.n_pairs],
+        "query-aware": own.query_aware_pairs,
     }
     return {variant: sorted(found) for variant, found in numbers.items() if found}
 
 
-def _key_languages(own: Own, keys: str) -> list[str]:
+def _key_languages(own: LostInTheMiddle, keys: str) -> list[str]:
     """The languages of keys and values.
 
     UUIDs are in none: their prompts are in the languages of the user's instructions, otherwise in English.
     """
     if keys == "words":
-        return list(own["key_languages"])
-    worded = [lang for lang in own["key_languages"] if lang in own["instructions"]]
+        return list(own.key_languages)
+    worded = [lang for lang in own.key_languages if lang in own.instructions]
     return worded or [_ENGLISH]
 
 
-def settings(own: Own, name: str, lengths: list[int]) -> SliceSettings:
-    """All that the instances of a slice depend on, other than files and the tokenizer.
+def settings(own: LostInTheMiddle, name: str, lengths: list[int]) -> SliceSettings:
+    """All that the instances of a slice depend on, other than files and the tokenizer: fields of `Slice`.
 
     `lengths` is not used: the number of documents or pairs decides how long a prompt is.
     """
     found = _settings(own, name)
-    if texts := user_texts(own["instructions"], found["lang"], texts_of(found)):
+    made = Slice(**found)
+    if texts := user_texts(own.instructions, made.lang, texts_of(made)):
         found["instructions"] = texts
-    return found
+    return given(found)
 
 
-def texts_of(slice_settings: SliceSettings) -> list[str]:
+def texts_of(own: Slice) -> list[str]:
     """The names in INSTRUCTIONS of the texts that a slice's prompts need."""
-    documents = slice_settings["task"] not in ALONE
-    return [template(slice_settings), *(("document", "title") if documents else ())]
+    return [template(own), *(("document", "title") if own.task not in ALONE else ())]
 
 
-def template(slice_settings: SliceSettings) -> str:
+def template(own: Slice) -> str:
     """The name of a slice's template among INSTRUCTIONS."""
-    aware = "_query_aware" if slice_settings.get("query_aware") else ""
-    if slice_settings["task"] == "key_value":
+    aware = "_query_aware" if own.query_aware else ""
+    if own.task == "key_value":
         return f"pairs{aware}"
-    if slice_settings["task"] == "closed_book":
+    if own.task == "closed_book":
         return "closed_book"
-    shuffled = slice_settings.get("order") == "random" and (
-        slice_settings["distractors"] == "retrieved"
-    )
+    shuffled = own.order == "random" and own.distractors == "retrieved"
     return f"documents{aware or ('_random_order' if shuffled else '')}"
 
 
-def _settings(own: Own, name: str) -> dict[str, Any]:
+def _settings(own: LostInTheMiddle, name: str) -> dict[str, Any]:
     """The settings of a slice but for the user's instructions."""
     lang, kind, *rest = name.split("-", 2)
-    slice_settings = {
+    found: dict[str, Any] = {
         "slice": name,
         "lang": lang,
-        **{k: own[k] for k in ("seed", "max_new_tokens")},
+        "seed": own.seed,
+        "max_new_tokens": own.max_new_tokens,
     }
     if kind == _PAIRS:
         keys, _, variant = rest[0].partition("-")
-        return slice_settings | {
+        places = {entry.n: sorted(entry.indices) for entry in own.n_pairs}
+        return found | {
             "task": "key_value",
             "keys": keys,
-            "source": own["source"],
-            "words": own["words"] if keys == "words" else None,
-            "examples": own["examples"],
+            "source": own.source,
+            "words": own.words if keys == "words" else None,
+            "examples": own.examples,
             "query_aware": variant == "query-aware",
-            "places": _places(own["n_pairs"], _pair_numbers(own)[variant], "indices"),
+            "places": [[n, places[n]] for n in _pair_numbers(own)[variant]],
         }
-    slice_settings |= {key: own[key] for key in ("needles", "questions", "gold_without_answer")}
-    if own["haystack"]:
-        slice_settings["haystack"] = own["haystack"]
-    slice_settings["unambiguous"] = None
+    found |= {
+        "needles": own.needles,
+        "questions": own.questions,
+        "gold_without_answer": own.gold_without_answer,
+    }
+    if own.haystack:
+        found["haystack"] = own.haystack
     # No other language has such a subset.
-    if own["unambiguous"] is not None and lang == _ENGLISH:
-        slice_settings["unambiguous"] = read_list(own["unambiguous"])
+    subset = own.unambiguous if lang == _ENGLISH else None
+    found["unambiguous"] = None if subset is None else read_list(subset)
     if kind != _DOCUMENTS:
-        slice_settings["task"] = name.partition("-")[2].replace("-", "_")
-        if slice_settings["task"] == "open_domain":
-            slice_settings["n_passages"] = sorted(own["open_domain"])
-        return slice_settings
+        found["task"] = name.partition("-")[2].replace("-", "_")
+        if found["task"] == "open_domain":
+            found["n_passages"] = sorted(own.open_domain)
+        return found
     (variant,) = rest
-    slice_settings |= {
+    places = {entry.n: sorted(entry.gold_indices) for entry in own.n_documents}
+    found |= {
         "task": "multi_document_qa",
-        "source": own["source"],
+        "source": own.source,
         "query_aware": False,
         "order": "relevance",
         "distractors": "retrieved",
-        "places": _places(own["n_documents"], _document_numbers(own)[variant], "gold_indices"),
+        "places": [[n, places[n]] for n in _document_numbers(own)[variant]],
         **_VARIANTS[variant],
     }
-    if slice_settings["distractors"] == "random":
-        slice_settings["random_from"] = own["random_from"]
-    return slice_settings
-
-
-def _places(entries: list[dict[str, Any]], numbers: list[int], key: str) -> list[list[Any]]:
-    """Pairs of a number of documents (or pairs) and the indices of the gold one among them."""
-    indices = {entry["n"]: sorted(entry[key]) for entry in entries}
-    return [[n, indices[n]] for n in numbers]
+    if found["distractors"] == "random":
+        found["random_from"] = own.random_from
+    return found
 
 
 def read_list(path: str | Path) -> list[str]:
@@ -306,127 +340,123 @@ def reads(slice_settings: SliceSettings) -> dict[str, list[CorpusTable]]:
     `questions`; `passages`, the source of distractors; `words`; and `pairs_<n>`, the released key-value
     pairs.
     """
-    lang, task = slice_settings["lang"], slice_settings["task"]
-    if task == "key_value":
-        if slice_settings["keys"] == "words":
-            return {"words": [(slice_settings["words"], lang)]}
-        if slice_settings["source"] == "constructed":
+    own = Slice(**slice_settings)
+    if own.task == "key_value":
+        if own.words is not None:
+            return {"words": [(own.words, own.lang)]}
+        if own.source == "constructed":
             return {}
-        return {f"pairs_{n}": [(f"key_value_{n}", _ENGLISH)] for n, _ in slice_settings["places"]}
-    questions = question_corpus(slice_settings)
-    found = {"questions": [(questions, lang)]}
-    if (passages := passage_corpus(slice_settings)) is not None:
-        found["passages"] = [(passages, lang)]
+        return {f"pairs_{n}": [(f"key_value_{n}", _ENGLISH)] for n, _ in own.places}
+    found = {"questions": [(question_corpus(own), own.lang)]}
+    if (passages := passage_corpus(own)) is not None:
+        found["passages"] = [(passages, own.lang)]
     return found
 
 
-def question_corpus(slice_settings: SliceSettings) -> str:
+def question_corpus(own: Slice) -> str:
     """The corpus of a slice's questions and gold passages."""
-    if slice_settings["needles"] != NQ_OPEN or slice_settings["task"] in ("closed_book", "oracle"):
-        return slice_settings["needles"]
-    retrieved = slice_settings["task"] == "open_domain" or slice_settings["source"] == "constructed"
+    if own.needles != NQ_OPEN or own.task in ("closed_book", "oracle"):
+        return own.needles
+    retrieved = own.task == "open_domain" or own.source == "constructed"
     return f"{NQ_OPEN}_{'retrieved' if retrieved else 'released'}"
 
 
-def passage_corpus(slice_settings: SliceSettings) -> str | None:
+def passage_corpus(own: Slice) -> str | None:
     """The corpus of a slice's other passages, if it has any."""
-    if slice_settings["task"] in ("closed_book", "oracle"):
+    if own.task in ("closed_book", "oracle"):
         return None
-    if slice_settings.get("random_from") == "wikipedia":
+    if own.random_from == "wikipedia":
         return "wikipedia"
-    if slice_settings["needles"] == NQ_OPEN:
-        return f"{question_corpus(slice_settings)}_passages"
-    return haystack(slice_settings)
+    if own.needles == NQ_OPEN:
+        return f"{question_corpus(own)}_passages"
+    return haystack(own)
 
 
-def haystack(own: Own) -> str:
-    """The corpus of our own retrieval; `own` is the benchmark's block, or settings of a slice."""
-    name = own["needles"]
-    return own.get("haystack") or HAYSTACKS.get(name, f"{name}{OWN_PASSAGES}")
+def haystack(own: LostInTheMiddle | Slice) -> str:
+    """The corpus of our own retrieval."""
+    return own.haystack or HAYSTACKS.get(own.needles, f"{own.needles}{OWN_PASSAGES}")
 
 
 def searches(slice_settings: SliceSettings) -> list[str]:
     """The languages in which a slice needs distractors of our own retrieval."""
-    own_retrieval = slice_settings.get("needles", NQ_OPEN) != NQ_OPEN
-    return (
-        [slice_settings["lang"]]
-        if own_retrieval and slice_settings.get("distractors") == "retrieved"
-        else []
-    )
+    own = Slice(**slice_settings)
+    return [own.lang] if own.needles != NQ_OPEN and own.distractors == "retrieved" else []
 
 
-def search(own: Own, lang: str) -> Search:
+def search(own: LostInTheMiddle, lang: str) -> Search:
     """The search of distractors in a language: questions, answers and passages are all in it."""
-    return Search(own["needles"], lang, haystack(own), lang, [lang], ["semantic"], "subspan_screen")
+    return Search(own.needles, lang, haystack(own), lang, [lang], ["semantic"], "subspan_screen")
 
 
-def quotes(own: Own) -> list[CorpusTable]:
+def quotes(own: LostInTheMiddle) -> list[CorpusTable]:
     """Every table that a prompt of this configuration can refer to."""
-    found = []
-    for name in slices(own):
-        slice_settings = settings(own, name, [])
-        for kind, tables in reads(slice_settings).items():
-            if kind != "words":
-                found += tables
+    found = [
+        table
+        for name in slices(own)
+        for kind, tables in reads(settings(own, name, [])).items()
+        if kind != "words"
+        for table in tables
+    ]
     return list(dict.fromkeys(found))
 
 
-def conditions(config: Config) -> dict[str, bool]:
+def conditions(config: Configuration) -> dict[str, bool]:
     """Which prompts a configuration asks, by the names that results have (`Result.when`)."""
-    own = config["benchmarks"][NAME]
-    tasks, comparisons, languages = own["tasks"], own["comparisons"], own["languages"]
-    variants = _document_numbers(own)
-    questions = "multi_document_qa" in tasks
+    own: LostInTheMiddle = block_of(config, NAME)
+    variants, sizes = _document_numbers(own), _sizes(own)
+    questions = "multi_document_qa" in own.tasks
     # The paper's figures are of English questions, and of UUIDs.
-    english = questions and _ENGLISH in languages
-    uuids = "key_value" in tasks and "uuid" in own["keys"]
+    english = questions and _ENGLISH in own.languages
+    uuids = "key_value" in own.tasks and "uuid" in own.keys
     return {
-        "levels": "closed_book" in tasks or "oracle" in tasks,
+        "levels": "closed_book" in own.tasks or "oracle" in own.tasks,
         "questions": questions,
-        **{f"{entry}_documents": questions and entry in _sizes(own) for entry in (10, 20, 30)},
+        **{f"{n}_documents": questions and n in sizes for n in (10, 20, 30)},
         "english": english,
-        "pairs": "key_value" in tasks,
+        "pairs": "key_value" in own.tasks,
         "uuids": uuids,
-        "encoder_decoder": english and bool(comparisons["encoder_decoder"]),
-        "instruction_tuning": english and bool(comparisons["instruction_tuning"]),
+        "encoder_decoder": english and bool(own.comparisons.encoder_decoder),
+        "instruction_tuning": english and bool(own.comparisons.instruction_tuning),
         "query_aware": (english and "query-aware" in variants)
         or (uuids and "query-aware" in _pair_numbers(own)),
-        "open_domain": "open_domain" in tasks and _ENGLISH in languages,
-        "unambiguous": english and own["unambiguous"] is not None,
+        "open_domain": "open_domain" in own.tasks and _ENGLISH in own.languages,
+        "unambiguous": english and own.unambiguous is not None,
         "random_distractors": english and "random-distractors" in variants,
         "random_order": english and "random-order" in variants,
     }
 
 
-def _sizes(own: Own) -> list[int]:
-    return [entry["n"] for entry in own["n_documents"]]
+def _sizes(own: LostInTheMiddle) -> list[int]:
+    return [entry.n for entry in own.n_documents]
 
 
-def notices(own: Own) -> list[str]:
+def notices(own: LostInTheMiddle) -> list[str]:
     """A notice if instructions are English but the user's questions are not."""
-    return papers_instructions(NAME, own, own["languages"])
+    return papers_instructions(NAME, own.needles, own.instructions, own.languages)
 
 
-def run_settings(config: Config) -> Run:
+def run_settings(config: Configuration) -> Run:
     """The facts on a run that this benchmark's results need, beside those that all results get.
 
     instruction_tuning: pairs [base, instruction-tuned]. encoder_decoder: models of that architecture.
     tokenizers: all tokenizers, in the order of rows. published_tokenizers: tokenizer to its row in the
     paper's Tables 2 to 4. scored_by: the metric, in words.
     """
-    own, run = config["benchmarks"][NAME], config["run"]
-    pairs = "key_value" in own["tasks"] and own["metric"] not in BESIDE
-    used = [config["models"][model]["tokenizer"] for model in run["models"]]
-    tokenizers = list(dict.fromkeys([*used, *run["tokenizers"]]))
+    own: LostInTheMiddle = block_of(config, NAME)
+    pairs = "key_value" in own.tasks and own.metric not in BESIDE
+    used = [config.models[model].tokenizer for model in config.run.models]
+    tokenizers = list(dict.fromkeys([*used, *config.run.tokenizers]))
+    entries = {name: config.tokenizers[name] for name in tokenizers}
+    comparisons: Run = given(own.comparisons)
     return {
-        **own["comparisons"],
-        "scored_by": own["metric"] + (", and key_value_accuracy for pairs" if pairs else ""),
-        "instructions": sorted(own["instructions"]),
+        **comparisons,
+        "scored_by": own.metric + (", and key_value_accuracy for pairs" if pairs else ""),
+        "instructions": sorted(own.instructions),
         "tokenizers": tokenizers,
         # The paper's token counts of GPT-3.5-Turbo are those of its encoding (appendix F).
         "published_tokenizers": {
             name: "GPT-3.5-Turbo"
-            for name in tokenizers
-            if config["tokenizers"][name].get("encoding") == "cl100k_base"
+            for name, entry in entries.items()
+            if entry.kind == "tiktoken" and entry.encoding == "cl100k_base"
         },
     }

@@ -10,9 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
-from needlework.benchmarks.contract import Built, SliceSettings
 from needlework.benchmarks.lost_in_the_middle import pairs
 from needlework.benchmarks.lost_in_the_middle.documents import (
     CHOOSE_OTHERS,
@@ -25,8 +23,9 @@ from needlework.benchmarks.lost_in_the_middle.documents import (
     orders_of,
     passages_of,
 )
-from needlework.benchmarks.lost_in_the_middle.plan import INSTRUCTIONS, NAME, template
-from needlework.benchmarks.lost_in_the_middle.rows import Rows
+from needlework.benchmarks.lost_in_the_middle.plan import INSTRUCTIONS, NAME, Slice, template
+from needlework.benchmarks.lost_in_the_middle.rows import Factors, Rows
+from needlework.contract import Built, SliceSettings
 from needlework.data.corpora.registry import CORPORA
 from needlework.data.corpora.titled import titled
 from needlework.errors import UserError
@@ -58,18 +57,19 @@ def build(
       `distractors_with_answer`, in passages: released distractors that hold an accepted answer, which our
       own search would leave out.
     """
+    own = Slice(**slice_settings)
     files = {Path(path).stem: path for path in templates}
-    texts = Templates(slice_settings.get("instructions", {}), files, INSTRUCTIONS)
-    if slice_settings["task"] == "key_value":
-        return pairs.build(slice_settings, tables, texts, tokenizer)
-    questions = tables["questions"][slice_settings["lang"]]
-    items, counts = items_of(slice_settings, questions)
-    passages = passages_of(slice_settings, tables)
+    texts = Templates(own.instructions, files, INSTRUCTIONS)
+    if own.task == "key_value":
+        return pairs.build(own, tables, texts, tokenizer)
+    questions = tables["questions"][own.lang]
+    items, counts = items_of(own, questions)
+    passages = passages_of(own, tables)
     if passages is not None:
-        counts |= CHOOSE_OTHERS[kind_of(slice_settings)](slice_settings, tables, items, passages)
-    orders = orders_of(slice_settings, questions["example_id"].to_pylist())
-    titles = has_titles(slice_settings, items)
-    builder = _Builder(slice_settings, texts, tokenizer, passages, orders, titles)
+        counts |= CHOOSE_OTHERS[kind_of(own)](own, tables, items, passages)
+    orders = orders_of(own, questions["example_id"].to_pylist())
+    titles = has_titles(own, items)
+    builder = _Builder(own, texts, tokenizer, passages, orders, titles)
     builder.add(items)
     return Built(builder.rows.table(), counts | builder.counts)
 
@@ -82,21 +82,21 @@ class _Builder:
 
     def __init__(
         self,
-        slice_settings: SliceSettings,
+        own: Slice,
         texts: Templates,
         tokenizer: Tokenizer,
         passages: Passages | None,
         orders: Mapping[int, Mapping[str, Sequence[int]]],
         titles: bool,
     ) -> None:
-        self.slice_settings, self.passages = slice_settings, passages
+        self.own, self.passages = own, passages
         self.orders = orders
         self.of_user = texts.of_user
         self.begin = texts.text("document", "Document [{number}]")
         usual = "" if texts.of_user else titled("{title}", "").strip()
         self.title = texts.text("title", usual) if titles else ""
-        self.template = texts.pieces(template(slice_settings))
-        self.rows = Rows(slice_settings, tokenizer)
+        self.template = texts.pieces(template(own))
+        self.rows = Rows(own, tokenizer)
         self.counts: dict[str, int] = {}
         # They are asked for millions of times.
         self._label = cache(self._label)  # type: ignore[method-assign]  # cached
@@ -104,12 +104,12 @@ class _Builder:
 
     def add(self, items: Sequence[Item]) -> None:
         """Add the prompts of all questions."""
-        if self.slice_settings["task"] == "closed_book":
+        if self.own.task == "closed_book":
             for item in items:
-                self._add(item, self._ask(item), {})
+                self._add(item, self._ask(item), self._factors(item))
             return
         self._check_numbers(items)
-        self.rows.pieces.sums.cut_ahead(self._documents(items), self.slice_settings["slice"])
+        self.rows.pieces.sums.cut_ahead(self._documents(items), self.own.slice)
         for item in progress(items, desc="prompts", unit="question"):
             for factors, numbers in self._prompts(item):
                 self._add(item, numbers, factors)
@@ -128,17 +128,15 @@ class _Builder:
         `own_data` has said so of the others.
         """
         numbers = sorted(self._numbers())
-        of_user = self.slice_settings["needles"] not in CORPORA
+        of_user = self.own.needles not in CORPORA
         for place, (n, least) in enumerate(numbers):
             found = sum(len(item.others) >= least for item in items)
             if items and not found and (place == 0 or not of_user):
-                key = (
-                    "open_domain" if self.slice_settings["task"] == "open_domain" else "n_documents"
-                )
+                key = "open_domain" if self.own.task == "open_domain" else "n_documents"
                 most = max(len(item.others) for item in items) + n - least
                 raise UserError(
                     f"benchmarks.{NAME}.{key} has {n}, but no question of "
-                    f"{self.slice_settings['needles']} in {self.slice_settings['lang']!r} has more than "
+                    f"{self.own.needles} in {self.own.lang!r} has more than "
                     f"{most} documents: choose a smaller number."
                 )
         most = max((least for _, least in numbers), default=0)
@@ -146,33 +144,38 @@ class _Builder:
 
     def _numbers(self) -> Iterator[tuple[int, int]]:
         """Each number of documents, and how many others that takes."""
-        if self.slice_settings["task"] == "open_domain":
-            yield from ((n, n) for n in self.slice_settings["n_passages"])
-        elif self.slice_settings["task"] == "multi_document_qa":
-            yield from ((n, n - 1) for n, _ in self.slice_settings["places"])
+        if self.own.task == "open_domain":
+            yield from ((n, n) for n in self.own.n_passages)
+        elif self.own.task == "multi_document_qa":
+            yield from ((n, n - 1) for n, _ in self.own.places)
 
-    def _prompts(self, item: Item) -> Iterator[tuple[dict[str, Any], list[int]]]:
+    def _prompts(self, item: Item) -> Iterator[tuple[Factors, list[int]]]:
         """The prompts of a question: the factors and the span numbers of each."""
         head, tail = self._frame(item)
         for factors, lines in self._arrangements(item):
             yield factors, [*head, *chain.from_iterable(lines), *tail]
 
-    def _arrangements(self, item: Item) -> Iterator[tuple[dict[str, Any], list[Line]]]:
+    def _arrangements(self, item: Item) -> Iterator[tuple[Factors, list[Line]]]:
         """The factors of each prompt of a question, and the lines of its documents."""
-        task = self.slice_settings["task"]
+        task, factors = self.own.task, self._factors(item)
         # Most lines are those of the prompt before.
         other = cache(partial(self._other, item))
         if task == "oracle":
-            yield {"n_documents": 1, "gold_index": 0}, [self._gold(item, 0)]
+            yield factors._replace(n_documents=1, gold_index=0), [self._gold(item, 0)]
         elif task == "open_domain":
-            ranked = {"distractors": "retrieved", "order": "relevance"}
-            for n in self.slice_settings["n_passages"]:
+            ranked = factors._replace(distractors="retrieved", order="relevance")
+            for n in self.own.n_passages:
                 if n <= len(item.others):
                     present = any(item.has_answer[:n])
                     lines = [other(i, i) for i in range(n)]
-                    yield {**ranked, "n_documents": n, "answer_present": present}, lines
+                    yield ranked._replace(n_documents=n, answer_present=present), lines
         else:
-            for n, indices in self.slice_settings["places"]:
+            factors = factors._replace(
+                distractors=self.own.distractors,
+                order=self.own.order,
+                query_aware=self.own.query_aware,
+            )
+            for n, indices in self.own.places:
                 if n - 1 > len(item.others):
                     continue
                 places = self.orders[n][item.example_id] if self.orders else range(n - 1)
@@ -183,9 +186,7 @@ class _Builder:
                         else other(places[index - (index > gold)], index)
                         for index in range(n)
                     ]
-                    keys = ("distractors", "order", "query_aware")
-                    factors = {key: self.slice_settings[key] for key in keys}
-                    yield {**factors, "n_documents": n, "gold_index": gold}, lines
+                    yield factors._replace(n_documents=n, gold_index=gold), lines
 
     def _gold(self, item: Item, index: int) -> Line:
         """The gold passage at an index. Its title is part of the label: no document holds both."""
@@ -248,7 +249,8 @@ class _Builder:
             pieces.literal("answer_format", end),
         ]
 
-    def _add(self, item: Item, numbers: list[int], factors: Mapping[str, Any]) -> None:
-        self.rows.add(
-            numbers, item.example_id, item.answers, unambiguous=item.unambiguous, **factors
-        )
+    def _factors(self, item: Item) -> Factors:
+        return Factors(self.own.lang, unambiguous=item.unambiguous)
+
+    def _add(self, item: Item, numbers: list[int], factors: Factors) -> None:
+        self.rows.add(numbers, item.example_id, item.answers, factors)

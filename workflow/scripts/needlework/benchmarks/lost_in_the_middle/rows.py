@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
-from needlework.benchmarks.contract import SliceSettings
-from needlework.benchmarks.lost_in_the_middle.factors import COLUMNS
-from needlework.benchmarks.lost_in_the_middle.plan import NAME
+from needlework.benchmarks.lost_in_the_middle.factors import COLUMNS, NAMED_BY
+from needlework.benchmarks.lost_in_the_middle.plan import NAME, Slice
 from needlework.prompts.counting.pieces import Pieces
 from needlework.prompts.instances import Instances
 from needlework.prompts.tokenizers import Tokenizer
@@ -16,53 +15,46 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-# The factors of a prompt without documents or pairs, but its language.
-WITHOUT_DOCUMENTS: dict[str, Any] = {
-    "n_documents": 0,
-    "gold_index": None,
-    "distractors": "none",
-    "order": "none",
-    "query_aware": False,
-    "answer_present": None,
-    "unambiguous": None,
-    "keys": "none",
-    "length": 0,
-}
+class Factors(NamedTuple):
+    """The factors of a prompt, as it has them without documents or pairs."""
+
+    lang: str
+    n_documents: int = 0
+    gold_index: int | None = None
+    distractors: str = "none"
+    order: str = "none"
+    query_aware: bool = False
+    answer_present: bool | None = None
+    unambiguous: bool | None = None
+    keys: str = "none"
+    length: int = 0
 
 
 class Rows:
     """Collects the instances of a slice; its fields are the values that all rows share."""
 
-    def __init__(self, slice_settings: SliceSettings, tokenizer: Tokenizer) -> None:
+    def __init__(self, own: Slice, tokenizer: Tokenizer) -> None:
         self.pieces = Pieces(tokenizer)
-        self._slice_settings = slice_settings
-        self._instances = Instances(NAME, COLUMNS, tokenizer, self.pieces)
+        self._own = own
+        self._instances = Instances(NAME, COLUMNS, NAMED_BY, tokenizer, self.pieces)
 
     def add(
-        self,
-        numbers: Sequence[int],
-        example_id: str,
-        references: list[str],
-        **factors: Any,
+        self, numbers: Sequence[int], example_id: str, references: list[str], factors: Factors
     ) -> None:
-        """Add a prompt: the numbers of its spans, and its factors.
-
-        Factors that are not given have the values in WITHOUT_DOCUMENTS.
-        """
-        task = self._slice_settings["task"]
-        factors = {"lang": self._slice_settings["lang"], **WITHOUT_DOCUMENTS, **factors}
+        """Add a prompt: the numbers of its spans, and its factors."""
+        task, columns = self._own.task, factors._asdict()
         self._instances.add(
             numbers,
             self.pieces.text(numbers),
             # Two questions of one wording are two prompts.
-            named={**factors, "example": example_id},
+            {"example": example_id},
             n_tokens=self.pieces.tokens(numbers),
             task=task,
             example_id=example_id,
             references=references,
             metric="key_value" if task == "key_value" else "best_subspan_em",
-            max_new_tokens=self._slice_settings["max_new_tokens"],
-            **factors,
+            max_new_tokens=self._own.max_new_tokens,
+            **columns,
         )
 
     def table(self) -> pa.Table:

@@ -9,16 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from needlework.benchmarks.contract import Own
 from needlework.data.comparison.subspan_normalisation import normalise
 from needlework.scoring.careful import words
 from needlework.scoring.careful.verdicts import Verdict, of_words, tagged
 from needlework.scoring.careful.words import fold
 from needlework.scoring.scores import CAREFUL, Rating, score_rows, second
+
+if TYPE_CHECKING:
+    from needlework.benchmarks.lost_in_the_middle.settings import LostInTheMiddle
 
 _normalised_reference = lru_cache(maxsize=65536)(normalise)
 
@@ -116,12 +118,12 @@ def score(
     translations: pa.Table | None,
     *,
     model: str,
-    settings: Own,
+    settings: LostInTheMiddle,
 ) -> pa.Table:
     """The scores of `generations`, as `needlework.scoring.scores.score_rows` gives them.
 
     Answers to the task "key_value" have the metric "key_value_accuracy", all others "best_subspan_em".
-    All have "careful" too; if `settings["metric"]` is "careful", they have only "careful". Nothing is
+    All have "careful" too; if `settings.metric` is "careful", they have only "careful". Nothing is
     translated.
     """
 
@@ -134,6 +136,6 @@ def score(
             papers = (*best_subspan_em(text, references), "best_subspan_em")
             read = question_verdict(text, references)
         verdict = second(read, papers[0])
-        return [verdict] if settings.get("metric") == CAREFUL else [papers, verdict]
+        return [verdict] if settings.metric == CAREFUL else [papers, verdict]
 
     return score_rows(instances, generations, rate, model=model)

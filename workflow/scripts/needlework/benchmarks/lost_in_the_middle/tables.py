@@ -25,10 +25,8 @@ from needlework.results.columns import MEASURES
 from needlework.results.result import (
     LOST,
     PERCENT,
-    Below,
     Context,
     Grid,
-    Kept,
     Mark,
     Number,
     PromptTable,
@@ -82,7 +80,7 @@ ABOVE: dict[str, Any] = {
         ),
     ),
     "number": PERCENT,
-    "below": Below(note="Accuracy in %."),
+    "note": "Accuracy in %.",
 }
 
 
@@ -178,9 +176,7 @@ def table7(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 
 def _cells(show: str, **more: Any) -> Grid:
-    return Grid(
-        rows=(MODELS,), apart=(KEYS_CALLED, LANGS, VARIANTS), kept=Kept(where=show), **ABOVE, **more
-    )
+    return Grid(rows=(MODELS,), apart=(KEYS_CALLED, LANGS, VARIANTS), where=show, **ABOVE, **more)
 
 
 @table(
@@ -273,11 +269,9 @@ def _token_grid(label: str) -> Grid:
         apart=(KEYS_CALLED, LANGS),
         number=Number(digits=1),
         numbers={("statistic", "max"): Number(digits=0)},
-        kept=Kept(prepare=statistics),
-        below=Below(
-            note="Tokens of the prompts, without a chat template; n: examples. " + CHAT_FORMATS,
-            empty="no prompts",
-        ),
+        prepare=statistics,
+        note="Tokens of the prompts, without a chat template; n: examples. " + CHAT_FORMATS,
+        empty="no prompts",
     )
 
 
@@ -333,7 +327,7 @@ def _tokens(rows: pd.DataFrame, run: Context, name: str, column: str, asked: str
     names = run.run.get("published_tokenizers", {})
     setting = Factor("column", order=LEVELS)
     by = (By(Factor("tokenizer"), order=_in_order), By(setting, column), KEYS, LANG)
-    made: list[dict[str, Any]] = []
+    made: list[dict[str, object]] = []
     for cell in walk(rows, by, run):
         prompts, labels = cell.part.frame, cell.labels
         each = prompts.groupby("example_id")["n_tokens"].mean()
@@ -351,7 +345,7 @@ def _tokens(rows: pd.DataFrame, run: Context, name: str, column: str, asked: str
     return cells.frame([*made, *_published(run, name, mine)], COUNTS)
 
 
-def _published(run: Context, name: str, mine: set[str]) -> Iterable[dict[str, Any]]:
+def _published(run: Context, name: str, mine: set[str]) -> Iterable[dict[str, object]]:
     """The paper's rows of tokenizers that are not ours."""
     theirs = run.published[run.published["table"] == name]
     parts = theirs["column"].str.split("/", expand=True, n=1)

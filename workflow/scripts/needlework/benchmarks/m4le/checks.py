@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from needlework.benchmarks.contract import Config, Own
 from needlework.benchmarks.m4le.corpora import WORDED
 from needlework.benchmarks.m4le.data.tasks import (
     BUCKETS,
@@ -25,10 +25,16 @@ from needlework.benchmarks.m4le.plan import (
     tasks,
     wording,
 )
+from needlework.contract import block_of
 from needlework.data.corpora.registry import languages_of
 from needlework.errors import UserError
 from needlework.planning.layout import resource
 from needlework.prompts.wording import check_texts, user_texts
+
+if TYPE_CHECKING:
+    from needlework.benchmarks.m4le.settings import M4le
+    from needlework.planning.configuration import Configuration
+    from needlework.settings.sources import OwnCorpus
 
 # Tasks in one language whose gold answers belong to paragraphs.
 PAIRED = ("booksum",)
@@ -42,49 +48,50 @@ _ASKED = {
 }
 
 
-def check(config: Config) -> None:
+def check(config: Configuration) -> None:
     """Raise UserError where the benchmark's configuration cannot be built."""
-    own, where = config["benchmarks"][NAME], f"benchmarks.{NAME}"
-    known = {"sample": SAMPLED, "constructed": CONSTRUCTED}.get(own["source"], TASKS)
-    for name in own["tasks"] if own["tasks"] != "all" else []:
+    own: M4le = block_of(config, NAME)
+    where, models = f"benchmarks.{NAME}", config.run.models
+    known = {"sample": SAMPLED, "constructed": CONSTRUCTED}.get(own.source, TASKS)
+    for name in own.tasks if own.tasks != "all" else []:
         if name not in known:
             raise UserError(
-                f"{where}.tasks has {name!r}: `source: {own['source']}` has {', '.join(known)}."
+                f"{where}.tasks has {name!r}: `source: {own.source}` has {', '.join(known)}."
             )
-    if own["source"] == "released":
-        released = BUCKETS_2023 if own["release"] == "2023" else BUCKETS
-        for length in own["lengths"]:
+    if own.source == "released":
+        released = BUCKETS_2023 if own.release == "2023" else BUCKETS
+        for length in own.lengths:
             if length not in released:
                 raise UserError(
-                    f"{where}.lengths has {length}, but the release of {own['release']} has the buckets "
+                    f"{where}.lengths has {length}, but the release of {own.release} has the buckets "
                     f"{', '.join(map(str, released))}."
                 )
-    if own["source"] == "constructed":
+    if own.source == "constructed":
         _check_wording(own, where)
-        _check_records(own, where, config["corpora"])
+        _check_records(own, where, config.corpora)
         _check_folder(own, where)
-    for key in ("records", "instructions"):
-        if own[key] and own["source"] != "constructed":
+    for key, given in (("records", own.records), ("instructions", own.instructions)):
+        if given and own.source != "constructed":
             raise UserError(
                 f"{where}.{key} needs `source: constructed`: set that, or leave `{key}` out."
             )
-    if own["reference"] not in ("published", *config["run"]["models"]):
+    if own.reference not in ("published", *models):
         raise UserError(
-            f"{where}.reference is {own['reference']!r}, which is neither `published` nor one of "
-            f"run.models ({', '.join(config['run']['models'])})."
+            f"{where}.reference is {own.reference!r}, which is neither `published` nor one of "
+            f"run.models ({', '.join(models)})."
         )
-    if own["reference"] != "published" and SHORTEST not in own["lengths"]:
+    if own.reference != "published" and SHORTEST not in own.lengths:
         raise UserError(
-            f"{where}.lengths lacks {SHORTEST}, where scores of the reference {own['reference']} normalise "
+            f"{where}.lengths lacks {SHORTEST}, where scores of the reference {own.reference} normalise "
             "all others: add it, or set `reference: published`."
         )
 
 
-def _check_wording(own: Own, where: str) -> None:
+def _check_wording(own: M4le, where: str) -> None:
     """Raise UserError where a user's wording is of a task without records of the user's, or lacks a text."""
-    if not (given := own["instructions"]):
+    if not (given := own.instructions):
         return
-    if not own["records"]:
+    if not own.records:
         raise UserError(
             f"{where}.instructions needs `records`: only tasks with records of yours have another wording "
             "than the paper's."
@@ -92,7 +99,7 @@ def _check_wording(own: Own, where: str) -> None:
     frames = load_frames(resource(WORDED["resources"][0]))
     texts: dict[str, Sequence[str]] = {}
     needed: dict[str, list[str]] = {lang: [] for lang in given}
-    for task in (task for task in own["records"] if task in TASKS):
+    for task in (task for task in own.records if task in TASKS):
         own_texts = {f"{task}.{text}": held for text, held in texts_of(frames[task]).items()}
         langs = [lang for lang in given if user_texts(given, lang, list(own_texts))]
         if len(langs) > 1:
@@ -106,9 +113,9 @@ def _check_wording(own: Own, where: str) -> None:
     check_texts(f"{where}.instructions", given, texts, needed)
 
 
-def _check_records(own: Own, where: str, corpora: Own) -> None:
+def _check_records(own: M4le, where: str, corpora: Mapping[str, OwnCorpus]) -> None:
     """Raise UserError where a task is none, or is of other texts, languages or columns than the user's."""
-    for name, mine in own["records"].items():
+    for name, mine in own.records.items():
         if name not in TASKS:
             raise UserError(f"{where}.records has {name!r}: the tasks are {', '.join(TASKS)}.")
         if "," in TASKS[name].lang or name in PAIRED:
@@ -124,29 +131,27 @@ def _check_records(own: Own, where: str, corpora: Own) -> None:
                 "task, or add the language."
             )
         for column in _ASKED[TASKS[name].task_type.split("+")[0]]:
-            if column not in corpora[mine]["columns"]:
+            if column not in dict(corpora[mine].columns):
                 raise UserError(
                     f"corpora.{mine}.columns lacks {column!r}, which {where}.records.{name} asks about: name "
                     "the column, or choose another task."
                 )
 
 
-def _check_folder(own: Own, where: str) -> None:
+def _check_folder(own: M4le, where: str) -> None:
     """Raise UserError where the folder of source data sets is none, or lacks what is asked for."""
-    needed = [name for name in tasks(own) if name not in own["records"]]
-    if own["folder"] is None and not needed and own["records"]:
+    needed = [name for name in tasks(own) if name not in own.records]
+    if own.folder is None and not needed and own.records:
         return
-    if own["folder"] is None:
+    if own.folder is None:
         raise UserError(
             f"{where}.folder is missing: `source: constructed` reads the source data sets from there, in "
             "the layout of M4LE's raw_data (docs/configuration.md)."
         )
-    if not Path(own["folder"]).is_dir():
-        raise UserError(f"{where}.folder: {own['folder']} is not a folder: correct the path.")
+    if not Path(own.folder).is_dir():
+        raise UserError(f"{where}.folder: {own.folder} is not a folder: correct the path.")
     names = tasks(own)
     if not names:
-        raise UserError(
-            f"{where}.folder: {own['folder']} has no files of any task: correct the path."
-        )
+        raise UserError(f"{where}.folder: {own.folder} has no files of any task: correct the path.")
     for name in needed:
         corpus_files(own, corpus(own), CONSTRUCTED[name].slug)

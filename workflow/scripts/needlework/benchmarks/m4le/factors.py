@@ -33,6 +33,12 @@ FACTORS = (
     *(ABILITY, TASK_TYPE, LANG, DOMAIN),
     *(LENGTH, POSITION, CANDIDATES, UNITS, SOURCE),
 )
+# An instance's id is made of these columns. Never change them: each id would change.
+NAMED_BY = (
+    *("ability", "task_type", "lang"),
+    *("domain", "length", "position"),
+    *("candidates", "source"),
+)
 # Arrow types by name.
 COLUMNS = {factor.name: factor.type for factor in FACTORS}
 METRIC = Factor("metric", label="Metric", order=("paper", "released", "careful"))

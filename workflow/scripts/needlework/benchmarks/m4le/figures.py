@@ -32,12 +32,7 @@ from needlework.results.result import (
     Bars,
     Context,
     Dots,
-    Facets,
     Lines,
-    Names,
-    Selection,
-    SmallPrint,
-    Values,
     figure,
 )
 from needlework.results.tabulate import MODEL, mean, tabulate, where
@@ -55,14 +50,11 @@ PLACE = Factor(
 )
 UNITS = "Length (words; of Chinese, characters)"
 # How figures order and name the values of factors and other labels.
-CALLED = {
-    factor.name: factor
-    for factor in (
-        *(ABILITY, DOMAIN, LANG, METRIC, TASK, TASK_TYPE, RANGE, GROUP, PLACE, TEXTS),
-        LENGTH.renamed("length", label=UNITS),
-        Factor("column", label=UNITS),
-    )
-}
+FACTORS = (
+    *(ABILITY, DOMAIN, LANG, METRIC, TASK, TASK_TYPE, RANGE, GROUP, PLACE, TEXTS),
+    LENGTH.renamed("length", label=UNITS),
+    Factor("column", label=UNITS),
+)
 SCORE = "Normalised score"
 HALF = "0.5 equals {reference_name} at 1K."
 # The paper's models that were not run are drawn beside either metric.
@@ -74,13 +66,13 @@ NOTHING = "no model answered prompts that can be normalised"
     "Normalised scores by length",
     Lines(
         x="column",
-        values=Values(name=SCORE, unit=""),
-        rows=Selection(where=f"column != 'average' and ({DRAWN})"),
-        small_print=SmallPrint(words=HALF, paper="the paper's Table 3, by the released scorer"),
+        axis=SCORE,
+        unit="",
+        where=f"column != 'average' and ({DRAWN})",
+        words=HALF,
+        paper="the paper's Table 3, by the released scorer",
         nothing=NOTHING,
-        names=Names(
-            called={str(n * 1000): f"{n}K" for n in (1, 2, 4, 6, 8, 12, 16, 24, 32, 64, 128)}
-        ),
+        called={str(n * 1000): f"{n}K" for n in (1, 2, 4, 6, 8, 12, 16, 24, 32, 64, 128)},
     ),
     notes=(f"The left half of the paper's figure. {NORMALISED} {LONG}",),
 )
@@ -94,9 +86,11 @@ def figure3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         x="model",
         line="model",
         horizontal=True,
-        values=Values(name="Slope", unit="normalised score per length step", limits=None),
-        rows=Selection(where=DRAWN),
-        small_print=SmallPrint(paper="the paper's Figure 3, by the released scorer"),
+        axis="Slope",
+        unit="normalised score per length step",
+        limits=None,
+        where=DRAWN,
+        paper="the paper's Figure 3, by the released scorer",
         nothing="no model answered prompts of two lengths",
     ),
 )
@@ -120,12 +114,12 @@ def figure3_slopes(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     "Normalised scores by ability and length",
     Dots(
         x="ability",
-        facets=Facets(panel="range"),
-        values=Values(name=SCORE, unit=""),
-        rows=Selection(where=DRAWN),
-        small_print=SmallPrint(
-            words=HALF, paper="the paper's Tables 4 to 6, by the released scorer"
-        ),
+        panel="range",
+        axis=SCORE,
+        unit="",
+        where=DRAWN,
+        words=HALF,
+        paper="the paper's Tables 4 to 6, by the released scorer",
         nothing=NOTHING,
     ),
     notes=(f"The paper draws radars. {NORMALISED}",),
@@ -138,9 +132,10 @@ def figure4(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     "Normalised scores by language and length",
     Lines(
         x="length",
-        facets=Facets(panel="lang"),
-        values=Values(name=SCORE, unit=""),
-        small_print=SmallPrint(words=HALF),
+        panel="lang",
+        axis=SCORE,
+        unit="",
+        words=HALF,
         nothing=NOTHING,
     ),
     notes=(f"Leaves out tasks in two languages. The paper prints no numbers. {NORMALISED}",),
@@ -155,9 +150,9 @@ def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     Lines(
         x="place",
         scaled=True,
-        facets=Facets(panel="group"),
-        values=Values(name="Score"),
-        small_print=SmallPrint(words="Mean of the tasks."),
+        panel="group",
+        axis="Score",
+        words="Mean of the tasks.",
         nothing="no prompt studies places",
     ),
     when=("places",),

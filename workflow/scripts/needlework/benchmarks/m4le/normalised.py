@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -120,6 +120,15 @@ def score(part: Part) -> dict[str, float | int]:
     return part.measure()
 
 
+class Reference(NamedTuple):
+    """The model of a score, and the score by which it is normalised, as columns of its rows."""
+
+    model: str
+    g: float
+    g_se: float
+    g_se_independent: float
+
+
 @dataclass(frozen=True)
 class Own:
     """A task's score at a length; `se` is its error over questions, `se_independent` over answers."""
@@ -134,13 +143,11 @@ class Own:
     highest: float
 
     @cached_property
-    def first(self) -> dict[str, Any]:
-        """The model and the reference score of the first row; all rows share them."""
+    def reference(self) -> Reference:
+        """The reference of the first row; all rows share it."""
         frame, place = self.part.table.frame, self.part.places[0]
         # A whole row of many columns would be made anew for each cell.
-        return {
-            name: frame[name].iloc[place] for name in ("model", "g", "g_se", "g_se_independent")
-        }
+        return Reference(*(frame[name].iloc[place] for name in Reference._fields))
 
     @cached_property
     def covariance(self) -> float:
@@ -194,15 +201,15 @@ def normalised_mean(part: Part, run: Run, weigh: str = "cells") -> dict[str, flo
     the least-squares slope of the lengths' means over the indices of the run's lengths. A score is left out
     if it has no reference, or if both are 0.
     """
-    there = [(own, own.first) for own in task_scores(part) if own.value + own.first["g"] > 0]
-    weights = _weights([own.length for own, _ in there], weigh, run["lengths"])
-    made: dict[str, Any] = {}
+    there = [own for own in task_scores(part) if own.value + own.reference.g > 0]
+    weights = _weights([own.length for own in there], weigh, run["lengths"])
+    made: dict[str, float] = {}
     for kind in ("", "_independent"):
         weighed = []
-        for (own, row), weight in zip(there, weights, strict=False):
-            mine = Score(own.value, own.se_independent if kind else own.se)
-            reference = Score(row["g"], row[f"g_se{kind}"])
-            itself = row["model"] == run["reference"] and own.length == SHORTEST
+        for own, weight in zip(there, weights, strict=False):
+            mine, their = Score(own.value, own.se_independent if kind else own.se), own.reference
+            reference = Score(their.g, their.g_se_independent if kind else their.g_se)
+            itself = their.model == run["reference"] and own.length == SHORTEST
             covariance = mine.se**2 if itself else own.covariance
             weighed.append(Weighed(own.task, mine, reference, covariance, weight))
         found = combined(weighed)
@@ -214,9 +221,9 @@ def normalised_mean(part: Part, run: Run, weigh: str = "cells") -> dict[str, flo
         made |= {f"ci_low{kind}": low, f"ci_high{kind}": high}
         if kind:
             made |= {"value": found.value, "se_independent": found.se}
-    given = sum(len(own.part.given) for own, _ in there)
-    questions = sum(len(own.part.given.values("example_id")) for own, _ in there)
-    tasks = len({own.task for own, _ in there})
+    given = sum(len(own.part.given) for own in there)
+    questions = sum(len(own.part.given.values("example_id")) for own in there)
+    tasks = len({own.task for own in there})
     return {
         **made,
         "n": given,
@@ -229,7 +236,7 @@ def normalised_mean(part: Part, run: Run, weigh: str = "cells") -> dict[str, flo
 
 def _normalised_bounds(
     part: Part,
-    there: Sequence[tuple[Own, Mapping[str, Any]]],
+    there: Sequence[Own],
     weights: Sequence[float],
     value: float,
     weigh: str,
@@ -240,11 +247,11 @@ def _normalised_bounds(
     """
     if len(part.given) == len(part):
         return {"lowest": value, "highest": value}
-    if weigh == "slope" or sum(len(own.part) for own, _ in there) < len(part):
+    if weigh == "slope" or sum(len(own.part) for own in there) < len(part):
         return {"lowest": math.nan, "highest": math.nan}
     found = {}
     for end in ("lowest", "highest"):
-        pairs = [(getattr(own, end), row["g"]) for own, row in there]
+        pairs = [(getattr(own, end), own.reference.g) for own in there]
         shares = [r / (g + r) if g + r else 0.0 for r, g in pairs]
         found[end] = sum(w * share for w, share in zip(weights, shares, strict=True))
     return found

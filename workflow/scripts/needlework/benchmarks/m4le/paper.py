@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
 
 from needlework.benchmarks.m4le.data.tasks import CONSTRUCTED, PAPER_BUCKETS, PRINTED, TASKS
 from needlework.benchmarks.m4le.factors import RANGES, TABLES
@@ -107,7 +106,7 @@ def _other_task(cell: Cell, number: Number) -> Iterator[str]:
         yield DROPPED
 
 
-def beside_table2(task: str, run: Context) -> dict[str, Any]:
+def beside_table2(task: str, run: Context) -> Mapping[str, object]:
     """Table 2 has the mean length of each task's data set, without saying of which buckets."""
     own = CONSTRUCTED[task]
     kind, ability = own.task_type.replace("+", " + "), own.ability.replace("_", " ").title()

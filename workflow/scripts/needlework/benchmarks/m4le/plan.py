@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from needlework.benchmarks.contract import Config, CorpusTable, Own, Run, SliceSettings, in_words
 from needlework.benchmarks.m4le.data.origins import origin, source_files
 from needlework.benchmarks.m4le.data.tasks import CONSTRUCTED, SAMPLED, SLUGS, TASKS, TEXTS
 from needlework.benchmarks.m4le.factors import RANGES
+from needlework.contract import CorpusTable, Run, SliceSettings, block_of, in_words
 from needlework.data.corpora.registry import corpus_table
 from needlework.errors import UserError
 from needlework.prompts.wording import user_texts
 
+if TYPE_CHECKING:
+    from needlework.benchmarks.m4le.settings import M4le
+    from needlework.planning.configuration import Configuration
+
 NAME = "m4le"
-TITLE = "M4LE"
-PAPER = "https://arxiv.org/abs/2310.19240"
-BESIDE = ("careful",)
-JUDGED = {name: "list" for name, task in CONSTRUCTED.items() if task.metric == "f1"}
-SCORED_BY = ("accepted",)
-# Questions that are asked without their texts have none to choose from.
-CLOSED_BOOK = ("candidates", 0)
 # Where the configuration has what the paper's numbers depend on.
 SETUP = {
     **{key: f"benchmarks.m4le.{key}" for key in ("source", "release", "reference")},
@@ -59,90 +58,103 @@ LIMITS: dict[str, int | None] = {
 }
 
 
-def tasks(own: Own) -> list[str]:
+@dataclass(frozen=True)
+class Slice:
+    """What the instances of a slice depend on, as `settings` gives it."""
+
+    slice: str
+    data: str
+    source: str
+    lengths: Sequence[int]
+    closed_book: bool
+    # The longest answers by task; None is the bucket.
+    max_new_tokens: Mapping[str, int | None]
+    # The language of a user's wording.
+    lang: str | None = None
+
+
+def tasks(own: M4le) -> list[str]:
     """The names of the asked tasks: the paper's tasks in its order, then tasks in further languages."""
     missing = _missing(own)
     return [name for name in _asked(own) if name not in missing]
 
 
-def _asked(own: Own) -> list[str]:
+def _asked(own: M4le) -> list[str]:
     """The tasks that the configuration names, or all that the source has."""
-    every = SAMPLED if own["source"] == "sample" else TASKS
-    named = every if own["tasks"] == "all" else own["tasks"]
+    every = SAMPLED if own.source == "sample" else TASKS
+    named = every if own.tasks == "all" else own.tasks
     return [name for name in CONSTRUCTED if name in named]
 
 
-def _missing(own: Own) -> list[str]:
+def _missing(own: M4le) -> list[str]:
     """The tasks that are left out, since the folder lacks their source."""
-    if own["source"] != "constructed" or not own["skip_missing"]:
+    if own.source != "constructed" or not own.skip_missing:
         return []
     return [
         name
         for name in _asked(own)
-        if name not in own["records"] and not source_files(own["folder"], CONSTRUCTED[name])
+        if name not in own.records and not source_files(own.folder, CONSTRUCTED[name])
     ]
 
 
-def notices(own: Own) -> list[str]:
+def notices(own: M4le) -> list[str]:
     """A sentence on the tasks that are left out, if there are any."""
     if not (missing := _missing(own)):
         return []
     return [
         f"benchmarks.{NAME}: {len(missing)} of {len(_asked(own))} tasks are left out, since "
-        f"{own['folder']} lacks their sources: {', '.join(missing)}."
+        f"{own.folder} lacks their sources: {', '.join(missing)}."
     ]
 
 
-def data(own: Own) -> tuple[str, str]:
+def data(own: M4le) -> tuple[str, str]:
     """Descriptions of the data of the run's prompts and of the paper's."""
     theirs = "M4LE's release of 2023, 200 rows per task and length"
-    if own["source"] == "released":
-        mine = in_words(f"M4LE's release of {own['release']}", 200, "rows per task and length")
+    if own.source == "released":
+        mine = in_words(f"M4LE's release of {own.release}", 200, "rows per task and length")
     else:
-        corpus = "sample" if own["source"] == "sample" else "rows built from sources"
-        mine = in_words(corpus, own["examples"], "rows per task and length")
+        corpus = "sample" if own.source == "sample" else "rows built from sources"
+        mine = in_words(corpus, own.examples, "rows per task and length")
     return mine, theirs
 
 
-def slices(own: Own) -> list[str]:
+def slices(own: M4le) -> list[str]:
     """The slices of the benchmark's configuration: one per task, or a single one for the small sample."""
-    return (
-        [SAMPLE] if own["source"] == "sample" else [CONSTRUCTED[name].slug for name in tasks(own)]
-    )
+    return [SAMPLE] if own.source == "sample" else [CONSTRUCTED[name].slug for name in tasks(own)]
 
 
-def corpus(own: Own) -> str:
+def corpus(own: M4le) -> str:
     """The corpus that the rows belong to."""
-    return f"m4le_{own['release'] if own['source'] == 'released' else own['source']}"
+    return f"m4le_{own.release if own.source == 'released' else own.source}"
 
 
-def wording(own: Own, task: str) -> tuple[str, dict[str, str]]:
+def wording(own: M4le, task: str) -> tuple[str, dict[str, str]]:
     """The language of a task's wording, and the user's texts for it, by their names in `texts_of`.
 
     Without a user's texts it is the task's own language.
     """
     names = [f"{task}.{text}" for text in TEXTS]
-    for lang in own["instructions"]:
-        if found := user_texts(own["instructions"], lang, names):
+    for lang in own.instructions:
+        if found := user_texts(own.instructions, lang, names):
             return lang, {name.removeprefix(f"{task}."): text for name, text in found.items()}
     return CONSTRUCTED[task].lang, {}
 
 
-def corpus_settings(own: Own, slug: str) -> Own:
-    """The settings that a table of rows depends on besides its files."""
-    found: dict[str, Any] = {"lengths": sorted(own["lengths"])}
-    if own["source"] != "released":
-        found |= {"examples": own["examples"], "seed": own["seed"]}
-        if own["positions"]["places"]:
-            found["positions"] = dict(own["positions"])
-    if own["source"] == "sample":
+def corpus_settings(own: M4le, slug: str) -> SliceSettings:
+    """The settings that a table of rows depends on besides its files: fields of `corpus.Making`."""
+    found: dict[str, Any] = {"lengths": sorted(own.lengths)}
+    if own.source != "released":
+        found |= {"examples": own.examples, "seed": own.seed}
+        if own.positions.places:
+            found["positions"] = dict(own.positions)
+    if own.source == "sample":
         found["tasks"] = tasks(own)
         return found
     lang, texts = wording(own, SLUGS[slug].name)
     return found | ({"lang": lang, "wording": texts} if texts else {})
 
 
-def corpus_files(own: Own, name: str, slug: str) -> list[str] | None:
+def corpus_files(own: M4le, name: str, slug: str) -> list[str] | None:
     """The files of a task's source data set in the user's folder, or the table of the user's records.
 
     Empty for any other corpus. UserError if the files are missing; it names the data set and where to get
@@ -151,12 +163,12 @@ def corpus_files(own: Own, name: str, slug: str) -> list[str] | None:
     if name != "m4le_constructed":
         return None
     task = SLUGS[slug]
-    if records := own["records"].get(task.name):
+    if records := own.records.get(task.name):
         return [corpus_table(records, wording(own, task.name)[0])]
-    if files := source_files(own["folder"], task):
+    if files := source_files(own.folder, task):
         return files
     found = origin(task)
-    where = Path(own["folder"] or "<folder>") / found.files[0]
+    where = Path(own.folder or "<folder>") / found.files[0]
     raise UserError(
         f"benchmarks.{NAME}: {task.name} is made of {task.source}, which is not there: get it from "
         f"{found.url} ({found.licence}) and put it at {where}; or set skip_missing: true, or leave "
@@ -164,21 +176,21 @@ def corpus_files(own: Own, name: str, slug: str) -> list[str] | None:
     )
 
 
-def settings(own: Own, name: str, lengths: list[int]) -> SliceSettings:
-    """All that the instances of a slice depend on, other than files and the tokenizer.
+def settings(own: M4le, name: str, lengths: list[int]) -> SliceSettings:
+    """All that the instances of a slice depend on, other than files and the tokenizer: fields of `Slice`.
 
     `lengths` are the buckets that the models of this tokenizer ask for.
     """
-    by_type = LIMITS if own["max_new_tokens"] == "types" else {}
+    by_type = LIMITS if own.max_new_tokens == "types" else {}
     asked = tasks(own) if name == SAMPLE else [SLUGS[name].name]
     lang, texts = wording(own, asked[0])
     return {
         **({"lang": lang} if texts else {}),
         "slice": name,
         "data": corpus(own),
-        "source": own["source"],
+        "source": own.source,
         "lengths": sorted(lengths),
-        "closed_book": own["closed_book"] and any(map(asks_alone, asked)),
+        "closed_book": own.closed_book and any(map(asks_alone, asked)),
         "max_new_tokens": {task: by_type.get(CONSTRUCTED[task].task_type) for task in asked},
     }
 
@@ -190,41 +202,40 @@ def asks_alone(task: str) -> bool:
 
 def reads(slice_settings: SliceSettings) -> dict[str, list[CorpusTable]]:
     """The tables that a slice reads: the rows of its tasks."""
-    return {"rows": [(slice_settings["data"], slice_settings["slice"])]}
+    own = Slice(**slice_settings)
+    return {"rows": [(own.data, own.slice)]}
 
 
-def quotes(own: Own) -> list[CorpusTable]:
+def quotes(own: M4le) -> list[CorpusTable]:
     """The tables of rows that prompts refer to."""
     return [(corpus(own), slug) for slug in slices(own)]
 
 
-def conditions(config: Config) -> dict[str, bool]:
+def conditions(config: Configuration) -> dict[str, bool]:
     """Which prompts a configuration asks, by the names that results have (`Result.when`)."""
-    own = config["benchmarks"][NAME]
+    own: M4le = block_of(config, NAME)
     return {
-        "closed_book": own["closed_book"] and any(map(asks_alone, tasks(own))),
-        "places": own["source"] != "released" and own["positions"]["places"] > 0,
-        **{table: bool({*own["lengths"]} & {*lengths}) for table, (_, lengths) in RANGES.items()},
+        "closed_book": own.closed_book and any(map(asks_alone, tasks(own))),
+        "places": own.source != "released" and own.positions.places > 0,
+        **{table: bool({*own.lengths} & {*lengths}) for table, (_, lengths) in RANGES.items()},
     }
 
 
-def run_settings(config: Config) -> Run:
+def run_settings(config: Configuration) -> Run:
     """The facts on a run that this benchmark's results need, beside the facts that all results get.
 
     reference_name: the model by which scores are normalised. instructions: the tasks with a user's texts.
     lengths: the buckets, in order. places: the number of places that are studied. chat: the models whose
     prompts go through a chat template.
     """
-    own, run = config["benchmarks"][NAME], config["run"]
-    entries = {model: config["models"][model] for model in run["models"]}
+    own: M4le = block_of(config, NAME)
+    printed = own.reference == "published"
     return {
-        "metric": own["metric"],
-        "reference": own["reference"],
-        "reference_name": "GPT-3.5-Turbo-16K"
-        if own["reference"] == "published"
-        else own["reference"],
-        "instructions": [task for task in own["records"] if wording(own, task)[1]],
-        "lengths": sorted(own["lengths"]),
-        "places": own["positions"]["places"],
-        "chat": [model for model, entry in entries.items() if entry.get("chat")],
+        "metric": own.metric,
+        "reference": own.reference,
+        "reference_name": "GPT-3.5-Turbo-16K" if printed else own.reference,
+        "instructions": [task for task in own.records if wording(own, task)[1]],
+        "lengths": sorted(own.lengths),
+        "places": own.positions.places,
+        "chat": [name for name in config.run.models if config.models[name].chat],
     }

@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from needlework.benchmarks.contract import Built, SliceSettings
 from needlework.benchmarks.m4le.data.tasks import CONSTRUCTED
-from needlework.benchmarks.m4le.factors import COLUMNS
-from needlework.benchmarks.m4le.plan import NAME, asks_alone
+from needlework.benchmarks.m4le.factors import COLUMNS, NAMED_BY
+from needlework.benchmarks.m4le.plan import NAME, Slice, asks_alone
+from needlework.contract import Built, SliceSettings
 from needlework.prompts.instances import Instances, Spans
 from needlework.prompts.spans import Span
 from needlework.prompts.tokenizers import Tokenizer
@@ -30,25 +30,26 @@ def build(
     `slice_settings` is `plan.settings`. The prompts are spans of the rows' own texts. `references` holds the
     first accepted answer, which the oracle gives; `accepted` holds all of them.
     """
-    rows = tables["rows"][slice_settings["slice"]]
-    made = Instances(NAME, {**COLUMNS, "accepted": "strings"}, tokenizer, Spans())
+    own = Slice(**slice_settings)
+    rows = tables["rows"][own.slice]
+    made = Instances(NAME, {**COLUMNS, "accepted": "strings"}, NAMED_BY, tokenizer, Spans())
     skipped = 0
     asked: set[tuple[str, str]] = set()
     for batch in rows.to_batches(max_chunksize=64):
         for row in batch.to_pylist():
             # A row without a bucket studies the place of its needle.
-            if row["bucket"] and row["bucket"] not in slice_settings["lengths"]:
+            if row["bucket"] and row["bucket"] not in own.lengths:
                 skipped += 1
                 continue
-            _add(made, slice_settings, row, tokenizer, row["bucket"] or row["length"])
-            if slice_settings["closed_book"] and row["bucket"] and asks_alone(row["task"]):
-                _add_alone(made, slice_settings, row, tokenizer, asked)
+            _add(made, own, row, tokenizer, row["bucket"] or row["length"])
+            if own.closed_book and row["bucket"] and asks_alone(row["task"]):
+                _add_alone(made, own, row, tokenizer, asked)
     return Built(made.table(), {"rows of other lengths": skipped})
 
 
 def _add_alone(
     made: Instances,
-    slice_settings: SliceSettings,
+    own: Slice,
     row: Mapping[str, Any],
     tokenizer: Tokenizer,
     asked: set[tuple[str, str]],
@@ -64,30 +65,27 @@ def _add_alone(
     asked.add((row["task"], text))
     last = {**last, "start": last["end"] - len(text)}
     alone = {"pieces": [last], "text": text, "bucket": 0, "length": None, "gold": [], "n_items": 0}
-    _add(made, slice_settings, {**row, **alone}, tokenizer, row["bucket"])
+    _add(made, own, {**row, **alone}, tokenizer, row["bucket"])
 
 
 def _add(
     made: Instances,
-    slice_settings: SliceSettings,
+    own: Slice,
     row: Mapping[str, Any],
     tokenizer: Tokenizer,
     limit: int,
 ) -> None:
     """Add the instance of a row; `limit` is the longest answer where the configuration names none."""
-    task, source = (
-        CONSTRUCTED[row["task"]],
-        f"{slice_settings['data']}/{slice_settings['slice']}/{row['passage_id']}",
-    )
+    task, source = CONSTRUCTED[row["task"]], f"{own.data}/{own.slice}/{row['passage_id']}"
     factors = {
         "ability": task.ability,
         "task_type": task.task_type,
-        "lang": slice_settings.get("lang", task.lang),
+        "lang": own.lang or task.lang,
         "domain": task.domain,
         "length": row["bucket"],
         "position": position(row["gold"], row["n_items"]),
         "candidates": row["n_items"],
-        "source": slice_settings["source"],
+        "source": own.source,
     }
     made.add(
         (
@@ -95,7 +93,6 @@ def _add(
             for piece in row["pieces"]
         ),
         row["text"],
-        named=factors,
         n_tokens=tokenizer.count(row["text"]),
         **factors,
         units=row["length"],
@@ -104,7 +101,7 @@ def _add(
         references=row["answers"][:1],
         accepted=row["answers"],
         metric=task.metric,
-        max_new_tokens=slice_settings["max_new_tokens"][task.name] or limit,
+        max_new_tokens=own.max_new_tokens[task.name] or limit,
     )
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from needlework.benchmarks.contract import Own
 from needlework.benchmarks.m4le import measures
 from needlework.benchmarks.m4le.data.tasks import CONSTRUCTED, Task, task_in
 from needlework.models.accounts import UNANSWERED
@@ -27,6 +26,9 @@ from needlework.scoring.careful.verdicts import (
 from needlework.scoring.careful.words import read
 from needlework.scoring.metrics import UNSPACED_RUN
 from needlework.scoring.scores import Rating, score_rows, second
+
+if TYPE_CHECKING:
+    from needlework.benchmarks.m4le.settings import M4le
 
 # The second scorer's verdicts on M4LE's answers; a text without one right answer has none.
 
@@ -140,7 +142,7 @@ def score(
     translations: None = None,
     *,
     model: str,
-    settings: Own,
+    settings: M4le,
 ) -> pa.Table:
     """Rows of scores for each row of `generations`: "paper" and "released"; of texts OVERLAP, else "careful".
 

@@ -25,10 +25,8 @@ from needlework.results.columns import MEASURES
 from needlework.results.published import equal
 from needlework.results.result import (
     PERCENT,
-    Below,
     Context,
     Grid,
-    Kept,
     Number,
     PromptTable,
     table,
@@ -66,7 +64,7 @@ LONG = "At 6K and 8K the paper's own tables disagree by up to 0.084 (``docs/fide
 def normalised(weigh: str = "cells") -> Measure:
     """The mean normalised score and its number of tasks; `weigh` as in `normalised_mean`."""
 
-    def of(cell: Cell) -> Mapping[str, Any]:
+    def of(cell: Cell) -> Mapping[str, float]:
         from needlework.benchmarks.m4le.normalised import normalised_mean
 
         return normalised_mean(cell.part, cell.run.run, weigh)
@@ -85,7 +83,7 @@ def at_lengths(rows: pd.DataFrame, run: Context, *further: str) -> pd.DataFrame:
         rows=(ABILITY, TASK, LANG),
         head="Mean length",
         number=Number(0),
-        below=Below(empty="no prompts"),
+        empty="no prompts",
     ),
     needs="instances",
 )
@@ -168,7 +166,7 @@ def table6(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         rows=(MODELS, METRIC),
         columns=(LENGTH,),
         number=PERCENT,
-        kept=Kept(where="source == 'ours'"),
+        where="source == 'ours'",
         float_per=(TASK,),
     ),
 )
@@ -177,7 +175,7 @@ def tasks(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     numbers are the released scorer's, except for DuReader.
     """
 
-    def score(cell: Cell) -> Mapping[str, Any]:
+    def score(cell: Cell) -> Mapping[str, float]:
         from needlework.benchmarks.m4le import normalised
 
         return normalised.score(cell.part)
@@ -246,7 +244,7 @@ _BUCKETS = [str(length) for length in PAPER_BUCKETS]
             COLUMN.renamed("column", last=(AVERAGE, SLOPE), words={**COLUMN.words, SLOPE: "Slope"}),
         ),
         number=Number(digits=3),
-        below=Below(empty="no printed numbers"),
+        empty="no printed numbers",
     ),
     needs="published",
     notes=(LONG,),
@@ -263,7 +261,7 @@ def derived(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     return pd.DataFrame(made, columns=list(COLUMNS))
 
 
-def _means(model: str, run: Context) -> Iterator[Mapping[str, Any]]:
+def _means(model: str, run: Context) -> Iterator[Mapping[str, object]]:
     """The mean normalised score of each length, from the printed scores of the tasks."""
     from needlework.benchmarks.m4le.normalised import Score, normalised
 
@@ -278,7 +276,7 @@ def _means(model: str, run: Context) -> Iterator[Mapping[str, Any]]:
             yield _cell(model, length, sum(values) / len(values), len(values), run)
 
 
-def _over_lengths(model: str, run: Context) -> Iterator[Mapping[str, Any]]:
+def _over_lengths(model: str, run: Context) -> Iterator[Mapping[str, object]]:
     """The average over the lengths and the slope over their places, from Table 3."""
     from needlework.benchmarks.m4le.normalised import slope_weights
 
@@ -290,7 +288,7 @@ def _over_lengths(model: str, run: Context) -> Iterator[Mapping[str, Any]]:
         yield _cell(model, SLOPE, slope, len(values), run)
 
 
-def _cell(model: str, column: str, value: float, n: int, run: Context) -> Mapping[str, Any]:
+def _cell(model: str, column: str, value: float, n: int, run: Context) -> Mapping[str, object]:
     digits = _DIGITS.get(column, 2)
     number = run.find("figure3" if column == SLOPE else "table3", model, column)
     return {

@@ -22,6 +22,12 @@ PRESENT = Factor(
 )
 
 FACTORS = (NEEDLE, HAYSTACK, QUESTION, POSITION, DEPTH, LENGTH, RETRIEVAL, PRESENT)
+# An instance's id is made of these columns. Never change them: each id would change.
+NAMED_BY = (
+    *("needle_lang", "haystack_lang", "question_lang"),
+    *("position", "depth", "length"),
+    *("retrieval", "needle_present"),
+)
 # Arrow types by name.
 COLUMNS = {factor.name: factor.type for factor in FACTORS}
 

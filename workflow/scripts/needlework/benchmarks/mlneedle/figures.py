@@ -22,13 +22,8 @@ from needlework.results.columns import COMPARISON, MEASURES
 from needlework.results.result import (
     Context,
     Dots,
-    Facets,
     Lines,
-    Names,
     Run,
-    Selection,
-    SmallPrint,
-    Values,
     figure,
     model_order,
 )
@@ -49,22 +44,19 @@ if TYPE_CHECKING:
 
 # How figures order and name the values of factors and other labels.
 NEEDLES = Factor("needle_lang", label="Needle language", order=LANGUAGES, format=language_name)
-CALLED = {
-    factor.name: factor
-    for factor in (
-        NEEDLES,
-        NEEDLES.renamed(
-            "haystack_lang",
-            label="Haystack language",
-            last=("multilingual",),
-            words={"multilingual": "mix"},
-        ),
-        Factor("length", label="Length ({unit_of_length})", format=in_1024),
-        Factor("depth", label="Needle position", words={0: "start", 0.5: "middle", 1: "end"}),
-        Factor("size", label="Number of prompts"),
-        Factor("task", words={"exact": "Accuracy", "existence": "Existence accuracy"}),
-    )
-}
+FACTORS = (
+    NEEDLES,
+    NEEDLES.renamed(
+        "haystack_lang",
+        label="Haystack language",
+        last=("multilingual",),
+        words={"multilingual": "mix"},
+    ),
+    Factor("length", label="Length ({unit_of_length})", format=in_1024),
+    Factor("depth", label="Needle position", words={0: "start", 0.5: "middle", 1: "end"}),
+    Factor("size", label="Number of prompts"),
+    Factor("task", words={"exact": "Accuracy", "existence": "Existence accuracy"}),
+)
 TOKENS = "{length} {unit_of_length}"
 NO_HAYSTACK = "no model answered prompts with a haystack"
 TASK = Factor("task")
@@ -104,10 +96,8 @@ def depth(cell: Cell) -> float:
     "Accuracy by language, needle and haystack alike",
     Dots(
         x="needle_lang",
-        small_print=SmallPrint(
-            words="Mean over all lengths.",
-            paper="the paper's Table 2, for the longest length",
-        ),
+        words="Mean over all lengths.",
+        paper="the paper's Table 2, for the longest length",
         nothing="no model answered prompts whose needle and haystack share a language",
     ),
 )
@@ -130,12 +120,12 @@ def figure1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     "Effect of the needle's language",
     Lines(
         x="needle_lang",
-        facets=Facets(panel="length", title=TOKENS),
-        names=Names(called={0: "No distractors"}),
-        rows=Selection(needs="length > 0"),
-        small_print=SmallPrint(
-            words="Haystack English.", paper="the paper's Table 2, haystack English"
-        ),
+        panel="length",
+        panel_title=TOKENS,
+        called={0: "No distractors"},
+        only_if="length > 0",
+        words="Haystack English.",
+        paper="the paper's Table 2, haystack English",
         nothing="no model answered prompts with an English haystack",
     ),
 )
@@ -169,8 +159,10 @@ def with_languages(data: pd.DataFrame, run: Run) -> pd.DataFrame:
     Lines(
         x="depth",
         scaled=True,
-        facets=Facets(row=("resources",), panel="length", title=TOKENS),
-        rows=Selection(prepare=with_languages),
+        row=("resources",),
+        panel="length",
+        panel_title=TOKENS,
+        prepare=with_languages,
         nothing=NO_HAYSTACK,
     ),
 )
@@ -192,15 +184,13 @@ def figure4(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     Lines(
         x="size",
         scaled=True,
-        facets=Facets(panel="model"),
+        panel="model",
         line="length",
-        values=Values(limits=None),
-        names=Names(title=TOKENS),
+        limits=None,
+        line_title=TOKENS,
         levels=("size",),
-        small_print=SmallPrint(
-            words="Prompts are drawn at random; the last point has all of them.",
-            paper="the paper's Table 1",
-        ),
+        words="Prompts are drawn at random; the last point has all of them.",
+        paper="the paper's Table 1",
         nothing=NO_HAYSTACK,
     ),
 )
@@ -237,10 +227,11 @@ def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     Lines(
         x=("depth", "needle_lang"),
         scaled=True,
-        facets=Facets(row=("task",), panel="model"),
+        row=("task",),
+        panel="model",
         line="length",
-        names=Names(title=TOKENS),
-        small_print=SmallPrint(words="By needle language, the haystack is English."),
+        line_title=TOKENS,
+        words="By needle language, the haystack is English.",
         nothing=NO_HAYSTACK,
     ),
 )
@@ -271,10 +262,11 @@ def _by_position_and_language(
     "Accuracy and existence accuracy by haystack language",
     Lines(
         x="haystack_lang",
-        facets=Facets(row=("task",), panel="model"),
+        row=("task",),
+        panel="model",
         line="length",
-        names=Names(title=TOKENS),
-        small_print=SmallPrint(words="Needle English; mix: a haystack of all languages."),
+        line_title=TOKENS,
+        words="Needle English; mix: a haystack of all languages.",
         nothing="no model answered prompts with an English needle",
     ),
 )
@@ -293,13 +285,14 @@ def figure7(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     Lines(
         x=("needle_lang", "depth"),
         scaled=True,
-        facets=Facets(row=("pair",), panel="length", title=TOKENS, row_title=""),
-        names=Names(suffix="decoding"),
+        row=("pair",),
+        panel="length",
+        panel_title=TOKENS,
+        row_title="",
+        suffix="decoding",
         levels=("depth",),
-        small_print=SmallPrint(
-            words="By needle language, the haystack is English.",
-            paper="the paper's means over the positions (Table 4)",
-        ),
+        words="By needle language, the haystack is English.",
+        paper="the paper's means over the positions (Table 4)",
         nothing="no pair of models, one greedy and one sampled, answered such prompts",
     ),
     when=("decoding",),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from needlework.benchmarks.mlneedle.factors import HAYSTACK, LANGUAGES, MULTILINGUAL, POSITIONS
 from needlework.models.engine_arguments import GREEDY
-from needlework.results.result import Context
+from needlework.results.result import Context, Labels
 from needlework.results.tabulate import (
     Beside,
     Cell,
@@ -83,7 +83,7 @@ TABLE1 = printed(
 )
 
 
-def _beside_table2(cell: Cell) -> dict[str, Any]:
+def _beside_table2(cell: Cell) -> Mapping[str, object]:
     """Table 2 prints the numbers of each model's longest length, though its caption says average."""
     name, own = cell.paper_name, cell.labels
     longest = claimed_length(cell.run, name) or 0
@@ -102,7 +102,7 @@ def claimed_length(run: Context, model: str) -> int | None:
     return None if found is None else int(found.value)
 
 
-def _of_claimed_length(run: Context, labels: Mapping[str, Any]) -> dict[str, Any]:
+def _of_claimed_length(run: Context, labels: Labels) -> dict[str, int | str]:
     return {"length": claimed_length(run, labels["model"]) or ""}
 
 
@@ -145,7 +145,7 @@ def lines_of_pair(run: Context, rows: pd.DataFrame, table: str, pair: str) -> di
     return names | ({"delta": "delta"} if len(names) == 2 and all(names.values()) else {})
 
 
-def beside_pair(cell: Cell, table: str, lines: Mapping[str, str]) -> dict[str, Any]:
+def beside_pair(cell: Cell, table: str, lines: Mapping[str, str]) -> Mapping[str, object]:
     """Tables 3 and 4 have one line per model and one for their difference."""
     line = lines.get(cell.labels["role"], "")
     number = cell.run.find(table, line, cell.labels["column"])
@@ -162,7 +162,7 @@ def other_second(cell: Cell, lines: Mapping[str, str]) -> str | None:
     return "the paper's is of greedy decoding"
 
 
-def rows_of_pair(run: Context, table: str, beside: set[str]) -> Iterator[dict[str, Any]]:
+def rows_of_pair(run: Context, table: str, beside: set[str]) -> Iterator[Mapping[str, object]]:
     """The lines of the paper's own pair for which this run has no line."""
     lines = list(run.tables.get(table, {}))
     roles = dict(zip(lines, ("first", "second", "delta"), strict=False))

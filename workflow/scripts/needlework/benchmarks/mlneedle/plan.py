@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from needlework.benchmarks.contract import (
-    Config,
+from needlework.benchmarks.mlneedle.factors import MULTILINGUAL
+from needlework.contract import (
     CorpusTable,
-    Own,
     Run,
     Search,
     SliceSettings,
+    block_of,
     in_words,
 )
-from needlework.benchmarks.mlneedle.factors import MULTILINGUAL
+from needlework.given import given
 from needlework.prompts.wording import papers_instructions, user_texts
 
+if TYPE_CHECKING:
+    from needlework.benchmarks.mlneedle.settings import Mlneedle
+    from needlework.planning.configuration import Configuration
+
 NAME = "mlneedle"
-TITLE = "MLNeedle"
-PAPER = "https://arxiv.org/abs/2408.10151"
 BESIDE = ("careful",)
-JUDGED = {"existence": "yes_or_no"}
-# Without a haystack: the question alone, or the needle alone.
-CLOSED_BOOK = ("length", 0)
-# The two verdicts of existence, as the prompt words them.
-SCORED_BY = ("accepted",)
 # Where the configuration has what the paper's numbers depend on.
 SETUP = {
     **{
@@ -82,7 +81,45 @@ class Position(NamedTuple):
         return round(self.k * n_distractors / (self.n - 1))
 
 
-def positions(setting: int | list[str]) -> list[Position]:
+@dataclass(frozen=True)
+class Slice:
+    """What the instances of a slice depend on, as `settings` gives it."""
+
+    needles: str
+    haystack: str
+    seed: int
+    aligned: bool
+    question_lang: str
+    questions: int | Literal["all"]
+    tasks: Sequence[str]
+    answer_languages: Sequence[str]
+    max_new_tokens: int
+    strip_context: bool
+    needle_lang: str
+    haystack_lang: str
+    # With a haystack.
+    positions: int | Sequence[str] = ()
+    retrieval: Sequence[str] = ()
+    needle_absent: bool = False
+    truncate_last: bool = False
+    answer_buffer: int = 0
+    lengths: Sequence[int] = ()
+    # The user's texts, by name.
+    instructions: Mapping[str, str] = field(default_factory=dict)
+    # With the haystack of this name.
+    multilingual: Sequence[str] = ()
+    multilingual_top: int | None = None
+
+    @property
+    def haystack_languages(self) -> list[str]:
+        """The languages whose passages the slice reads."""
+        if self.haystack_lang == NO_HAYSTACK:
+            return []
+        mixed = self.haystack_lang == MULTILINGUAL
+        return sorted(self.multilingual) if mixed else [self.haystack_lang]
+
+
+def positions(setting: int | Sequence[str]) -> list[Position]:
     """The needle positions of the configuration: the paper's three by name, or n equally spaced positions."""
     if isinstance(setting, int):
         names = {0: "start", setting - 1: "end", (setting - 1) / 2: "middle"}
@@ -90,29 +127,32 @@ def positions(setting: int | list[str]) -> list[Position]:
     return [Position(name, ("start", "middle", "end").index(name), 3) for name in setting]
 
 
-def data(own: Own) -> tuple[str, str]:
+def decided_languages(own: Mlneedle) -> tuple[str, tuple[str, ...]]:
+    """The question's language, and those of answers, which planning has decided where they were null."""
+    assert own.question_lang is not None and own.answer_languages is not None
+    return own.question_lang, own.answer_languages
+
+
+def data(own: Mlneedle) -> tuple[str, str]:
     """Descriptions of the data of the run's prompts and of the paper's."""
-    texts = (
-        own["needles"]
-        if own["needles"].startswith("sample")
-        else f"needles of {own['needles']} in passages of {own['haystack']}"
-    )
-    mine = in_words(texts, own["questions"], "questions per language")
+    of_sample = own.needles.startswith("sample")
+    texts = own.needles if of_sample else f"needles of {own.needles} in passages of {own.haystack}"
+    mine = in_words(texts, own.questions, "questions per language")
     return mine, "needles of mlqa in passages of mmarco, 100 questions per language"
 
 
-def slices(config: Own) -> list[str]:
+def slices(own: Mlneedle) -> list[str]:
     """The slices of the benchmark's configuration: one per pair of needle and haystack language.
 
     The slice `<needle>-none` holds the prompts without a haystack (baseline and closed book).
     """
-    haystacks = [*config["haystack_languages"], NO_HAYSTACK]
-    return [f"{needle}-{hay}" for needle in config["needle_languages"] for hay in haystacks]
+    haystacks = [*own.haystack_languages, NO_HAYSTACK]
+    return [f"{needle}-{hay}" for needle in own.needle_languages for hay in haystacks]
 
 
-def baseline_slices(config: Own) -> list[str]:
+def baseline_slices(own: Mlneedle) -> list[str]:
     """The slices without a haystack, which hold every question of the benchmark."""
-    return [f"{needle}-{NO_HAYSTACK}" for needle in config["needle_languages"]]
+    return [f"{needle}-{NO_HAYSTACK}" for needle in own.needle_languages]
 
 
 def slice_languages(name: str) -> tuple[str, str]:
@@ -121,41 +161,45 @@ def slice_languages(name: str) -> tuple[str, str]:
     return needle, haystack
 
 
-def settings(config: Own, name: str, lengths: list[int]) -> SliceSettings:
-    """All that the instances of a slice depend on, other than files and the tokenizer.
+def settings(own: Mlneedle, name: str, lengths: list[int]) -> SliceSettings:
+    """All that the instances of a slice depend on, other than files and the tokenizer: fields of `Slice`.
 
     `lengths` are the token budgets wanted by the models that use the tokenizer.
     """
     needle, haystack = slice_languages(name)
-    shared = (
-        "needles",
-        "haystack",
-        "seed",
-        "aligned",
-        "question_lang",
-        "questions",
-        "tasks",
-        "answer_languages",
-        "max_new_tokens",
-        "strip_context",
-    )
-    slice_settings = {key: config[key] for key in shared}
-    # In whatever order they were written, the prompts are the same.
-    slice_settings["answer_languages"] = sorted(config["answer_languages"])
-    slice_settings |= {"needle_lang": needle, "haystack_lang": haystack}
+    question_lang, answer_languages = decided_languages(own)
+    tasks = [task for task in own.tasks if haystack == NO_HAYSTACK or task != "closed_book"]
+    found: dict[str, Any] = {
+        "needles": own.needles,
+        "haystack": own.haystack,
+        "seed": own.seed,
+        "aligned": own.aligned,
+        "question_lang": question_lang,
+        "questions": own.questions,
+        "tasks": tasks,
+        # In whatever order they were written, the prompts are the same.
+        "answer_languages": sorted(answer_languages),
+        "max_new_tokens": own.max_new_tokens,
+        "strip_context": own.strip_context,
+        "needle_lang": needle,
+        "haystack_lang": haystack,
+    }
     if haystack != NO_HAYSTACK:
-        own = ("positions", "retrieval", "needle_absent", "truncate_last")
-        slice_settings |= {key: config[key] for key in own}
-        slice_settings["answer_buffer"] = ANSWER_BUFFER
-        slice_settings["lengths"] = sorted(lengths)
-        slice_settings["tasks"] = [task for task in config["tasks"] if task != "closed_book"]
-    used = [name for task in slice_settings["tasks"] for name in texts_of(task)]
-    if texts := user_texts(config["instructions"], config["question_lang"], used):
-        slice_settings["instructions"] = texts
+        found |= {
+            "positions": own.positions,
+            "retrieval": own.retrieval,
+            "needle_absent": own.needle_absent,
+            "truncate_last": own.truncate_last,
+            "answer_buffer": ANSWER_BUFFER,
+            "lengths": sorted(lengths),
+        }
+    used = [name for task in tasks for name in texts_of(task)]
+    if texts := user_texts(own.instructions, question_lang, used):
+        found["instructions"] = texts
     if haystack == MULTILINGUAL:
-        slice_settings["multilingual"] = sorted(config["multilingual"])
-        slice_settings["multilingual_top"] = MULTILINGUAL_TOP
-    return slice_settings
+        found["multilingual"] = sorted(own.multilingual)
+        found["multilingual_top"] = MULTILINGUAL_TOP
+    return given(found)
 
 
 def texts_of(task: str) -> list[str]:
@@ -165,96 +209,84 @@ def texts_of(task: str) -> list[str]:
 
 def reads(slice_settings: SliceSettings) -> dict[str, list[CorpusTable]]:
     """The tables that a slice reads: questions for needle, question and references; passages."""
-    asked = {
-        slice_settings["needle_lang"],
-        slice_settings["question_lang"],
-        *slice_settings["answer_languages"],
-    }
+    own = Slice(**slice_settings)
+    asked = {own.needle_lang, own.question_lang, *own.answer_languages}
     return {
-        "questions": [(slice_settings["needles"], lang) for lang in sorted(asked)],
-        "passages": [
-            (slice_settings["haystack"], lang) for lang in haystack_languages(slice_settings)
-        ],
+        "questions": [(own.needles, lang) for lang in sorted(asked)],
+        "passages": [(own.haystack, lang) for lang in own.haystack_languages],
     }
 
 
 def searches(slice_settings: SliceSettings) -> list[str]:
     """The languages in which a slice needs distractors."""
-    return haystack_languages(slice_settings)
+    return Slice(**slice_settings).haystack_languages
 
 
-def search(config: Own, lang: str) -> Search:
+def search(own: Mlneedle, lang: str) -> Search:
     """The search of distractors in a language."""
+    question_lang, answer_languages = decided_languages(own)
     return Search(
-        config["needles"],
-        config["question_lang"],
-        config["haystack"],
+        own.needles,
+        question_lang,
+        own.haystack,
         lang,
-        config["answer_languages"],
-        config["retrieval"],
+        list(answer_languages),
+        list(own.retrieval),
     )
 
 
-def haystack_languages(slice_settings: SliceSettings) -> list[str]:
-    """The languages whose passages a slice reads."""
-    haystack = slice_settings["haystack_lang"]
-    if haystack == NO_HAYSTACK:
-        return []
-    return sorted(slice_settings["multilingual"]) if haystack == MULTILINGUAL else [haystack]
-
-
-def spare(own: Own) -> int:
+def spare(own: Mlneedle) -> int:
     """The tokens of a length reserved for the answer; a chat template may use some (released code)."""
     return ANSWER_BUFFER
 
 
-def quotes(own: Own) -> list[CorpusTable]:
+def quotes(own: Mlneedle) -> list[CorpusTable]:
     """The tables of all needles and passages that the benchmark's prompts can hold."""
-    languages = set(own["haystack_languages"])
+    languages = set(own.haystack_languages)
     if MULTILINGUAL in languages:
-        languages = languages - {MULTILINGUAL} | set(own["multilingual"])
+        languages = languages - {MULTILINGUAL} | set(own.multilingual)
     return [
-        *((own["needles"], lang) for lang in own["needle_languages"]),
-        *((own["haystack"], lang) for lang in sorted(languages)),
+        *((own.needles, lang) for lang in own.needle_languages),
+        *((own.haystack, lang) for lang in sorted(languages)),
     ]
 
 
-def translated(own: Own) -> bool:
+def translated(own: Mlneedle) -> bool:
     """Whether answers are scored in English too: if English is accepted, or the answer is Yes or No."""
-    worded = own["question_lang"] in own["instructions"]
-    return "en" in own["answer_languages"] or ("existence" in own["tasks"] and not worded)
+    question_lang, answer_languages = decided_languages(own)
+    existence = "existence" in own.tasks and question_lang not in own.instructions
+    return "en" in answer_languages or existence
 
 
-def conditions(config: Config) -> dict[str, bool]:
+def conditions(config: Configuration) -> dict[str, bool]:
     """Which results a configuration has data for, by the names that results have (`Result.when`)."""
-    own = config["benchmarks"][NAME]
-    pairs = {name: bool(models) for name, models in own["comparisons"].items()}
+    own: Mlneedle = block_of(config, NAME)
+    pairs = {name: bool(models) for name, models in dict(own.comparisons).items()}
     # What translation loses is measured against the English answers.
-    return {"english_answers": "en" in own["answer_languages"], **pairs}
+    return {"english_answers": "en" in decided_languages(own)[1], **pairs}
 
 
-def notices(own: Own) -> list[str]:
+def notices(own: Mlneedle) -> list[str]:
     """A notice if instructions are English but the user's questions are not."""
-    return papers_instructions(NAME, own, [own["question_lang"]])
+    return papers_instructions(NAME, own.needles, own.instructions, [decided_languages(own)[0]])
 
 
-def run_settings(config: Config) -> Run:
+def run_settings(config: Configuration) -> Run:
     """The facts on a run that this benchmark's results need, beside the facts that all results get.
 
     claimed_length: for each model, the context length that its makers claim, in tokens. instruction_tuning:
     pairs [base, instruction-tuned]. greedy_or_sampling: pairs [greedy, sampling]. scored_by: the metric, in
     words.
     """
-    own, run = config["benchmarks"][NAME], config["run"]
-    comparisons, metric = own["comparisons"], own["metric"]
-    called = f"{metric} (the paper's exact accuracy)" if metric == "containment" else metric
-    existence = "existence" in own["tasks"] and metric not in BESIDE
+    own: Mlneedle = block_of(config, NAME)
+    papers = " (the paper's exact accuracy)" if own.metric == "containment" else ""
+    existence = "existence" in own.tasks and own.metric not in BESIDE
     also = ", and Yes or No for existence" if existence else ""
     return {
-        "scored_by": called + also,
-        "needle_languages": own["needle_languages"],
-        "instructions": sorted(own["instructions"]),
-        "claimed_length": {m: config["models"][m]["context"] for m in run["models"]},
-        "instruction_tuning": comparisons["instruction_tuning"],
-        "greedy_or_sampling": comparisons["decoding"],
+        "scored_by": own.metric + papers + also,
+        "needle_languages": list(own.needle_languages),
+        "instructions": sorted(own.instructions),
+        "claimed_length": {model: config.models[model].context for model in config.run.models},
+        "instruction_tuning": [list(pair) for pair in own.comparisons.instruction_tuning],
+        "greedy_or_sampling": [list(pair) for pair in own.comparisons.decoding],
     }

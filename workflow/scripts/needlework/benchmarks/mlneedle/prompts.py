@@ -13,16 +13,16 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from needlework.benchmarks.contract import Built, SliceSettings
-from needlework.benchmarks.mlneedle.factors import COLUMNS
+from needlework.benchmarks.mlneedle.factors import COLUMNS, NAMED_BY
 from needlework.benchmarks.mlneedle.plan import (
     INSTRUCTIONS,
     NAME,
     NO_HAYSTACK,
     Position,
-    haystack_languages,
+    Slice,
     positions,
 )
+from needlework.contract import Built, SliceSettings
 from needlework.data.comparison.normalisation import normalise
 from needlework.errors import UserError
 from needlework.jobs.progress import progress
@@ -93,10 +93,11 @@ def build(
     contain it); `questions_lacking`, how many fewer questions there are than asked for; `needle_too_long`,
     prompts whose needle alone exceeds the budget.
     """
-    items, counts = _items(slice_settings, tables)
-    builder = _Builder(slice_settings, {Path(path).stem: path for path in templates}, tokenizer)
+    own = Slice(**slice_settings)
+    items, counts = _items(own, tables)
+    builder = _Builder(own, {Path(path).stem: path for path in templates}, tokenizer)
     for item in progress(items, desc="prompts", unit="question"):
-        if slice_settings["haystack_lang"] == NO_HAYSTACK:
+        if own.haystack_lang == NO_HAYSTACK:
             builder.without_haystack(item)
         else:
             builder.with_haystack(item)
@@ -104,42 +105,40 @@ def build(
     return Built(builder.instances.table(), counts | {"needle_too_long": builder.too_long})
 
 
-def _items(slice_settings: SliceSettings, tables: Tables) -> tuple[list[Item], dict[str, int]]:
+def _items(own: Slice, tables: Tables) -> tuple[list[Item], dict[str, int]]:
     """The sampled questions of the slice's needle language, in the order of their ids."""
-    needle_lang, question_lang = slice_settings["needle_lang"], slice_settings["question_lang"]
+    needle_lang, question_lang = own.needle_lang, own.question_lang
     rows = {
         lang: {row["example_id"]: row for row in table.to_pylist()}
         for lang, table in tables["questions"].items()
     }
     # Aligned samples are the same items in every language; others are drawn for each by itself.
-    draw = "aligned" if slice_settings["aligned"] else needle_lang
+    draw = "aligned" if own.aligned else needle_lang
     needed = {needle_lang, question_lang}
-    if slice_settings["aligned"]:
-        needed |= set(slice_settings["answer_languages"])
+    if own.aligned:
+        needed |= set(own.answer_languages)
     shared = set.intersection(*(set(rows[lang]) for lang in needed))
     if not shared:
         raise UserError(
-            f"benchmarks.mlneedle: {slice_settings['needles']} has no item in all of "
+            f"benchmarks.mlneedle: {own.needles} has no item in all of "
             f"{', '.join(sorted(needed))}: set `aligned: false`, name fewer `answer_languages`, or use "
             "`needles: xquad`, whose items "
             "are in all of its languages."
         )
-    ranked = sorted(
-        shared, key=lambda i: rank_key(NAME, "questions", slice_settings["seed"], draw, i)
-    )
-    languages = dict.fromkeys([needle_lang, question_lang, *slice_settings["answer_languages"]])
+    ranked = sorted(shared, key=lambda i: rank_key(NAME, "questions", own.seed, draw, i))
+    languages = dict.fromkeys([needle_lang, question_lang, *own.answer_languages])
     items: list[Item] = []
     dropped = 0
     for example_id in ranked:
-        if slice_settings["questions"] != "all" and len(items) == slice_settings["questions"]:
+        if own.questions != "all" and len(items) == own.questions:
             break
-        own = [rows[lang][example_id] for lang in languages if example_id in rows[lang]]
-        references = list(dict.fromkeys(answer for row in own for answer in row["answers"]))
+        same = [rows[lang][example_id] for lang in languages if example_id in rows[lang]]
+        references = list(dict.fromkeys(answer for row in same for answer in row["answers"]))
         if not all(map(normalise, references)):
             dropped += 1
             continue
         needle = rows[needle_lang][example_id]
-        source = f"{slice_settings['needles']}/{needle_lang}/{example_id}"
+        source = f"{own.needles}/{needle_lang}/{example_id}"
         items.append(
             Item(
                 example_id,
@@ -148,15 +147,15 @@ def _items(slice_settings: SliceSettings, tables: Tables) -> tuple[list[Item], d
                 references,
             )
         )
-    _add_distractors(items, slice_settings, tables)
-    asked = len(items) if slice_settings["questions"] == "all" else slice_settings["questions"]
+    _add_distractors(items, own, tables)
+    asked = own.questions if isinstance(own.questions, int) else len(items)
     counts = {"no_answer_left": dropped, "questions_lacking": asked - len(items)}
     return sorted(items, key=lambda item: item.example_id), counts
 
 
-def _add_distractors(items: list[Item], slice_settings: SliceSettings, tables: Tables) -> None:
+def _add_distractors(items: list[Item], own: Slice, tables: Tables) -> None:
     """Give each item its distractors in decreasing relevance; `multilingual` merges by score."""
-    languages = haystack_languages(slice_settings)
+    languages = own.haystack_languages
     if not languages:
         return
     wanted = pa.array([item.example_id for item in items])
@@ -173,13 +172,13 @@ def _add_distractors(items: list[Item], slice_settings: SliceSettings, tables: T
         for lang, t in tables["passages"].items()
     }
     passages: dict[tuple[str, str], Passage] = {}
-    top = slice_settings.get("multilingual_top")
+    top = own.multilingual_top
     for item in items:
-        for retrieval in slice_settings["retrieval"]:
+        for retrieval in own.retrieval:
             best = sorted(ranked[retrieval, item.example_id])[:top]
             for _, lang, _, passage_id in best:
                 if (lang, passage_id) not in passages:
-                    source = f"{slice_settings['haystack']}/{lang}/{passage_id}"
+                    source = f"{own.haystack}/{lang}/{passage_id}"
                     text = texts[lang][passage_id]
                     passages[lang, passage_id] = Passage(source, text, len(text))
             item.distractors[retrieval] = [passages[lang, pid] for _, lang, _, pid in best]
@@ -190,45 +189,45 @@ class _Builder:
 
     def __init__(
         self,
-        slice_settings: SliceSettings,
+        own: Slice,
         templates: Mapping[str, str],
         tokenizer: Tokenizer,
     ) -> None:
-        self.slice_settings, self.tokenizer = slice_settings, tokenizer
-        texts = Templates(slice_settings.get("instructions", {}), templates, INSTRUCTIONS)
-        self.templates = {task: texts.pieces(task) for task in slice_settings["tasks"]}
+        self.own, self.tokenizer = own, tokenizer
+        texts = Templates(own.instructions, templates, INSTRUCTIONS)
+        self.templates = {task: texts.pieces(task) for task in own.tasks}
         # By whether the needle is present.
         self.verdicts = [texts.text("no", "No"), texts.text("yes", "Yes")]
         self.pieces = Pieces(tokenizer)
         self.costs = LineCosts(self.pieces)
-        self.instances = Instances(NAME, ALL_COLUMNS, tokenizer, self.pieces)
+        self.instances = Instances(NAME, ALL_COLUMNS, NAMED_BY, tokenizer, self.pieces)
         self._labels: list[int] = []
         self.too_long = 0
 
     def without_haystack(self, item: Item) -> None:
         """The baseline of every task (the needle alone) and the closed-book prompt (no passage)."""
-        for task in self.slice_settings["tasks"]:
+        for task in self.own.tasks:
             passages = [] if task == "closed_book" else [item.needle]
             numbers = self._numbers(item, task, passages)
             self._add(item, task, numbers, Haystack(), needle_present=bool(passages))
 
     def with_haystack(self, item: Item) -> None:
         """The prompts of every task, retrieval, length and position."""
-        for task in self.slice_settings["tasks"]:
+        for task in self.own.tasks:
             head, middle, end = self.templates[task]
             frame = Frame(head, middle + item.question + end, self.costs)
-            for retrieval in self.slice_settings["retrieval"]:
+            for retrieval in self.own.retrieval:
                 texts = [passage.text for passage in item.distractors[retrieval]]
                 candidates = Candidates(texts, self.costs)
-                for length in self.slice_settings["lengths"]:
+                for length in self.own.lengths:
                     for position in self._positions(task):
                         haystack = Haystack(retrieval, length, position)
                         self._fill(item, task, frame, candidates, haystack)
 
     def _positions(self, task: str) -> list[Position | None]:
         """Where the needle goes; None for the prompt without one, which existence accuracy needs."""
-        wanted: list[Position | None] = list(positions(self.slice_settings["positions"]))
-        if task == "existence" and self.slice_settings["needle_absent"]:
+        wanted: list[Position | None] = list(positions(self.own.positions))
+        if task == "existence" and self.own.needle_absent:
             wanted.append(None)
         return wanted
 
@@ -249,8 +248,8 @@ class _Builder:
             frame,
             [passage.text for passage in needle],
             candidates,
-            haystack.length - self.slice_settings["answer_buffer"] - self.tokenizer.reserve,
-            truncate_last=self.slice_settings["truncate_last"],
+            haystack.length - self.own.answer_buffer - self.tokenizer.reserve,
+            truncate_last=self.own.truncate_last,
             prompt=prompt,
         )
         if filling is None:
@@ -271,9 +270,9 @@ class _Builder:
     ) -> None:
         position = haystack.position
         factors = {
-            "needle_lang": self.slice_settings["needle_lang"],
-            "haystack_lang": self.slice_settings["haystack_lang"],
-            "question_lang": self.slice_settings["question_lang"],
+            "needle_lang": self.own.needle_lang,
+            "haystack_lang": self.own.haystack_lang,
+            "question_lang": self.own.question_lang,
             "position": position.name if position else "none",
             "depth": position.depth if position else None,
             "length": haystack.length,
@@ -284,7 +283,6 @@ class _Builder:
         self.instances.add(
             numbers,
             self.pieces.text(numbers),
-            named=factors,
             n_tokens=filling.n_tokens if filling else self.pieces.tokens(numbers),
             task=task,
             n_distractors=filling.whole + (filling.cut > 0) if filling else 0,
@@ -293,7 +291,7 @@ class _Builder:
             references=[self.verdicts[needle_present]] if existence else item.references,
             accepted=self.verdicts if existence else [],
             metric="existence" if existence else "exact",
-            max_new_tokens=self.slice_settings["max_new_tokens"],
+            max_new_tokens=self.own.max_new_tokens,
             **factors,
         )
 
@@ -306,7 +304,7 @@ class _Builder:
             self._labels.append(pieces.literal("haystack", f"\n{label}" if self._labels else label))
         numbers = [pieces.literal("instruction", text) for text in head if text]
         ends = [passage.end for passage in passages]
-        if self.slice_settings["strip_context"] and passages:
+        if self.own.strip_context and passages:
             ends[-1] = len(passages[-1].text[: ends[-1]].rstrip())
         for numbered, passage, end in zip(self._labels, passages, ends, strict=False):
             role = "needle" if passage is item.needle else "distractor"

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from needlework.benchmarks.contract import Entry, Own
 from needlework.retrieval.embedders import load_embedder
 from needlework.scoring import metrics
 from needlework.scoring.careful.verdicts import Verdict, of_words, of_yes_or_no
@@ -19,6 +18,8 @@ from needlework.scoring.scores import CAREFUL, Rating, score_rows, second
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from needlework.benchmarks.mlneedle.settings import Mlneedle
 
 # Existence accuracy: whether the answer says rightly that the passages hold the answer (MLNeedle).
 
@@ -194,7 +195,7 @@ class Semantic:
     Each text is encoded once. `prepare` encodes many texts at once, which is faster than one by one.
     """
 
-    def __init__(self, model: Entry) -> None:
+    def __init__(self, model: Mapping[str, object]) -> None:
         self._model = model
         self._vectors: dict[str, np.ndarray] = {}
 
@@ -279,11 +280,11 @@ RELEASED = ("released", "released_semantic")
 _LANGUAGES = ("question_lang", "needle_lang", "haystack_lang")
 
 
-def metric(settings: Own) -> Metric:
+def metric(settings: Mlneedle) -> Metric:
     """The metric that `settings` choose; for "careful" the paper's."""
-    if settings["metric"] == "released_semantic":
+    if settings.metric == "released_semantic":
         return Semantic(MODEL).score
-    return METRICS[settings["metric"]]
+    return METRICS[settings.metric]
 
 
 def score(
@@ -292,14 +293,14 @@ def score(
     translations: pa.Table | None,
     *,
     model: str,
-    settings: Own,
+    settings: Mlneedle,
 ) -> pa.Table:
     """The scores of `generations`, as `needlework.scoring.scores.score_rows` gives them.
 
-    The tasks "exact" and "closed_book" are scored by `settings["metric"]`, "existence" by the Yes or No in
+    The tasks "exact" and "closed_book" are scored by `settings.metric`, "existence" by the Yes or No in
     the answer. Of an answer and its translation, the better one counts. All have the metric "careful" too.
     """
-    chosen, name = metric(settings), settings["metric"]
+    chosen, name = metric(settings), settings.metric
     if isinstance(owner := getattr(chosen, "__self__", None), Semantic):
         _prepare(owner, instances, generations, translations)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +23,8 @@ from needlework.results.columns import COMPARISON, MEASURES
 from needlework.results.result import (
     ABSENT,
     DELTA,
-    Below,
     Context,
     Grid,
-    Kept,
     Mark,
     Number,
     PromptTable,
@@ -111,7 +109,7 @@ def write_effective_length(
                 "share_of_baseline >= 0.75 - 1e-12", "at least 75% of the baseline", underline=True
             ),
         ),
-        below=Below(answers="column == 'average'"),
+        answers="column == 'average'",
     ),
 )
 def table1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
@@ -161,7 +159,7 @@ def _lengths(own: pd.DataFrame, run: Context) -> pd.DataFrame:
     why = next((reason for verdict, _, reason in told if verdict == "cannot tell"), None)
     made = []
     for column, value in tokens.items():
-        cell: dict[str, Any] = dict.fromkeys(MEASURES, math.nan)
+        cell = dict.fromkeys(MEASURES, math.nan)
         cell["value"] = math.nan if value is None else float(value)
         found = run.find("table1", run.paper_name(labels["model"]), column)
         other = why if column == "effective_length" else None
@@ -184,9 +182,9 @@ def _share_of_baseline(own: pd.DataFrame) -> pd.Series:
         columns=(NEEDLES,),
         apart=APART,
         number=TWO,
-        kept=Kept(where="length == 'average' or source == 'published'"),
+        where="length == 'average' or source == 'published'",
         float_per=(MODELS,),
-        below=Below(note="Averaged over the context lengths."),
+        note="Averaged over the context lengths.",
     ),
 )
 def table2(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
@@ -220,7 +218,7 @@ def table4(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 
 def _in_pairs(
-    rows: pd.DataFrame, run: Context, name: str, pairs: list[tuple[str, str]]
+    rows: pd.DataFrame, run: Context, name: str, pairs: Sequence[Sequence[str]]
 ) -> pd.DataFrame:
     asked = exact(rows)
     return model_pairs(
@@ -251,9 +249,8 @@ def _in_pairs(
             ),
         ),
         apart=APART,
-        below=Below(
-            answers="length == 'all' and needle != 'balanced'", empty="no existence prompts"
-        ),
+        answers="length == 'all' and needle != 'balanced'",
+        empty="no existence prompts",
     ),
     by_metric=False,
 )
@@ -283,7 +280,8 @@ def existence(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         columns=(NEEDLES,),
         apart=APART,
         number=TWO,
-        below=Below(answers="needle_lang == 'all'", empty="no closed-book prompts"),
+        answers="needle_lang == 'all'",
+        empty="no closed-book prompts",
     ),
 )
 def closed_book(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
@@ -305,7 +303,8 @@ def closed_book(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     Grid(
         rows=(Factor("lang", label="Language"), Factor("n", label="n")),
         head="Survived",
-        below=Below(over="answers", empty="nothing was translated"),
+        over="answers",
+        empty="nothing was translated",
     ),
     needs="ceilings",
     when=("english_answers",),

@@ -49,6 +49,12 @@ FACTORS = (
     # What the prompt asks for where there is no needle; empty where it does not.
     Factor("unanswerable", asked=False),
 )
+# An instance's id is made of these columns. Never change them: each id would change.
+NAMED_BY = (
+    *("lang", "haystack", "length", "n_needles", "question", "depth"),
+    *("template", "real_depth", "haystack_tokens", "sentences", "sentences_before", "exhausted"),
+    *("fertility", "chance", "numbers", "cities", "unanswerable"),
+)
 # Arrow types by name.
 COLUMNS = {factor.name: factor.type for factor in FACTORS}
 

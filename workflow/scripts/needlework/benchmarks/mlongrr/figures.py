@@ -30,7 +30,7 @@ from needlework.benchmarks.mlongrr.rows import (
 )
 from needlework.data.language_names import language_name
 from needlework.factor import Factor, in_1000
-from needlework.results.result import Bars, Context, Dots, Facets, Heatmap, Run, SmallPrint, figure
+from needlework.results.result import Bars, Context, Dots, Heatmap, Run, figure
 from needlework.results.tabulate import MODEL, tabulate
 
 if TYPE_CHECKING:
@@ -52,30 +52,27 @@ VERDICTS = {
     "length": "cut before an answer",
     "lost": "skipped or failed",
 }
-CALLED = {
-    factor.name: factor
-    for factor in (
-        Factor("lang", label="Language", order=LANGUAGES, format=language_name),
-        Factor("length", label="Length ({unit_of_length})", format=in_1000),
-        Factor(
-            "depth", label="Depth in the prompt", words={depth: f"{depth}%" for depth in range(101)}
-        ),
-        Factor("n_needles", "int32", words=NEEDLES),
-        Factor("question", order=QUESTIONS, words={"number": "the number", "city": "its city"}),
-        Factor(
-            "haystack",
-            order=("mlongrr_articles", "paul_graham_essays"),
-            words={
-                "mlongrr_articles": "news articles",
-                "paul_graham_essays": "Paul Graham's essays",
-                "oneruler_books": "ONERULER's books",
-                "sample_books": "the sample's books",
-            },
-        ),
-        Factor("template", words={"paper": "prompt 1", "prompt2": "prompt 2"}),
-        replace(VERDICT, words=VERDICTS),
-    )
-}
+FACTORS = (
+    Factor("lang", label="Language", order=LANGUAGES, format=language_name),
+    Factor("length", label="Length ({unit_of_length})", format=in_1000),
+    Factor(
+        "depth", label="Depth in the prompt", words={depth: f"{depth}%" for depth in range(101)}
+    ),
+    Factor("n_needles", "int32", words=NEEDLES),
+    Factor("question", order=QUESTIONS, words={"number": "the number", "city": "its city"}),
+    Factor(
+        "haystack",
+        order=("mlongrr_articles", "paul_graham_essays"),
+        words={
+            "mlongrr_articles": "news articles",
+            "paul_graham_essays": "Paul Graham's essays",
+            "oneruler_books": "ONERULER's books",
+            "sample_books": "the sample's books",
+        },
+    ),
+    Factor("template", words={"paper": "prompt 1", "prompt2": "prompt 2"}),
+    replace(VERDICT, words=VERDICTS),
+)
 CHANCE = ("chance", "a guess among the needles")
 NOBODY = "no model answered such prompts"
 
@@ -93,19 +90,22 @@ def guesses(data: pd.DataFrame, run: Run) -> str:
 DEPTHS = Heatmap(
     x="length",
     down="depth",
-    facets=Facets(panel="model", columns=6),
+    panel="model",
+    columns=6,
     nothing=NOBODY,
-    small_print=SmallPrint(note=guesses),
+    note=guesses,
 )
-DETAILS = replace(DEPTHS, facets=replace(DEPTHS.facets, panel="lang", row=("n_needles",)))
+DETAILS = replace(DEPTHS, panel="lang", row=("n_needles",))
 
 
 @figure(
     "News or essays",
     replace(
         DEPTHS,
-        facets=replace(DEPTHS.facets, panel="haystack", row=("model",)),
-        small_print=replace(DEPTHS.small_print, note=None, words="English, one needle."),
+        panel="haystack",
+        row=("model",),
+        note=None,
+        words="English, one needle.",
         nothing="no model answered English prompts with one needle",
     ),
     when=("one", "texts", "english"),
@@ -122,7 +122,7 @@ def figure1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     Bars(
         x="model",
         line="template",
-        small_print=SmallPrint(words="One needle, all languages, lengths and depths."),
+        words="One needle, all languages, lengths and depths.",
         nothing="no model answered prompts with one needle",
     ),
     when=("one", "prompts"),
@@ -138,8 +138,9 @@ def figure2(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     "Accuracy by language",
     Dots(
         x="lang",
-        facets=Facets(panel="n_needles"),
-        small_print=SmallPrint(words="All lengths and depths.", paper="the abstract's best models"),
+        panel="n_needles",
+        words="All lengths and depths.",
+        paper="the abstract's best models",
         level=CHANCE,
         nothing=NOBODY,
     ),
@@ -156,8 +157,8 @@ def figure3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     "Accuracy by depth and length",
     replace(
         DEPTHS,
-        facets=replace(DEPTHS.facets, row=("n_needles",)),
-        small_print=replace(DEPTHS.small_print, words="All languages."),
+        row=("n_needles",),
+        words="All languages.",
     ),
     when=("number",),
 )
@@ -177,9 +178,7 @@ def by_language(rows: pd.DataFrame, run: Context, *by: Factor, **labels: Any) ->
     "Accuracy by depth, length and language",
     replace(
         DETAILS,
-        small_print=replace(
-            DETAILS.small_print, words="Mean over the models that answered, without controls."
-        ),
+        words="Mean over the models that answered, without controls.",
     ),
     when=("number",),
     over_models=True,
@@ -194,9 +193,10 @@ def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     Bars(
         x="lang",
         line="question",
-        facets=Facets(panel="n_needles", row=("model",)),
+        panel="n_needles",
+        row=("model",),
         level=CHANCE,
-        small_print=SmallPrint(words="All lengths and depths."),
+        words="All lengths and depths.",
         nothing="no model was asked for numbers and cities",
     ),
     when=("city",),
@@ -248,7 +248,7 @@ def figure11(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     f"Other models {IN_DETAIL}",
     replace(
         DETAILS,
-        facets=replace(DETAILS.facets, row=("model", "n_needles")),
+        row=("model", "n_needles"),
         nothing="every model of this run has its own figure",
     ),
     when=("number",),

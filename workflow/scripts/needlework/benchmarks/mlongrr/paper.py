@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 from needlework.benchmarks.mlongrr.factors import LANGUAGES, NAMES
 from needlework.results.tabulate import (
@@ -32,7 +31,7 @@ def other_texts(cell: Cell) -> Iterator[str]:
 
 
 @Beside
-def abstract(cell: Cell) -> dict[str, Any]:
+def abstract(cell: Cell) -> Mapping[str, object]:
     """The abstract has four accuracies of its best models: English and Somali, one and three needles."""
     own = cell.labels
     n_needles, lang = own["n_needles"], own["lang"]
@@ -66,7 +65,7 @@ def _other_answers(cell: Cell, n_needles: int) -> Iterator[str]:
 def beside_tokens_a_word(table: str, digits: int) -> Beside:
     """Table 2 has one row per language and one column per model, and a row of averages."""
 
-    def compare(cell: Cell) -> dict[str, Any]:
+    def compare(cell: Cell) -> Mapping[str, object]:
         language, model = cell.labels["language"], cell.labels["paper_model"]
         number = cell.run.find(table, language, str(model))
         return against(cell, number, _other_words(cell), digits=digits)
@@ -89,7 +88,7 @@ def _other_words(cell: Cell) -> Iterator[str]:
 
 
 @Beside
-def log(cell: Cell) -> dict[str, Any]:
+def log(cell: Cell) -> Mapping[str, object]:
     """The log of the authors' notebook, of GPT-4o."""
     own = cell.labels
     tokens = own["what"] == "haystack_tokens"

@@ -11,19 +11,21 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from needlework.benchmarks.contract import Built, SliceSettings
-from needlework.benchmarks.mlongrr.factors import ABSENT, COLUMNS
+from needlework.benchmarks.mlongrr.factors import ABSENT, COLUMNS, NAMED_BY
 from needlework.benchmarks.mlongrr.haystack import Haystack, fertility
 from needlework.benchmarks.mlongrr.plan import (
     FREE,
     NAME,
     RELEASED_MARGIN,
     Cell,
+    Slice,
     cells,
     chance,
     reads,
+    released_haystacks,
 )
 from needlework.benchmarks.mlongrr.prompt_files import Prompt, PromptKey, find_prompt, has_prompt
+from needlework.contract import Built, SliceSettings
 from needlework.errors import UserError
 from needlework.jobs.progress import progress
 from needlework.prompts.counting.pieces import Pieces
@@ -41,7 +43,18 @@ class Context(NamedTuple):
     """The contents of a prompt's haystack in the order of the text, and the factors that describe it."""
 
     needles: list[Needle]
-    factors: dict[str, Any]
+    factors: Factors
+
+
+class Factors(NamedTuple):
+    """The factors of a haystack, which are columns of instances; None without a needle."""
+
+    real_depth: float | None
+    haystack_tokens: int
+    sentences: int
+    sentences_before: int | None
+    exhausted: bool
+    fertility: float
 
 
 class Words(NamedTuple):
@@ -65,11 +78,12 @@ def build(
     ended before their length, and `long_numbers`, numbers of the text with seven digits or more, which are
     never drawn.
     """
-    lang = slice_settings["lang"]
-    words = _words(tables["needles"][lang], slice_settings["wording"])
-    builder = _Released if slice_settings["source"] == "released" else _Constructed
+    own = Slice(**slice_settings)
+    lang = own.lang
+    words = _words(tables["needles"][lang], own.wording)
+    builder = _Released if own.source == "released" else _Constructed
     made = builder(
-        slice_settings,
+        own,
         {kind: tables[kind][lang] for kind in reads(slice_settings)},
         words,
         tokenizer,
@@ -77,12 +91,12 @@ def build(
     # A further prompt is asked of the tasks that it has.
     wanted = [
         cell
-        for cell in cells(slice_settings)
+        for cell in cells(own)
         if has_prompt(words.prompts, cell.template, cell.n, cell.question, lang)
     ]
-    total = sum(_examples(slice_settings, cell) for cell in wanted) * len(slice_settings["lengths"])
-    rows = _rows(slice_settings, wanted, words, made)
-    instances = Instances(NAME, COLUMNS, tokenizer, made.pieces)
+    total = sum(_examples(own, cell) for cell in wanted) * len(own.lengths)
+    rows = _rows(own, wanted, words, made)
+    instances = Instances(NAME, COLUMNS, NAMED_BY, tokenizer, made.pieces)
     exhausted = 0
     for spans, row in progress(rows, desc="prompts", total=total, unit="prompt"):
         instances.add(spans, made.pieces.text(spans), **row)
@@ -107,23 +121,23 @@ def _words(table: pa.Table, wording: str) -> Words:
 
 
 def _rows(
-    slice_settings: SliceSettings,
+    own: Slice,
     wanted: list[Cell],
     words: Words,
     made: _Constructed | _Released,
 ) -> Iterator[tuple[list[int], dict[str, Any]]]:
     """The span numbers and the row of every prompt."""
-    lang = slice_settings["lang"]
-    for length in slice_settings["lengths"]:
+    lang = own.lang
+    for length in own.lengths:
         for cell in wanted:
             prompt = find_prompt(words.prompts, cell.template, cell.n, cell.question, lang)
-            for index in range(_examples(slice_settings, cell)):
+            for index in range(_examples(own, cell)):
                 context, numbers, n_tokens = made.build(cell, length, index, prompt)
                 factors = {
-                    **{"lang": lang, "haystack": slice_settings["haystack"], "length": length},
+                    **{"lang": lang, "haystack": own.haystack, "length": length},
                     **{"n_needles": cell.n, "question": cell.question, "depth": cell.depth},
                     "template": cell.template,
-                    **context.factors,
+                    **context.factors._asdict(),
                     "chance": chance(cell.n, cell.task),
                     "numbers": " ".join(needle.number for needle in context.needles),
                     "cities": "|".join(f"{n.english}/{n.city}" for n in context.needles),
@@ -131,20 +145,19 @@ def _rows(
                 }
                 row = {
                     **factors,
-                    "named": factors,
                     "task": cell.task,
                     "example_id": f"{length}-{_shown(cell.depth)}-{index:03}",
                     "references": _references(cell, context.needles, prompt),
                     "metric": ABSENT if cell.task == ABSENT else cell.question,
-                    "max_new_tokens": slice_settings["max_new_tokens"],
+                    "max_new_tokens": own.max_new_tokens,
                     "n_tokens": n_tokens,
                 }
                 yield numbers, row
 
 
-def _examples(slice_settings: SliceSettings, cell: Cell) -> int:
+def _examples(own: Slice, cell: Cell) -> int:
     # Without needles all examples would be one prompt.
-    return 1 if cell.task == ABSENT else slice_settings["examples"]
+    return 1 if cell.task == ABSENT else own.examples
 
 
 def _shown(depth: int | None) -> str:
@@ -179,18 +192,18 @@ class _Constructed:
 
     def __init__(
         self,
-        slice_settings: SliceSettings,
+        own: Slice,
         tables: Mapping[str, pa.Table],
         words: Words,
         tokenizer: Tokenizer,
     ) -> None:
-        self._slice_settings, self._words = slice_settings, words
+        self._own, self._words = own, words
         self._reserve = tokenizer.reserve
-        self.pieces = Pieces(tokenizer, max(slice_settings["lengths"]))
+        self.pieces = Pieces(tokenizer, max(own.lengths))
         self._fertility = fertility(tables["haystack"], tokenizer)
         self._haystack = Haystack(
-            *(slice_settings["haystack"], slice_settings["lang"], tables["haystack"]),
-            *(self.pieces, max(slice_settings["lengths"])),
+            *(own.haystack, own.lang, tables["haystack"]),
+            *(self.pieces, max(own.lengths)),
         )
         self.taken = long_numbers("\n".join(dict.fromkeys(self._haystack.texts)))
 
@@ -198,7 +211,7 @@ class _Constructed:
         self, cell: Cell, length: int, index: int, prompt: Prompt
     ) -> tuple[Context, list[int], int]:
         """The prompt of a cell's example: its needles and factors, span numbers and tokens."""
-        where = (self._slice_settings["seed"], length, cell.depth, index)
+        where = (self._own.seed, length, cell.depth, index)
         n = 0 if cell.task == ABSENT else cell.n
         needles = draw(where, n, self._words.cities, set(self.taken))
         texts = [
@@ -209,31 +222,31 @@ class _Constructed:
             places = self._places(cell, where, size) if needles else []
             return _around(self.pieces, prompt, self._haystack.numbers(size, places, texts))
 
-        if self._slice_settings["budget"] == "released":
+        if self._own.budget == "released":
             budget = length - RELEASED_MARGIN - self._reserve
             size = self._haystack.most(budget)
             n_tokens = self.pieces.tokens(numbers(size)) if size else 0
             used = self._haystack.tokens(size)
         else:
-            budget = length - self._slice_settings["max_new_tokens"] - self._reserve
+            budget = length - self._own.max_new_tokens - self._reserve
             size, n_tokens = self._fit(prompt, texts, numbers, budget)
             used = n_tokens
         if not size:
             raise UserError(
                 f"benchmarks.{NAME}.lengths has {length}, but in language "
-                f"{self._slice_settings['lang']!r} a prompt with one sentence and room for its "
+                f"{self._own.lang!r} a prompt with one sentence and room for its "
                 "answer is longer: leave the length out."
             )
         before = self._places(cell, where, size)[0] if needles else None
         ended = self._haystack.all_known and size == self._haystack.longest
-        factors = {
-            "real_depth": None if before is None else self._haystack.real_depth(size, before),
-            "haystack_tokens": self._haystack.tokens(size),
-            "sentences": size,
-            "sentences_before": before,
-            "exhausted": ended and budget - used > FREE * length,
-            "fertility": self._fertility,
-        }
+        factors = Factors(
+            real_depth=None if before is None else self._haystack.real_depth(size, before),
+            haystack_tokens=self._haystack.tokens(size),
+            sentences=size,
+            sentences_before=before,
+            exhausted=ended and budget - used > FREE * length,
+            fertility=self._fertility,
+        )
         return Context(needles, factors), numbers(size), n_tokens
 
     def _fit(
@@ -259,7 +272,7 @@ class _Constructed:
     def _places(self, cell: Cell, where: tuple[object, ...], size: int) -> list[int]:
         """After how many of so many sentences each needle stands."""
         assert cell.depth is not None
-        rule = self._slice_settings["depth_rule"]
+        rule = self._own.depth_rule
         first = self._haystack.before(size, cell.depth, rule)
         last = self._haystack.before(size, cell.depth + cell.spread, rule) if cell.n > 1 else first
         return places(where, cell.n, first, last)
@@ -270,7 +283,7 @@ class _Released:
 
     def __init__(
         self,
-        slice_settings: SliceSettings,
+        own: Slice,
         tables: Mapping[str, pa.Table],
         words: Words,
         tokenizer: Tokenizer,
@@ -280,9 +293,7 @@ class _Released:
         self._english = {city: english for english, city in reversed(words.cities)}
         self._rows: dict[tuple[int, int, int], tuple[str, Mapping[str, Any]]] = {}
         self.taken: list[str] = []
-        for kind, [(corpus, lang)] in reads(slice_settings).items():
-            if not kind.startswith("released_"):
-                continue
+        for kind, (corpus, lang) in released_haystacks(own).items():
             for row in tables[kind].to_pylist():
                 name = f"{corpus}/{lang}/{row['passage_id']}"
                 self._rows[len(row["numbers"]), row["length"], row["depth"]] = (name, row)
@@ -312,14 +323,14 @@ class _Released:
         count = self.pieces.count
         tokens = count(" ".join(filter(None, texts)))
         numbers = _around(self.pieces, prompt, context)
-        factors = {
-            "real_depth": 100 * count(texts[0]) / tokens,
-            "haystack_tokens": tokens,
-            "sentences": row["sentences"],
-            "sentences_before": row["sentences_before"][0],
-            "exhausted": False,
-            "fertility": self._fertility,
-        }
+        factors = Factors(
+            real_depth=100 * count(texts[0]) / tokens,
+            haystack_tokens=tokens,
+            sentences=row["sentences"],
+            sentences_before=row["sentences_before"][0],
+            exhausted=False,
+            fertility=self._fertility,
+        )
         return Context(needles, factors), numbers, self.pieces.tokens(numbers)
 
 

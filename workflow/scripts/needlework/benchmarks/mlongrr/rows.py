@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from needlework.results.columns import MEASURES
 from needlework.results.result import Context
@@ -43,7 +43,7 @@ def with_paper_model(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     return rows.assign(paper_model=rows["tokenizer"].map(run.run["counted_as"]))
 
 
-def _mean_and_exhausted(cell: Cell) -> Mapping[str, Any]:
+def _mean_and_exhausted(cell: Cell) -> Mapping[str, float]:
     exhausted = cell.part.array("exhausted", lambda frame: frame["exhausted"].astype(bool))
     return {**cell.part.measure(), "n_exhausted": int(exhausted.sum())}
 

@@ -8,12 +8,11 @@ from collections import defaultdict
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from needlework.benchmarks.contract import Own
 from needlework.benchmarks.mlongrr.factors import ABSENT, METRIC, RETRIEVAL
 from needlework.benchmarks.mlongrr.prompt_files import name_pattern
 from needlework.scoring.careful.verdicts import (
@@ -27,6 +26,9 @@ from needlework.scoring.careful.verdicts import (
 from needlework.scoring.careful.words import RESOURCES, rows, split
 from needlework.scoring.metrics import numbers
 from needlework.scoring.scores import Rating, score_rows, second
+
+if TYPE_CHECKING:
+    from needlework.benchmarks.mlongrr.settings import Mlongrr
 
 # mLongRR's answers read strictly: exactly the number, or the city and no other needle's.
 #
@@ -183,7 +185,7 @@ def score(
     translations: None = None,
     *,
     model: str,
-    settings: Own,
+    settings: Mlongrr,
     city_names: Sequence[str | Path] = (CITY_NAMES,),
 ) -> pa.Table:
     """Rows of scores (METRICS) for each row of `generations`.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from needlework.benchmarks.mlongrr.factors import (
     DEPTH,
@@ -29,7 +29,6 @@ from needlework.factor import Factor, in_1000
 from needlework.results.answer_languages import answered_in as by_answers_language
 from needlework.results.result import (
     PERCENT,
-    Below,
     Context,
     Grid,
     Line,
@@ -72,7 +71,8 @@ def _tokens_a_word_grid(digits: int) -> Grid:
         rows=(TOKENIZERS,),
         columns=(LANGUAGES_CALLED,),
         number=Number(digits=digits),
-        below=Below(note="Tokens per word.", empty="no prompts"),
+        note="Tokens per word.",
+        empty="no prompts",
     )
 
 
@@ -93,7 +93,7 @@ def fertility(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 
 def _tokens_a_word(rows: pd.DataFrame, run: Context, name: str, digits: int) -> pd.DataFrame:
-    def mean_of_languages(cell: Cell) -> Mapping[str, Any]:
+    def mean_of_languages(cell: Cell) -> Mapping[str, float]:
         """The mean over languages: over the paper's five if the rows have them all, else over all."""
         means = cell.part.frame.groupby("lang", observed=True)["fertility"].mean()
         papers = means[means.index.isin(LANGUAGES)]
@@ -117,7 +117,7 @@ def _tokens_a_word(rows: pd.DataFrame, run: Context, name: str, digits: int) -> 
         float_per=(TOKENIZERS,),
         number=Number(0, column="sentences"),
         numbers={("what", "haystack_tokens"): Number(0, column="tokens")},
-        below=Below(empty="no prompts with one needle"),
+        empty="no prompts with one needle",
     ),
     needs="instances",
     when=("one",),
@@ -131,7 +131,7 @@ def construction(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
     from needlework.results import cells
 
-    def mean_number(cell: Cell) -> Mapping[str, Any]:
+    def mean_number(cell: Cell) -> Mapping[str, float]:
         return {"value": float(cell.part.column("number").astype("float64").mean())}
 
     asked = with_numbers(with_paper_model(rows, run))
@@ -167,10 +167,8 @@ def with_numbers(rows: pd.DataFrame) -> pd.DataFrame:
         columns=(Factor("depth", label="Depth (%)"),),
         number=Number(digits=1),
         lines=(Line("least, most", ("least", "most"), Number(1), "least == least"),),
-        below=Below(
-            note="Percent of the haystack's tokens before the first needle, mean over all prompts.",
-            empty="no prompts with one needle",
-        ),
+        note="Percent of the haystack's tokens before the first needle, mean over all prompts.",
+        empty="no prompts with one needle",
     ),
     needs="instances",
     when=("one",),
@@ -178,7 +176,7 @@ def with_numbers(rows: pd.DataFrame) -> pd.DataFrame:
 def real_depth(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """A needle stands between two sentences, so its real depth can differ from the depth of its column."""
 
-    def spread(cell: Cell) -> Mapping[str, Any]:
+    def spread(cell: Cell) -> Mapping[str, float]:
         real = cell.part.column("real_depth").astype("float64")
         ends = {"least": float(real.min()), "most": float(real.max())}
         return {"value": float(real.mean()), "n": len(real), **ends}
@@ -226,10 +224,8 @@ EXHAUSTED = Mark(
         rows=(MODELS, NEEDLES, ASKED, METRICS),
         columns=(LANGS,),
         number=PERCENT,
-        below=Below(
-            answers="metric == 'strict' and lang == 'all'",
-            note="Accuracy in %, over all lengths and depths.",
-        ),
+        answers="metric == 'strict' and lang == 'all'",
+        note="Accuracy in %, over all lengths and depths.",
         marks=(EXHAUSTED,),
     ),
 )
@@ -250,10 +246,8 @@ def accuracy(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         rows=(MODELS, NEEDLES, ASKED),
         columns=(LANGS,),
         number=PERCENT,
-        below=Below(
-            answers="lang == 'all'",
-            note="Questions without an answer in the text that were refused, in %.",
-        ),
+        answers="lang == 'all'",
+        note="Questions without an answer in the text that were refused, in %.",
         marks=(EXHAUSTED,),
     ),
     when=("absent",),

@@ -3,86 +3,95 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from needlework.benchmarks.contract import Config, Own, block_of
 from needlework.benchmarks.oneruler import wording
 from needlework.benchmarks.oneruler.plan import (
     FOLDER_FILES,
     NAME,
+    Slice,
     reads,
     settings,
     slice_languages,
     slice_tasks,
     slices,
+    user_folder,
     variants,
     word_tasks,
 )
+from needlework.contract import block_of
 from needlework.data.corpora.registry import folder_languages, languages_of
 from needlework.errors import UserError
 from needlework.planning.known_names import check_named
 
+if TYPE_CHECKING:
+    from needlework.benchmarks.oneruler.settings import Oneruler
+    from needlework.planning.configuration import Configuration
 
-def check(config: Config) -> None:
+
+def check(config: Configuration) -> None:
     """Raise UserError where the benchmark's configuration cannot be built."""
-    own, where = block_of(config, NAME), f"benchmarks.{NAME}"
+    own: Oneruler = block_of(config, NAME)
+    where = f"benchmarks.{NAME}"
     if not slices(own):
         raise UserError(
             f"{where}.languages and {where}.cross_lingual are empty: name a language or a pair."
         )
-    known = list(languages_of(f"{own['data']}_prompts"))
-    folder = config["sources"].get(NAME, {}).get("folder") if own["data"] == NAME else None
+    known = list(languages_of(f"{own.data}_prompts"))
+    folder = user_folder(own, config)
     known += folder_languages(folder)
     for key, languages in (
-        ("languages", own["languages"]),
-        ("cross_lingual", [lang for pair in own["cross_lingual"] for lang in pair]),
-        ("without_none_languages", own["without_none_languages"] or []),
-        ("full_stops", own["full_stops"]),
-        ("none_words", own["none_words"]),
-        ("wikipedia_articles", own["wikipedia_articles"]),
+        ("languages", own.languages),
+        ("cross_lingual", [lang for pair in own.cross_lingual for lang in pair]),
+        ("without_none_languages", own.without_none_languages or ()),
+        ("full_stops", own.full_stops),
+        ("none_words", own.none_words),
+        ("wikipedia_articles", own.wikipedia_articles),
     ):
         for lang in languages:
             if lang not in known:
                 raise UserError(
-                    f"{where}.{key} has the unknown language {lang!r}: `data: {own['data']}` has "
+                    f"{where}.{key} has the unknown language {lang!r}: `data: {own.data}` has "
                     f"{', '.join(known)}."
                 )
-    if own["haystack"]:
-        texts = languages_of(own["haystack"], config["corpora"])
+    if own.haystack:
+        texts = languages_of(own.haystack, config.corpora)
         for lang in (slice_languages(name)[1] for name in slices(own)):
             if lang not in texts:
                 raise UserError(
-                    f"{where}.haystack is {own['haystack']}, which has no text in {lang!r}, but "
+                    f"{where}.haystack is {own.haystack}, which has no text in {lang!r}, but "
                     f"{', '.join(texts)}: leave the language out, or take another haystack."
                 )
-    wording.check(sorted({slice_languages(name)[0] for name in slices(own)}), own["none_words"])
+    wording.check(sorted({slice_languages(name)[0] for name in slices(own)}), own.none_words)
     _check_variants(own, where)
     _check_room(own, where)
     if folder is not None:
         _check_folder(own, folder)
-    comparisons = own["comparisons"]
-    paired = [name for pair in comparisons["equal_text"] for name in pair]
-    for key, names in (("equal_text", paired), ("reasoning", comparisons["reasoning"])):
-        check_named(f"{where}.comparisons.{key}", names, config["models"], "models")
-    for first, second in comparisons["equal_text"]:
-        if config["models"][first]["tokenizer"] == config["models"][second]["tokenizer"]:
+    pairs = own.comparisons.equal_text
+    paired = [name for pair in pairs for name in pair]
+    for key, names in (("equal_text", paired), ("reasoning", own.comparisons.reasoning)):
+        check_named(f"{where}.comparisons.{key}", names, config.models, "models")
+    for first, second in pairs:
+        if config.models[first].tokenizer == config.models[second].tokenizer:
             raise UserError(
                 f"{where}.comparisons.equal_text pairs {first!r} with {second!r}, which are measured in the "
                 "same tokenizer: give the second one a common tokenizer, such as cl100k_base."
             )
 
 
-def _check_folder(own: Own, folder: str) -> None:
+def _check_folder(own: Oneruler, folder: str) -> None:
     """Raise UserError where a user's folder lacks a file that the prompts are made of."""
     theirs = folder_languages(folder)
     for name in slices(own):
-        slice_settings = settings(own, name, own["lengths"])
+        slice_settings = settings(own, name, own.lengths)
         for kind, read in reads(slice_settings).items():
-            if kind == "books" and own["haystack"]:
+            if kind == "books" and own.haystack:
                 continue
             # English words are those of a package.
             langs = [lang for _, lang in read if (kind, lang) != ("words", "en")]
             # The prompt of common words is of their tasks alone.
-            files = [f for f in FOLDER_FILES[kind] if "cwe" not in f or word_tasks(slice_settings)]
+            words = word_tasks(slice_settings["tasks"])
+            files = [file for file in FOLDER_FILES[kind] if "cwe" not in file or words]
             for lang, file in ((lang, file) for lang in langs for file in files):
                 path = Path(folder) / file.format(lang=lang)
                 if lang in theirs and not path.is_file():
@@ -92,19 +101,19 @@ def _check_folder(own: Own, folder: str) -> None:
                     )
 
 
-def _check_variants(own: Own, where: str) -> None:
+def _check_variants(own: Oneruler, where: str) -> None:
     """Raise UserError where keys leave each other nothing to ask."""
-    if own["without_none_languages"] is not None and set(own["none_option"]) != {True, False}:
+    if own.without_none_languages is not None and set(own.none_option) != {True, False}:
         raise UserError(
             f"{where}.without_none_languages chooses among languages that are asked with the sentence too: "
             f"make {where}.none_option [true, false], or leave without_none_languages out."
         )
-    if not any(variants(settings(own, name, own["lengths"])) for name in slices(own)):
+    if not any(variants(Slice(**settings(own, name, own.lengths))) for name in slices(own)):
         raise UserError(
             f"{where}.none_option is [false], but none of {where}.tasks is in {where}.without_none_tasks: "
             "add one there, or add true."
         )
-    for pair in own["cross_lingual"]:
+    for pair in own.cross_lingual:
         if not slice_tasks(own, *pair):
             raise UserError(
                 f"{where}.cross_lingual_tasks has none of {where}.tasks: add one there, or leave "
@@ -112,13 +121,13 @@ def _check_variants(own: Own, where: str) -> None:
             )
 
 
-def _check_room(own: Own, where: str) -> None:
+def _check_room(own: Oneruler, where: str) -> None:
     """Raise UserError where the answer leaves no room for a prompt."""
+    least = min(own.lengths)
     for name in slices(own):
-        limits = settings(own, name, own["lengths"])["max_new_tokens"]
-        for kind, limit in limits.items():
-            if limit is not None and min(own["lengths"]) <= limit:
+        for kind, limit in settings(own, name, own.lengths)["max_new_tokens"].items():
+            if limit is not None and least <= limit:
                 raise UserError(
-                    f"{where}.lengths has {min(own['lengths'])}, and {where}.max_new_tokens ({kind}: "
+                    f"{where}.lengths has {least}, and {where}.max_new_tokens ({kind}: "
                     f"{limit}) leaves no room for a prompt: raise the length or lower max_new_tokens."
                 )

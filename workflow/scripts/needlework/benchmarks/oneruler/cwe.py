@@ -14,8 +14,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from needlework.benchmarks.contract import SliceSettings
-from needlework.benchmarks.oneruler.plan import COMMON_WORDS, NAME, Frequencies, frequencies
+from needlework.benchmarks.oneruler.plan import (
+    COMMON_WORDS,
+    NAME,
+    Frequencies,
+    Slice,
+    frequencies,
+)
 from needlework.benchmarks.oneruler.templates import SPARE_TOKENS, Example, WordPrompt, corpus_file
 from needlework.errors import UserError
 from needlework.prompts.counting.pieces import NumberedLists, Pieces, fit
@@ -42,16 +47,16 @@ class WordTasks:
 
     def __init__(
         self,
-        slice_settings: SliceSettings,
+        own: Slice,
         prompt: WordPrompt,
         words: Iterable[str],
         pieces: Pieces,
     ) -> None:
-        self._slice_settings, self._pieces = slice_settings, pieces
+        self._own, self._pieces = own, pieces
         self._words = vocabulary(words)
         if len(self._words) <= COMMON_WORDS:
             raise UserError(
-                f"{corpus_file(slice_settings['data'], 'words', slice_settings['context_lang'])}: the "
+                f"{corpus_file(own.data, 'words', own.context_lang)}: the "
                 "dictionary has "
                 f"{len(self._words)} different nouns, adjectives and verbs (words that differ only in case "
                 f"or width are one), but {COMMON_WORDS + 1} are needed: add words to it."
@@ -72,15 +77,9 @@ class WordTasks:
 
         The words are drawn by task and example, so a longer list contains the words of a shorter list.
         """
-        names = (
-            NAME,
-            self._slice_settings["seed"],
-            task,
-            self._slice_settings["context_lang"],
-            index,
-        )
+        names = (NAME, self._own.seed, task, self._own.context_lang, index)
         drawn = rng(*names, "words").permutation(len(self._words))
-        counts = frequencies(self._slice_settings, task, length)
+        counts = frequencies(self._own, task, length)
         word_costs = self._total_costs(drawn, counts)
 
         @cache
@@ -134,7 +133,7 @@ class WordTasks:
         """The span numbers of a prompt with a list, which becomes a document."""
         self._names.append(name)
         self._ids.append(ids.astype(np.int32))
-        source = f"{NAME}/{self._slice_settings['slice']}/{name}"
+        source = f"{NAME}/{self._own.slice}/{name}"
         # The text of the list is not held: there are gigabytes of them.
         listed = self._pieces.number(Span("haystack", source, 0, len(text)))
         roles = [*["instruction"] * (len(self._around) - 1), "question"]

@@ -61,15 +61,10 @@ from needlework.results.drawing.style import COLOURS, looks
 from needlework.results.result import (
     Bars,
     Context,
-    Facets,
     Heatmap,
     Lines,
-    Names,
     Points,
     Run,
-    Selection,
-    SmallPrint,
-    Values,
     figure,
 )
 from needlework.results.tabulate import MODEL, By, Cell, arranged, tabulate, where
@@ -78,18 +73,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # How figures order and name the values of factors and other labels.
-CALLED = {
-    factor.name: factor
-    for factor in (
-        Factor("length", label="Context length ({unit_of_length})", format=in_1000),
-        Factor("context_lang", format=language_name, words={"all": "All languages"}),
-        Factor("instruction_lang", label="Instructions", format=language_name),
-        Factor("task", order=tuple(TASKS), words=TASKS),
-        Factor("group", order=tuple(GROUPS), words=GROUPS),
-        ERROR_NAMES,
-        Factor("tokenizer"),
-    )
-}
+LENGTHS = Factor("length", label="Context length ({unit_of_length})", format=in_1000)
+CONTEXTS = Factor("context_lang", format=language_name, words={"all": "All languages"})
+FACTORS = (
+    LENGTHS,
+    CONTEXTS,
+    Factor("instruction_lang", label="Instructions", format=language_name),
+    Factor("task", order=tuple(TASKS), words=TASKS),
+    Factor("group", order=tuple(GROUPS), words=GROUPS),
+    ERROR_NAMES,
+    Factor("tokenizer"),
+)
 GROUP_LOOKS, ERROR_LOOKS = looks(tuple(GROUPS)), looks(tuple(ERRORS))
 DRAWN = "metric == '{metric}'"
 NO_NEEDLES, NO_WORDS = "no model answered needle tasks", "no model answered tasks of common words"
@@ -116,21 +110,27 @@ def with_groups(data: pd.DataFrame, run: Run) -> pd.DataFrame:
 HEAT = Heatmap(
     x="length",
     down="context_lang",
-    facets=Facets(panel="model", columns=7),
+    panel="model",
+    columns=7,
     margin="all",
-    rows=Selection(listed=("context_lang",), where=DRAWN, prepare=with_groups),
+    listed=("context_lang",),
+    where=DRAWN,
+    prepare=with_groups,
     tinted=("group == 'low'", "low-resource languages"),
-    small_print=SmallPrint(counted="context_lang != 'all'", words="Mean of all NIAH tasks."),
+    counted="context_lang != 'all'",
+    words="Mean of all NIAH tasks.",
     nothing=NO_NEEDLES,
 )
 ERRORS_BY_LANGUAGE = Points(
     x="context_lang",
-    facets=Facets(panel="model", columns=2),
+    panel="model",
+    columns=2,
     line="error",
-    names=Names(looks=ERROR_LOOKS),
-    values=Values(limits=None, name="Share of prompts"),
-    rows=Selection(needs="value > 0"),
-    small_print=SmallPrint(words="S-NIAH in {long_contexts}."),
+    looks=ERROR_LOOKS,
+    limits=None,
+    axis="Share of prompts",
+    only_if="value > 0",
+    words="S-NIAH in {long_contexts}.",
     nothing="no model behind an endpoint answered S-NIAH wrongly",
 )
 
@@ -145,13 +145,13 @@ def languages_of(cell: Cell) -> str:
     Lines(
         x="length",
         line="group",
-        names=Names(
-            members="languages",
-            called={"top": "largest Wikipedias", "bottom": "smallest Wikipedias"},
-        ),
-        values=Values(limits=None, name="S-NIAH accuracy"),
-        rows=Selection(where=f"({DRAWN}) and group != 'gap'", listed=("group",)),
-        small_print=SmallPrint(words="All models."),
+        members="languages",
+        called={"top": "largest Wikipedias", "bottom": "smallest Wikipedias"},
+        limits=None,
+        axis="S-NIAH accuracy",
+        where=f"({DRAWN}) and group != 'gap'",
+        listed=("group",),
+        words="All models.",
         nothing="fewer than two languages have a Wikipedia of known size",
     ),
     when=("single",),
@@ -195,7 +195,7 @@ def one_language(data: pd.DataFrame, run: Run) -> pd.DataFrame:
 def which_language(data: pd.DataFrame, run: Run) -> str:
     """The name of the languages that `one_language` keeps."""
     langs = [lang for lang in dict.fromkeys(data["context_lang"]) if lang != "all"]
-    called = CALLED["context_lang"].called
+    called = CONTEXTS.called
     english = "en" in set(one_language(data, run)["context_lang"])
     return ", ".join(map(called, ["en"] if english else langs)) + "."
 
@@ -204,14 +204,16 @@ def which_language(data: pd.DataFrame, run: Run) -> str:
     "With and without the option none",
     Lines(
         x="length",
-        facets=Facets(panel="model", columns=4),
+        panel="model",
+        columns=4,
         line="prompt",
-        values=Values(limits=None, name="S-NIAH accuracy"),
-        rows=Selection(
-            where=f"({DRAWN}) and prompt != 'drop'", listed=("prompt",), prepare=one_language
-        ),
-        names=Names(called={"with": '"none" allowed', "without": '"none" not mentioned'}),
-        small_print=SmallPrint(note=which_language),
+        limits=None,
+        axis="S-NIAH accuracy",
+        where=f"({DRAWN}) and prompt != 'drop'",
+        listed=("prompt",),
+        prepare=one_language,
+        called={"with": '"none" allowed', "without": '"none" not mentioned'},
+        note=which_language,
         nothing="no model answered S-NIAH both with and without the option none",
     ),
     when=("without_none",),
@@ -234,9 +236,9 @@ def figure1b(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     Bars(
         x="model",
         line="group",
-        names=Names(looks=GROUP_LOOKS),
-        values=Values(name="NIAH accuracy"),
-        small_print=SmallPrint(words="In {long_contexts}."),
+        looks=GROUP_LOOKS,
+        axis="NIAH accuracy",
+        words="In {long_contexts}.",
         nothing=NO_NEEDLES,
     ),
     when=("needles",),
@@ -254,11 +256,12 @@ def figure4a(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     Bars(
         x="context_lang",
         line="group",
-        names=Names(looks=GROUP_LOOKS),
+        looks=GROUP_LOOKS,
         horizontal=True,
-        rows=Selection(listed=("context_lang",), where=DRAWN),
-        values=Values(name="NIAH accuracy"),
-        small_print=SmallPrint(words="All models, in {long_contexts}."),
+        listed=("context_lang",),
+        where=DRAWN,
+        axis="NIAH accuracy",
+        words="All models, in {long_contexts}.",
         nothing=NO_NEEDLES,
     ),
     when=("needles",),
@@ -285,9 +288,9 @@ def figure4b(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     Bars(
         x="task",
         line="group",
-        names=Names(looks=GROUP_LOOKS),
-        rows=Selection(where=f"{DRAWN} and task != 'niah' and group != 'all'"),
-        small_print=SmallPrint(words="All models and lengths."),
+        looks=GROUP_LOOKS,
+        where=f"{DRAWN} and task != 'niah' and group != 'all'",
+        words="All models and lengths.",
         nothing="no model answered any task",
     ),
     over_models=True,
@@ -308,14 +311,15 @@ def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     "Cross-lingual accuracy",
     Lines(
         x="length",
-        facets=Facets(panel="context_lang", title="{context_lang} context"),
+        panel="context_lang",
+        panel_title="{context_lang} context",
         line="instruction_lang",
-        names=Names(title="{instruction_lang} instructions"),
-        rows=Selection(listed=("context_lang", "instruction_lang"), where=DRAWN),
-        values=Values(name="NIAH accuracy"),
-        small_print=SmallPrint(
-            words="All models.", paper="the text of the paper, mean of its models"
-        ),
+        line_title="{instruction_lang} instructions",
+        listed=("context_lang", "instruction_lang"),
+        where=DRAWN,
+        axis="NIAH accuracy",
+        words="All models.",
+        paper="the text of the paper, mean of its models",
         nothing="no model answered prompts whose instruction is in another language",
     ),
     when=("crossed",),
@@ -335,9 +339,10 @@ def figure6a(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     Points(
         x="model",
         line="error",
-        names=Names(looks=ERROR_LOOKS),
-        values=Values(limits=None, name="Share of all S-NIAH prompts"),
-        rows=Selection(needs="value > 0"),
+        looks=ERROR_LOOKS,
+        limits=None,
+        axis="Share of all S-NIAH prompts",
+        only_if="value > 0",
         nothing="no model answered S-NIAH wrongly",
     ),
     when=("single",),
@@ -405,8 +410,8 @@ def text_lengths(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     "Accuracy by model and length",
     Lines(
         x="length",
-        values=Values(name="NIAH accuracy"),
-        small_print=SmallPrint(words="All languages."),
+        axis="NIAH accuracy",
+        words="All languages.",
         nothing=NO_NEEDLES,
     ),
     when=("needles",),
@@ -455,13 +460,14 @@ def figure19(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     "Reasoning tokens of right and wrong answers",
     Lines(
         x="length",
-        facets=Facets(panel="model"),
+        panel="model",
         line="answer",
-        names=Names(
-            title="{answer} answers", looks={"right": (COLOURS[2], "o"), "wrong": (COLOURS[1], "s")}
-        ),
-        values=Values(limits=None, name="Reasoning, mean", unit="tokens"),
-        small_print=SmallPrint(words="NIAH tasks."),
+        line_title="{answer} answers",
+        looks={"right": (COLOURS[2], "o"), "wrong": (COLOURS[1], "s")},
+        limits=None,
+        axis="Reasoning, mean",
+        unit="tokens",
+        words="NIAH tasks.",
         nothing="no model reported reasoning tokens",
     ),
     when=("needles", "reasoning"),
@@ -480,16 +486,15 @@ def figure20(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     "Answers cut by the output limit",
     Points(
         x="length",
-        facets=Facets(panel="model", columns=4),
+        panel="model",
+        columns=4,
         line="task",
-        values=Values(
-            column="n_cut",
-            n="n_all",
-            prompts="answers",
-            limits=None,
-            name="Cut by the limit",
-            unit="answers",
-        ),
+        column="n_cut",
+        n="n_all",
+        prompts="answers",
+        limits=None,
+        axis="Cut by the limit",
+        unit="answers",
         nothing=NO_WORDS,
     ),
     when=("words", "reasoning"),
@@ -507,9 +512,9 @@ def figure21(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     "Common words by length",
     Lines(
         x="length",
-        facets=Facets(panel="task"),
-        rows=Selection(where=DRAWN),
-        small_print=SmallPrint(words="All languages."),
+        panel="task",
+        where=DRAWN,
+        words="All languages.",
         nothing=NO_WORDS,
     ),
     when=("words",),
@@ -532,11 +537,14 @@ def figure22(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     "Right words in wrong answers",
     Lines(
         x="length",
-        facets=Facets(row=("task",), panel="model"),
+        row=("task",),
+        panel="model",
         line="group",
-        names=Names(looks=GROUP_LOOKS),
-        values=Values(limits=(0, 10), name="Right", unit="words of ten"),
-        small_print=SmallPrint(words="Wrong answers only."),
+        looks=GROUP_LOOKS,
+        limits=(0, 10),
+        axis="Right",
+        unit="words of ten",
+        words="Wrong answers only.",
         nothing="no wrong answer to a task of common words was given",
     ),
     when=("words",),
@@ -552,7 +560,7 @@ def figure23(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 def which_text(data: pd.DataFrame, run: Run) -> str:
     """A note on the texts that all tokenizers count."""
-    length = CALLED["length"].called(data["length"].max())
+    length = LENGTHS.called(data["length"].max())
     measured_in = data["measured_in"].iloc[0]
     return f"Texts of {length} tokens of {measured_in}, including room for the answer."
 
@@ -562,16 +570,14 @@ def which_text(data: pd.DataFrame, run: Run) -> str:
     Points(
         x="context_lang",
         line="tokenizer",
-        values=Values(
-            name="The same text",
-            unit="tokens",
-            column="n_tokens",
-            prompts="texts",
-            least=1,
-            limits=None,
-        ),
-        rows=Selection(needs="tokenizer != tokenizer.min()"),
-        small_print=SmallPrint(note=which_text),
+        axis="The same text",
+        unit="tokens",
+        column="n_tokens",
+        prompts="texts",
+        least=1,
+        limits=None,
+        only_if="tokenizer != tokenizer.min()",
+        note=which_text,
         nothing="texts are counted in fewer than two tokenizers",
     ),
     needs="token_counts",
@@ -589,9 +595,7 @@ def figure24(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     "Equal text by language and length",
     replace(
         HEAT,
-        small_print=replace(
-            HEAT.small_print, words="Mean of all NIAH tasks; every model reads the same text."
-        ),
+        words="Mean of all NIAH tasks; every model reads the same text.",
         nothing="no pair of models is named in comparisons.equal_text",
     ),
     when=("equal_text",),

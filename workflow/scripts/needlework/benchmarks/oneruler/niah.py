@@ -14,9 +14,8 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from needlework.benchmarks.contract import SliceSettings
 from needlework.benchmarks.oneruler.haystack import Haystack, Run
-from needlework.benchmarks.oneruler.plan import AMBIGUOUS_NOUNS, NAME, Needles
+from needlework.benchmarks.oneruler.plan import AMBIGUOUS_NOUNS, NAME, Needles, Slice
 from needlework.benchmarks.oneruler.templates import (
     SPARE_TOKENS,
     Example,
@@ -138,13 +137,13 @@ class NeedleTasks:
 
     def __init__(
         self,
-        slice_settings: SliceSettings,
+        own: Slice,
         prompt: NeedlePrompt,
         haystack: Haystack,
         nouns: Nouns,
         pieces: Pieces,
     ) -> None:
-        self._slice_settings, self._prompt, self._haystack = slice_settings, prompt, haystack
+        self._own, self._prompt, self._haystack = own, prompt, haystack
         self._nouns, self._pieces = nouns, pieces
 
     @cached_property
@@ -166,19 +165,15 @@ class NeedleTasks:
         rows = list(self._nouns.context)
         wanted = needles.keys + (not needles.present)
         if len(rows) < wanted:
-            languages = sorted(
-                {self._slice_settings["context_lang"], self._slice_settings["instruction_lang"]}
-            )
-            files = " and ".join(
-                corpus_file(self._slice_settings["data"], "nouns", x) for x in languages
-            )
+            languages = sorted({self._own.context_lang, self._own.instruction_lang})
+            files = " and ".join(corpus_file(self._own.data, "nouns", x) for x in languages)
             left_out = "; ".join(self._nouns.left_out) or "none"
             raise UserError(
                 f"{files}: {task} needs {wanted} unambiguous nouns, but there are {len(rows)} (left out, "
                 f"rows counted from 0: {left_out}): add nouns to the list."
             )
-        for index in range(self._slice_settings["examples"]):
-            yield draw(task, needles, index, self._slice_settings["seed"], rows, self._numbers)
+        for index in range(self._own.examples):
+            yield draw(task, needles, index, self._own.seed, rows, self._numbers)
 
     def build(self, drawn: Draw, budget: int, *, none_option: bool) -> Example | None:
         """The prompt of an example, filled until no sentence fits; None if two sentences do not fit."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from needlework.benchmarks.oneruler.factors import ARTICLES, CWE, HIGH_RESOURCE, LONG, NIAH
 from needlework.benchmarks.oneruler.plan import SHORT
@@ -90,7 +89,7 @@ def of_all(cell: Cell) -> Iterator[str]:
 
 def _over_models(
     cell: Cell, table: str, row: str, column: str, reasons: Iterable[str]
-) -> dict[str, Any]:
+) -> Mapping[str, object]:
     """Beside a mean over the paper's models, or a bound; a run that has none of them has no such number."""
     line = cell.run.line(table, row) if cell.run.run.get("published") else {}
     number, bound = bounded_number(line, column)
@@ -98,7 +97,7 @@ def _over_models(
 
 
 @Beside
-def figure1a(cell: Cell) -> dict[str, Any]:
+def figure1a(cell: Cell) -> Mapping[str, object]:
     """The text has the gaps between large and small Wikipedias."""
     if cell.labels["group"] != "gap":
         return {}
@@ -110,7 +109,7 @@ def figure1a(cell: Cell) -> dict[str, Any]:
 
 
 @Beside
-def figure1b(cell: Cell) -> dict[str, Any]:
+def figure1b(cell: Cell) -> Mapping[str, object]:
     """The text has the drops of a model where "none" is allowed."""
     if cell.labels["prompt"] != "drop":
         return {}
@@ -125,7 +124,7 @@ def _line(cell: Cell) -> str:
 def _heat_map(table: str) -> Beside:
     """Figures 3 and 25 have a cell a model, language and length, with instructions in that language."""
 
-    def compare(cell: Cell) -> dict[str, Any]:
+    def compare(cell: Cell) -> Mapping[str, object]:
         lang = cell.labels["context_lang"]
         same = cell.labels.get("instruction_lang", lang) == lang
         number = cell.run.find(table, _line(cell), str(cell.labels["length"])) if same else None
@@ -138,7 +137,7 @@ FIGURE3, FIGURE25 = map(_heat_map, ("figure3", "figure25"))
 
 
 @Beside
-def figure4b(cell: Cell) -> dict[str, Any]:
+def figure4b(cell: Cell) -> Mapping[str, object]:
     """The text has three languages' means over all models in long contexts."""
     if cell.labels.get("model", "all") != "all":
         return against(cell, None)
@@ -147,7 +146,7 @@ def figure4b(cell: Cell) -> dict[str, Any]:
 
 
 @Beside
-def figure5(cell: Cell) -> dict[str, Any]:
+def figure5(cell: Cell) -> Mapping[str, object]:
     """The text has some means of tasks, or bounds, over all models and lengths."""
     task, group = cell.labels["task"], cell.labels["group"]
     needles = other_values(cell, "task", NEEDLES, "other tasks") if task == "niah" else ()
@@ -162,7 +161,7 @@ def _resources(lang: str) -> str:
 
 
 @Beside
-def figure6a(cell: Cell) -> dict[str, Any]:
+def figure6a(cell: Cell) -> Mapping[str, object]:
     """The text has means over all models by the languages of instructions and context."""
     row = f"{cell.labels['instruction_lang']}-{cell.labels['context_lang']}"
     reasons = other_prompts(cell, tasks=NEEDLES, models=MODELS)
@@ -170,7 +169,7 @@ def figure6a(cell: Cell) -> dict[str, Any]:
 
 
 @Beside
-def figure22(cell: Cell) -> dict[str, Any]:
+def figure22(cell: Cell) -> Mapping[str, object]:
     """The text has some models' means, or bounds, over all languages."""
     column = f"{cell.labels['task']}/{cell.labels['length']}"
     number, bound = bounded_number(cell.run.line("figure22", cell.paper_name), column)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from needlework.benchmarks.contract import Config, CorpusTable, Own, Run, SliceSettings, in_words
 from needlework.benchmarks.oneruler.factors import LONG
+from needlework.contract import CorpusTable, Run, SliceSettings, block_of, in_words
 from needlework.data.corpora.registry import folder_languages
 from needlework.factor import Factor, in_1000
+from needlework.given import given
+
+if TYPE_CHECKING:
+    from needlework.benchmarks.oneruler.settings import Oneruler
+    from needlework.planning.configuration import Configuration
 
 NAME = "oneruler"
-TITLE = "ONERULER"
-PAPER = "https://arxiv.org/abs/2503.01996"
-BESIDE = ("careful",)
-SCORING_FILES = {"phrases": "oneruler/none_phrases.yaml"}
-# An answer that quotes a book says nothing.
-SCORES_READ = "books"
 # Where the configuration has what the paper's numbers depend on.
 SETUP = {
     key: f"benchmarks.oneruler.{key}"
@@ -58,7 +59,6 @@ SHORT_FREQUENCIES = {"cwe_easy": Frequencies(10, 1), "cwe_hard": Frequencies(10,
 SHORT = 8000
 COMMON_WORDS = 10
 TASKS = (*NEEDLES, *FREQUENCIES)
-JUDGED = {task: "none" if task == "niah_none" else "list" for task in TASKS}
 # Backends of models behind somebody's endpoint.
 ENDPOINTS = ("openai", "inspect")
 # Keys and values that make a condition hold (`RunFacts.filled_by`).
@@ -104,48 +104,73 @@ FOLDER_FILES = {
 RELEASED_MAX_NEW_TOKENS = {"niah": 30, "cwe": 50}
 
 
-def conditions(config: Config) -> dict[str, bool]:
+@dataclass(frozen=True)
+class Slice:
+    """What the instances of a slice depend on, as `settings` gives it."""
+
+    slice: str
+    instruction_lang: str
+    context_lang: str
+    lengths: Sequence[int]
+    tasks: Sequence[str]
+    data: str
+    examples: int
+    seed: int
+    # The longest answers by kind of task; None is measured in the tokenizer.
+    max_new_tokens: Mapping[str, int | None]
+    # The texts in which needles are hidden, instead of the books of `data`.
+    haystack: str | None = None
+    # With needles.
+    none_option: Sequence[bool] = ()
+    full_stop: str = "."
+    without_none_tasks: Sequence[str] = ()
+    multiquery_needles: int = 2
+    # With common words.
+    cwe_frequencies: str = "paper"
+
+
+def conditions(config: Configuration) -> dict[str, bool]:
     """Which prompts and models a configuration has, by the names that results have (`Result.when`)."""
-    own = config["benchmarks"][NAME]
-    single = "niah_single" in own["tasks"]
-    comparisons = own["comparisons"]
-    behind = {config["models"][m]["backend"] in ENDPOINTS for m in config["run"]["models"]}
+    own: Oneruler = block_of(config, NAME)
+    hidden = needle_tasks(own.tasks)
+    single = "niah_single" in hidden
+    behind = {config.models[name].backend in ENDPOINTS for name in config.run.models}
     return {
         "endpoint": True in behind,
         "open": False in behind,
-        "needles": bool(needle_tasks(own)),
-        "books": bool(quotes(own)) and own["haystack"] is None,
-        "present": bool(set(needle_tasks(own)) - {"niah_none"}),
-        "words": bool(word_tasks(own)),
-        "single": single and True in own["none_option"],
+        "needles": bool(hidden),
+        "books": bool(quotes(own)) and own.haystack is None,
+        "present": bool(set(hidden) - {"niah_none"}),
+        "words": bool(word_tasks(own.tasks)),
+        "single": single and True in own.none_option,
         "without_none": single
-        and "niah_single" in own["without_none_tasks"]
-        and any(len(_none_options(own, lang, lang)) == 2 for lang in own["languages"]),
-        "crossed": any(needle_tasks({"tasks": slice_tasks(own, *p)}) for p in own["cross_lingual"]),
-        "equal_text": bool(needle_tasks(own)) and bool(comparisons["equal_text"]),
-        "reasoning": bool(comparisons["reasoning"]),
+        and "niah_single" in own.without_none_tasks
+        and any(len(_none_options(own, lang, lang)) == 2 for lang in own.languages),
+        "crossed": any(needle_tasks(slice_tasks(own, *pair)) for pair in own.cross_lingual),
+        "equal_text": bool(hidden) and bool(own.comparisons.equal_text),
+        "reasoning": bool(own.comparisons.reasoning),
     }
 
 
-def needle_tasks(own: Own) -> list[str]:
+def needle_tasks(tasks: Iterable[str]) -> list[str]:
     """The tasks with needles among `tasks`."""
-    return [task for task in own["tasks"] if task in NEEDLES]
+    return [task for task in tasks if task in NEEDLES]
 
 
-def word_tasks(own: Own) -> list[str]:
+def word_tasks(tasks: Iterable[str]) -> list[str]:
     """The tasks of common words among `tasks`."""
-    return [task for task in own["tasks"] if task in FREQUENCIES]
+    return [task for task in tasks if task in FREQUENCIES]
 
 
-def data(own: Own) -> tuple[str, str]:
+def data(own: Oneruler) -> tuple[str, str]:
     """Descriptions of the data of the run's prompts and of the paper's."""
-    corpus = own["haystack"] or own["data"]
-    return in_words(corpus, own["examples"], "examples per cell"), "oneruler, 50 examples per cell"
+    corpus = own.haystack or own.data
+    return in_words(corpus, own.examples, "examples per cell"), "oneruler, 50 examples per cell"
 
 
-def slices(own: Own) -> list[str]:
+def slices(own: Oneruler) -> list[str]:
     """The slices of the benchmark's configuration: `<instruction>-<context>`, a pair of languages each."""
-    pairs = [*((lang, lang) for lang in own["languages"]), *own["cross_lingual"]]
+    pairs = [*((lang, lang) for lang in own.languages), *own.cross_lingual]
     return [f"{instruction}-{context}" for instruction, context in pairs]
 
 
@@ -155,47 +180,47 @@ def slice_languages(name: str) -> tuple[str, str]:
     return instruction, context
 
 
-def settings(own: Own, name: str, lengths: list[int]) -> SliceSettings:
-    """All that the instances of a slice depend on, other than files and the tokenizer.
+def settings(own: Oneruler, name: str, lengths: Iterable[int]) -> SliceSettings:
+    """All that the instances of a slice depend on, other than files and the tokenizer: fields of `Slice`.
 
     `lengths` are the token budgets wanted by the models that use the tokenizer.
     """
     instruction, context = slice_languages(name)
     tasks = slice_tasks(own, instruction, context)
-    slice_settings: dict[str, Any] = {
+    found: dict[str, Any] = {
         "slice": name,
         "instruction_lang": instruction,
         "context_lang": context,
         "lengths": sorted(lengths),
         "tasks": tasks,
-        **{key: own[key] for key in ("data", "examples", "seed")},
-        **({"haystack": own["haystack"]} if own["haystack"] else {}),
-        "max_new_tokens": _max_new_tokens(own["max_new_tokens"]),
+        "data": own.data,
+        "examples": own.examples,
+        "seed": own.seed,
+        **({"haystack": own.haystack} if own.haystack else {}),
+        "max_new_tokens": _max_new_tokens(own.max_new_tokens),
     }
-    if needle_tasks(slice_settings):
-        slice_settings["none_option"] = _none_options(own, instruction, context)
-        slice_settings["full_stop"] = {**FULL_STOPS, **own["full_stops"]}.get(context, ".")
-        if False in slice_settings["none_option"]:
-            slice_settings["without_none_tasks"] = [
-                t for t in tasks if t in own["without_none_tasks"]
-            ]
+    if needle_tasks(tasks):
+        found["none_option"] = _none_options(own, instruction, context)
+        found["full_stop"] = {**FULL_STOPS, **own.full_stops}.get(context, ".")
+        if False in found["none_option"]:
+            found["without_none_tasks"] = [t for t in tasks if t in own.without_none_tasks]
     if "niah_multiquery" in tasks:
-        slice_settings["multiquery_needles"] = own["multiquery_needles"]
-    if word_tasks(slice_settings):
-        slice_settings["cwe_frequencies"] = own["cwe_frequencies"]
-    return slice_settings
+        found["multiquery_needles"] = own.multiquery_needles
+    if word_tasks(tasks):
+        found["cwe_frequencies"] = own.cwe_frequencies
+    return found
 
 
-def slice_tasks(own: Own, instruction: str, context: str) -> list[str]:
+def slice_tasks(own: Oneruler, instruction: str, context: str) -> list[str]:
     """The tasks of a slice, in an order that does not depend on the configuration's."""
-    crossed = own["cross_lingual_tasks"] if instruction != context else None
-    return [task for task in TASKS if task in own["tasks"] and (crossed is None or task in crossed)]
+    crossed = own.cross_lingual_tasks if instruction != context else None
+    return [task for task in TASKS if task in own.tasks and (crossed is None or task in crossed)]
 
 
-def _none_options(own: Own, instruction: str, context: str) -> list[bool]:
+def _none_options(own: Oneruler, instruction: str, context: str) -> list[bool]:
     """Whether the questions of a slice offer to answer "none": with, without, or both."""
-    options = sorted(own["none_option"], reverse=True)
-    if False in options and (languages := own["without_none_languages"]) is not None:
+    options = sorted(own.none_option, reverse=True)
+    if False in options and (languages := own.without_none_languages) is not None:
         alone = instruction == context and context in languages
         return options if alone else [True]
     return options
@@ -208,73 +233,73 @@ def _max_new_tokens(limit: str | int) -> dict[str, int | None]:
     return dict.fromkeys(RELEASED_MAX_NEW_TOKENS, limit if isinstance(limit, int) else None)
 
 
-def variants(slice_settings: SliceSettings) -> list[tuple[str, bool]]:
+def variants(own: Slice) -> list[tuple[str, bool]]:
     """The tasks of a slice, each with whether the question offers the answer "none".
 
     Tasks of common words never offer it.
     """
-    without = slice_settings.get("without_none_tasks", [])
     options = [
         (task, option)
-        for task in needle_tasks(slice_settings)
-        for option in slice_settings["none_option"]
-        if option or task in without
+        for task in needle_tasks(own.tasks)
+        for option in own.none_option
+        if option or task in own.without_none_tasks
     ]
-    return options + [(task, False) for task in word_tasks(slice_settings)]
+    return options + [(task, False) for task in word_tasks(own.tasks)]
 
 
-def needles(slice_settings: SliceSettings, task: str) -> Needles:
+def needles(own: Slice, task: str) -> Needles:
     """The needles of a task of a slice."""
-    own = NEEDLES[task]
-    return (
-        own._replace(keys=slice_settings["multiquery_needles"])
-        if task == "niah_multiquery"
-        else own
-    )
+    usual = NEEDLES[task]
+    return usual._replace(keys=own.multiquery_needles) if task == "niah_multiquery" else usual
 
 
-def frequencies(slice_settings: SliceSettings, task: str, length: int) -> Frequencies:
+def frequencies(own: Slice, task: str, length: int) -> Frequencies:
     """The frequencies of words in the list of a slice's task of common words (paper, section 2.2)."""
-    short = length < SHORT or (length == SHORT and slice_settings["cwe_frequencies"] == "released")
+    short = length < SHORT or (length == SHORT and own.cwe_frequencies == "released")
     return (SHORT_FREQUENCIES if short else FREQUENCIES)[task]
 
 
 def reads(slice_settings: SliceSettings) -> dict[str, list[CorpusTable]]:
     """The tables that a slice reads: the context's book and words, both languages' nouns and prompts."""
-    context = slice_settings["context_lang"]
-    both = sorted({slice_settings["instruction_lang"], context})
-    with_needles = bool(needle_tasks(slice_settings))
+    own = Slice(**slice_settings)
+    both = sorted({own.instruction_lang, own.context_lang})
+    with_needles = bool(needle_tasks(own.tasks))
     languages = {
-        "books": [context] if with_needles else [],
+        "books": [own.context_lang] if with_needles else [],
         "nouns": both if with_needles else [],
-        "words": [context] if word_tasks(slice_settings) else [],
-        "prompts": both if with_needles else [slice_settings["instruction_lang"]],
+        "words": [own.context_lang] if word_tasks(own.tasks) else [],
+        "prompts": both if with_needles else [own.instruction_lang],
     }
-    own = {"books": haystack(slice_settings)}
+    named = {"books": haystack(own)}
     return {
-        kind: [(own.get(kind, f"{slice_settings['data']}_{kind}"), lang) for lang in langs]
+        kind: [(named.get(kind, f"{own.data}_{kind}"), lang) for lang in langs]
         for kind, langs in languages.items()
     }
 
 
-def haystack(own: Own) -> str:
-    """The corpus of the books; `own` is the benchmark's block, or settings of a slice."""
-    return own.get("haystack") or f"{own['data']}_books"
+def haystack(own: Oneruler | Slice) -> str:
+    """The corpus of the books."""
+    return own.haystack or f"{own.data}_books"
 
 
-def spare(own: Own) -> int:
+def spare(own: Oneruler) -> int:
     """0 tokens: the longest answer takes all reserved tokens of a length."""
     return 0
 
 
-def quotes(own: Own) -> list[CorpusTable]:
+def quotes(own: Oneruler) -> list[CorpusTable]:
     """The books that the benchmark's prompts refer to; lists of words are made by the construction."""
     pairs = map(slice_languages, slices(own))
-    contexts = {pair[1] for pair in pairs if needle_tasks({"tasks": slice_tasks(own, *pair)})}
+    contexts = {pair[1] for pair in pairs if needle_tasks(slice_tasks(own, *pair))}
     return [(haystack(own), lang) for lang in sorted(contexts)]
 
 
-def run_settings(config: Config) -> Run:
+def user_folder(own: Oneruler, config: Configuration) -> str | None:
+    """The user's folder of texts, where `data` does not leave it out."""
+    return config.sources.oneruler.folder if own.data == NAME else None
+
+
+def run_settings(config: Configuration) -> Run:
     """The facts on a run that this benchmark's results need, beside the facts that all results get.
 
     metric: "strict" or "released", whose values the figures draw. equal_text: pairs of entries of a model,
@@ -284,26 +309,26 @@ def run_settings(config: Config) -> Run:
     user's numbers of articles by language, beside Table 2. instructions: the languages with texts or full
     stops of the user's.
     """
-    own, run = config["benchmarks"][NAME], config["run"]
-    entries = {model: config["models"][model] for model in run["models"]}
-    tokenizers = [*run["tokenizers"], *(entry["tokenizer"] for entry in entries.values())]
-    long = [n for n in sorted(own["lengths"]) if n in LONG] or sorted(own["lengths"])[-2:]
-    folder = config["sources"].get(NAME, {}).get("folder") if own["data"] == NAME else None
+    own: Oneruler = block_of(config, NAME)
+    entries = {name: config.models[name] for name in config.run.models}
+    tokenizers = [*config.run.tokenizers, *(entry.tokenizer for entry in entries.values())]
+    comparisons: Run = given(own.comparisons)
+    long = [n for n in sorted(own.lengths) if n in LONG] or sorted(own.lengths)[-2:]
     return {
         "instructions": [
-            *folder_languages(folder),
-            *(n for n, stop in own["full_stops"].items() if stop != FULL_STOPS.get(n, ".")),
+            *folder_languages(user_folder(own, config)),
+            *(n for n, stop in own.full_stops.items() if stop != FULL_STOPS.get(n, ".")),
         ],
         "long_contexts": f"contexts of {' and '.join(map(LENGTH_CALLED.called, long))}",
-        "backends": {m: e["backend"] for m, e in entries.items()},
-        "metric": own["metric"],
-        "wikipedia_articles": own["wikipedia_articles"],
-        **own["comparisons"],
+        "backends": {name: entry.backend for name, entry in entries.items()},
+        "metric": own.metric,
+        "wikipedia_articles": own.wikipedia_articles,
+        **comparisons,
         # As `planning.inputs.prompts.Prompts.text_tokenizer` chooses it.
         "text_tokenizer": tokenizers[0],
         "encodings": {
-            name: config["tokenizers"][name]["encoding"]
+            name: tokenizer.encoding
             for name in dict.fromkeys(tokenizers)
-            if config["tokenizers"][name]["kind"] == "tiktoken"
+            if (tokenizer := config.tokenizers[name]).kind == "tiktoken"
         },
     }

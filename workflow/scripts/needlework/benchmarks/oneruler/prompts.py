@@ -8,14 +8,14 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from needlework.benchmarks.contract import Built, SliceSettings
 from needlework.benchmarks.oneruler.cwe import WordTasks
-from needlework.benchmarks.oneruler.factors import COLUMNS
+from needlework.benchmarks.oneruler.factors import COLUMNS, NAMED_BY
 from needlework.benchmarks.oneruler.haystack import Haystack
 from needlework.benchmarks.oneruler.niah import NeedleTasks, nouns
-from needlework.benchmarks.oneruler.plan import NAME, NEEDLES, needles, variants
+from needlework.benchmarks.oneruler.plan import NAME, NEEDLES, Slice, needles, variants
 from needlework.benchmarks.oneruler.plan import haystack as haystack_of
 from needlework.benchmarks.oneruler.templates import Example, NeedlePrompt, WordPrompt, texts_of
+from needlework.contract import Built, SliceSettings
 from needlework.errors import UserError
 from needlework.jobs.progress import progress
 from needlework.prompts.counting.pieces import Pieces
@@ -43,10 +43,11 @@ def build(
     `ambiguous_nouns` is the number of nouns that cannot be keys in this pair of languages; the log names
     them.
     """
-    pieces = Pieces(tokenizer, max(slice_settings["lengths"]))
-    builder = _Builder(slice_settings, tables, pieces, tokenizer.reserve)
-    n = len(variants(slice_settings)) * len(slice_settings["lengths"]) * slice_settings["examples"]
-    instances = Instances(NAME, COLUMNS, tokenizer, pieces)
+    own = Slice(**slice_settings)
+    pieces = Pieces(tokenizer, max(own.lengths))
+    builder = _Builder(own, tables, pieces, tokenizer.reserve)
+    n = len(variants(own)) * len(own.lengths) * own.examples
+    instances = Instances(NAME, COLUMNS, NAMED_BY, tokenizer, pieces)
     for made, row in progress(builder.rows(), desc="prompts", unit="prompt", total=n):
         instances.add(made.numbers, made.text, **row)
     return Built(instances.table(), builder.counts, builder.documents())
@@ -55,25 +56,23 @@ def build(
 class _Builder:
     """The tasks of a slice, and the room that their answers take."""
 
-    def __init__(
-        self, slice_settings: SliceSettings, tables: Tables, pieces: Pieces, reserve: int
-    ) -> None:
-        self._slice_settings, self._reserve = slice_settings, reserve
-        instruction, context = slice_settings["instruction_lang"], slice_settings["context_lang"]
+    def __init__(self, own: Slice, tables: Tables, pieces: Pieces, reserve: int) -> None:
+        self._own, self._reserve = own, reserve
+        instruction, context = own.instruction_lang, own.context_lang
         prompts = {lang: texts_of(table) for lang, table in tables["prompts"].items()}
         self._niah: NeedleTasks | None = None
         self._cwe: WordTasks | None = None
         self.counts: dict[str, int] = {}
-        tasks = {task for task, _ in variants(slice_settings)}
+        tasks = {task for task, _ in variants(own)}
         if tasks & set(NEEDLES):
             book = tables["books"][context]
-            most = max(slice_settings["lengths"])
-            haystack = Haystack(haystack_of(slice_settings), context, book, pieces, most)
+            most = max(own.lengths)
+            haystack = Haystack(haystack_of(own), context, book, pieces, most)
             prompt = NeedlePrompt(
-                prompts[instruction], prompts[context], haystack.joint, slice_settings["full_stop"]
+                prompts[instruction], prompts[context], haystack.joint, own.full_stop
             )
             keys = nouns(tables["nouns"], instruction, context)
-            self._niah = NeedleTasks(slice_settings, prompt, haystack, keys, pieces)
+            self._niah = NeedleTasks(own, prompt, haystack, keys, pieces)
             self.counts["ambiguous_nouns"] = len(keys.left_out)
             if keys.left_out:
                 logger.info(
@@ -81,11 +80,11 @@ class _Builder:
                 )
         if tasks - set(NEEDLES):
             words = tables["words"][context]["word"].to_pylist()
-            self._cwe = WordTasks(slice_settings, WordPrompt(prompts[instruction]), words, pieces)
+            self._cwe = WordTasks(own, WordPrompt(prompts[instruction]), words, pieces)
 
     def rows(self) -> Iterator[Made]:
         """A row of every prompt: each task, length and example."""
-        for task, none_option in variants(self._slice_settings):
+        for task, none_option in variants(self._own):
             if task in NEEDLES:
                 yield from self._with_needles(task, none_option)
             else:
@@ -97,10 +96,10 @@ class _Builder:
 
     def _with_needles(self, task: str, none_option: bool) -> Iterator[Made]:
         assert self._niah is not None
-        own = needles(self._slice_settings, task)
-        draws = list(self._niah.draws(task, own))
-        room = self._slice_settings["max_new_tokens"]["niah"] or self._niah.room()
-        for length in self._slice_settings["lengths"]:
+        hidden = needles(self._own, task)
+        draws = list(self._niah.draws(task, hidden))
+        room = self._own.max_new_tokens["niah"] or self._niah.room()
+        for length in self._own.lengths:
             for index, drawn in enumerate(draws):
                 made = self._niah.build(
                     drawn, length - room - self._reserve, none_option=none_option
@@ -112,14 +111,14 @@ class _Builder:
                     "none_option": none_option,
                     "n_needles": len(drawn.needles),
                 }
-                metric = "numbers" if own.present else "none"
+                metric = "numbers" if hidden.present else "none"
                 yield self._row(task, index, made, factors, metric, room)
 
     def _with_words(self, task: str) -> Iterator[Made]:
         assert self._cwe is not None
-        room = self._slice_settings["max_new_tokens"]["cwe"] or self._cwe.room()
-        for length in self._slice_settings["lengths"]:
-            for index in range(self._slice_settings["examples"]):
+        room = self._own.max_new_tokens["cwe"] or self._cwe.room()
+        for length in self._own.lengths:
+            for index in range(self._own.examples):
                 made = self._cwe.build(task, length, index, length - room - self._reserve)
                 if made is None:
                     raise self._too_short(task, length, "eleven different words")
@@ -131,15 +130,15 @@ class _Builder:
         task: str,
         index: int,
         made: Example,
-        factors: Mapping[str, Any],
+        factors: Mapping[str, object],
         metric: str,
         room: int,
     ) -> Made:
-        languages = {key: self._slice_settings[key] for key in ("instruction_lang", "context_lang")}
+        own = self._own
+        languages = {"instruction_lang": own.instruction_lang, "context_lang": own.context_lang}
         factors = {**languages, **factors, "exhausted": made.exhausted}
         return made, {
             **factors,
-            "named": factors,
             "task": task,
             "example_id": f"{task}-{index:03}",
             "references": made.references,
@@ -149,9 +148,7 @@ class _Builder:
         }
 
     def _too_short(self, task: str, length: int, what: str) -> UserError:
-        pair = dict.fromkeys(
-            [self._slice_settings["instruction_lang"], self._slice_settings["context_lang"]]
-        )
+        pair = dict.fromkeys([self._own.instruction_lang, self._own.context_lang])
         return UserError(
             f"benchmarks.{NAME}.lengths has {length}, but in language {' and '.join(map(repr, pair))} the "
             f"prompt of {task} with {what} and room for its answer is longer: leave the length out, or "

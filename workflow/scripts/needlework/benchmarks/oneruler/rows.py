@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from needlework.benchmarks.oneruler.factors import ARTICLES, HIGH_RESOURCE, LONG, NIAH
 from needlework.benchmarks.oneruler.paper import ENDS, SETUP
@@ -39,7 +39,7 @@ def drawn(rows: pd.DataFrame, run: Context, condition: str, metric: str = "") ->
 
 def metrics(present: Collection[str], run: Context) -> list[str]:
     """The metric of the figures, then the paper's metric if that differs."""
-    return list(dict.fromkeys((run.run.get("metric", "strict"), SETUP["metric"])))
+    return list(dict.fromkeys((run.run.get("metric", "strict"), str(SETUP["metric"]))))
 
 
 def drawn_metric(rows: pd.DataFrame, run: Context, metric: str = "") -> pd.DataFrame:
@@ -248,7 +248,7 @@ def long_first(present: Collection[str], run: Context) -> list[str]:
 CI = ("ci_low", "ci_high")
 
 
-def _accuracy(cell: Cell) -> dict[str, Any]:
+def _accuracy(cell: Cell) -> Mapping[str, float]:
     """The mean as the paper counts, how many answers it leaves out, and the mean of all prompts."""
     from needlework.results import cells
 
@@ -269,7 +269,7 @@ def _exhausted(part: Part) -> int:
     return int(part.array("exhausted", lambda frame: frame["exhausted"].astype(bool)).sum())
 
 
-def _share(cell: Cell) -> dict[str, Any]:
+def _share(cell: Cell) -> Mapping[str, float]:
     """How many answers have a cell's error, and what share of all prompts."""
     from needlework.results import stats
 
@@ -283,7 +283,7 @@ def _share(cell: Cell) -> dict[str, Any]:
 def mean_of(column: str) -> Measure:
     """The mean of a column that is not a share; its interval over questions is from the bootstrap."""
 
-    def of(cell: Cell) -> Mapping[str, Any]:
+    def of(cell: Cell) -> Mapping[str, float]:
         from needlework.results import stats
 
         part = cell.part

@@ -7,11 +7,10 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from needlework.benchmarks.contract import Own
 from needlework.benchmarks.oneruler import strict
 from needlework.benchmarks.oneruler.strict import says_none
 from needlework.benchmarks.oneruler.wording import ANSWER_TAGS, PHRASES, Wording, check
@@ -29,6 +28,9 @@ from needlework.scoring.careful.verdicts import (
 from needlework.scoring.careful.words import bounded, read, split
 from needlework.scoring.metrics import number_of
 from needlework.scoring.scores import CAREFUL, Rating, score_rows, second
+
+if TYPE_CHECKING:
+    from needlework.benchmarks.oneruler.settings import Oneruler
 
 # ONERULER's released rules, false verdicts included; the metric `strict` has none of them.
 #
@@ -170,24 +172,23 @@ def score(
     translations: None = None,
     *,
     model: str,
-    settings: Own,
+    settings: Oneruler,
     phrases: Sequence[str | Path] = (PHRASES,),
     books: Sequence[str | Path] = (),
 ) -> pa.Table:
     """Three rows of scores (METRICS) for each row of `generations`.
 
     `phrases` is the file of the languages' words for "none". `books` are the corpora of the contexts: an
-    answer that quotes its book does not say "none" (`Books`). `settings` may have none_words (by language,
-    further words for "none") and answer_tags (further names of tags). An answer without text has the verdict
-    "length" if the output limit cut it off (a model that did not end its reasoning), else "no_answer". The
-    released rules read the model's thoughts too, as the released code does.
+    answer that quotes its book does not say "none" (`Books`). `settings` has none_words and answer_tags. An
+    answer without text has the verdict "length" if the output limit cut it off (a model that did not end its
+    reasoning), else "no_answer". The released rules read the model's thoughts too, as the released code does.
 
     Raises UserError as `score_rows` does, and if the language of an instruction has no words for "none".
     """
-    more: Mapping[str, Sequence[str]] = settings.get("none_words", {})
+    more = settings.none_words
     check(sorted(set(instances["instruction_lang"].to_pylist())), more)
     wordings, shelf = read_phrases(phrases[0]), Books(books)
-    tags = (*ANSWER_TAGS, *settings.get("answer_tags", ()))
+    tags = (*ANSWER_TAGS, *settings.answer_tags)
 
     @cache
     def denials(lang: str) -> _Denials:

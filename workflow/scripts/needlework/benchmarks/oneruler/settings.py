@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, get_args
 
 from pydantic import Field
 
@@ -95,17 +95,7 @@ class Oneruler(BenchmarkSettings):
     cross_lingual: Distinct[DistinctPair[Language]] = key(())
     """Pairs of the instruction's and the context's language; the paper's are the pairs of en, ko and
     pl."""
-    tasks: DistinctSome[Task] = key(
-        (
-            "niah_single",
-            "niah_multikey",
-            "niah_multivalue",
-            "niah_multiquery",
-            "niah_none",
-            "cwe_easy",
-            "cwe_hard",
-        )
-    )
+    tasks: DistinctSome[Task] = key(get_args(Task))
     """Retrieval of needles (paper, section 2.1), and aggregation of common words (section 2.2)."""
     cross_lingual_tasks: DistinctSome[Task] | None = key(None)
     """The tasks of `tasks` that are asked in pairs of languages. Null is all. The paper's are the five

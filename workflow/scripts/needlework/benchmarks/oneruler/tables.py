@@ -43,10 +43,8 @@ from needlework.factor import Factor, in_1000
 from needlework.results.answer_languages import answered_in as by_answers_language
 from needlework.results.result import (
     PERCENT,
-    Below,
     Context,
     Grid,
-    Kept,
     Line,
     Mark,
     Number,
@@ -87,15 +85,13 @@ EXHAUSTED = Mark(
         rows=(MODELS, TASK_NAMES),
         columns=(LENGTHS, METRIC),
         number=PERCENT,
-        kept=Kept(where=f"context_lang == 'all' and (none_option == True or task in {list(CWE)})"),
+        where=f"context_lang == 'all' and (none_option == True or task in {list(CWE)})",
         lines=(ALL_PROMPTS,),
         marks=(EXHAUSTED,),
-        below=Below(
-            answers="metric == 'strict' and task != 'niah'",
-            counts=LEFT_OUT,
-            note="Accuracy in %, over all languages, with instructions in the context's language; by the "
-            "strict and by the released rules.",
-        ),
+        answers="metric == 'strict' and task != 'niah'",
+        counts=LEFT_OUT,
+        note="Accuracy in %, over all languages, with instructions in the context's language; by the "
+        "strict and by the released rules.",
     ),
 )
 def accuracy(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
@@ -145,15 +141,13 @@ def ranks(table: pd.DataFrame) -> pd.DataFrame:
         ),
         columns=(Factor("model", words=MODELS.words), METRIC),
         number=PERCENT,
-        kept=Kept(prepare=ranks),
+        prepare=ranks,
         lines=(ALL_PROMPTS,),
         marks=(EXHAUSTED,),
-        below=Below(
-            answers="metric == 'strict' and model != 'all'",
-            counts=LEFT_OUT,
-            note=f"Accuracy in % over the NIAH tasks in {LONG_CONTEXTS}, by the strict and by the released "
-            "rules. Brackets after a rank: the paper's rank.",
-        ),
+        answers="metric == 'strict' and model != 'all'",
+        counts=LEFT_OUT,
+        note=f"Accuracy in % over the NIAH tasks in {LONG_CONTEXTS}, by the strict and by the released "
+        "rules. Brackets after a rank: the paper's rank.",
     ),
     over_models=True,
 )
@@ -189,12 +183,10 @@ def languages(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         ),
         columns=(LENGTHS,),
         number=Number(digits=2),
-        below=Below(
-            over="languages",
-            note="Kendall's τ between the accuracies of languages with equal tokens and with equal text; "
-            "n: languages. The paper's τ is over all of its models.",
-            empty="no pair was run",
-        ),
+        over="languages",
+        note="Kendall's τ between the accuracies of languages with equal tokens and with equal text; "
+        "n: languages. The paper's τ is over all of its models.",
+        empty="no pair was run",
     ),
     when=("equal_text",),
     over_models=True,
@@ -213,8 +205,9 @@ def lengths_tau(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         rows=(MODELS, TASK_NAMES),
         columns=(ERROR_NAMES,),
         number=PERCENT,
-        kept=Kept(where="length == 'long' and context_lang == 'all'", without="n_errors == 0"),
-        below=Below(note=f"Share of prompts in %, by the strict rules, in {LONG_CONTEXTS}."),
+        where="length == 'long' and context_lang == 'all'",
+        without="n_errors == 0",
+        note=f"Share of prompts in %, by the strict rules, in {LONG_CONTEXTS}.",
     ),
     when=("present",),
     by_metric=False,
@@ -276,7 +269,8 @@ ENCODINGS = ("o200k_base", "cl100k_base")
         rows=(Factor("context_lang", label="Language", format=language_name),),
         columns=(Factor("tokenizer", label="Tokenizer"),),
         number=Number(digits=0),
-        below=Below(note="Tokens of each book.", empty="no books"),
+        note="Tokens of each book.",
+        empty="no books",
     ),
     needs="books",
     when=("books",),

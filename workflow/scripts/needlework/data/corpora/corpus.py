@@ -8,7 +8,7 @@ from typing import NamedTuple
 class Corpus(NamedTuple):
     """Where a corpus comes from: the module that reads it, below `needlework`, and the source and its part.
 
-    serves: the keys of the configuration that may choose it, by the schema's keyword `corpus`. files: the
+    serves: the keys of the configuration that may choose it, as `settings.registered.corpus` says. files: the
     patterns of its files, with `{lang}` for the language: in resources/sample if it has no source, for a
     user's further languages in the folder that `sources.<source>.folder` names. packaged: the languages that
     a package holds. languages: its languages, if its files do not tell them. resources: files below

@@ -10,13 +10,27 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import pyarrow as pa
 
 from needlework.data.archives import Archive
 from needlework.errors import UserError
 from needlework.records import QUESTIONS
+
+if TYPE_CHECKING:
+    from needlework.settings.sources import Mlqa
+
+
+class Question(TypedDict):
+    """A row of QUESTIONS: each answer stands in the context, at its start."""
+
+    example_id: str
+    title: str
+    context: str
+    question: str
+    answers: list[str]
+    answer_starts: list[int]
 
 
 def read_squad(data: bytes, name: str) -> pa.Table:
@@ -34,7 +48,7 @@ def read_squad(data: bytes, name: str) -> pa.Table:
         ) from None
 
 
-def _squad_rows(squad: Mapping[str, Any]) -> Iterable[dict[str, object]]:
+def _squad_rows(squad: Mapping[str, Any]) -> Iterable[Question]:
     for article in squad["data"]:
         for paragraph in article["paragraphs"]:
             for qa in paragraph["qas"]:
@@ -48,7 +62,7 @@ def _squad_rows(squad: Mapping[str, Any]) -> Iterable[dict[str, object]]:
                 }
 
 
-def questions_table(rows: Iterable[Mapping[str, Any]], name: str) -> pa.Table:
+def questions_table(rows: Iterable[Question], name: str) -> pa.Table:
     """`rows` as a QUESTIONS table, sorted by id. UserError if a row is not sound."""
     rows = sorted(rows, key=lambda row: row["example_id"])
     seen = set()
@@ -66,7 +80,7 @@ def questions_table(rows: Iterable[Mapping[str, Any]], name: str) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=QUESTIONS)
 
 
-def _unsound(name: str, row: Mapping[str, object], what: str) -> UserError:
+def _unsound(name: str, row: Question, what: str) -> UserError:
     return UserError(
         f"{name}: the question {row['example_id']!r} {what}: correct the file, or delete it and run again "
         "if it was downloaded."
@@ -78,10 +92,10 @@ MEMBER = "MLQA_V1/{split}/{split}-context-{lang}-question-{lang}.json"
 ANY_MEMBER = re.compile(r"MLQA_V1/(\w+)/\1-context-(\w+)-question-\2\.json")
 
 
-def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, str]) -> pa.Table:
+def table(corpus: str, lang: str, files: Sequence[str], settings: Mlqa) -> pa.Table:
     """XQuAD or MLQA in `lang` from its one file, as the rule `read_corpus` asks for it."""
     if corpus == "mlqa":
-        return read_mlqa(files[0], settings["split"], lang)
+        return read_mlqa(files[0], settings.split, lang)
     return read_xquad(files[0])
 
 

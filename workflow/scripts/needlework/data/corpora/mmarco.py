@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -12,13 +13,22 @@ from needlework.jobs.progress import progress
 from needlework.records import PASSAGES
 from needlework.seeding import rng
 
+if TYPE_CHECKING:
+    from needlework.settings.sources import Mmarco
+
+    class Drawn(Mmarco):
+        """The settings of mMARCO, with the run's seed."""
+
+        seed: int
+
+
 # No line of the collections is near this; without a limit, a file without lines would fill memory.
 MAX_LINE_BYTES = 1 << 20
 
 
-def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, int]) -> pa.Table:
+def table(corpus: str, lang: str, files: Sequence[str], settings: Drawn) -> pa.Table:
     """The corpus in `lang` from its one file, as the rule `read_corpus` asks for it."""
-    return read(files[0], sample_ids(settings["pool"], settings["passages"], settings["seed"]))
+    return read(files[0], sample_ids(settings.pool, settings.passages, settings.seed))
 
 
 def sample_ids(pool: int, n: int, seed: int) -> list[int]:

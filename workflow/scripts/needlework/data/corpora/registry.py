@@ -11,16 +11,20 @@ from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from needlework.benchmarks.contract import Entry
 from needlework.data.corpora.corpus import Corpus
 from needlework.data.registry import Source, load_registry
 from needlework.errors import UserError
 from needlework.folders import entries
+from needlework.given import Block, given
+
+if TYPE_CHECKING:
+    from needlework.settings.sources import OwnCorpus
 
 # Codes of languages, and those of a user's own folder.
 
-# A language's code, as a pattern: of the schema, of folders' names, and of files' names (common.smk).
+# A language's code, as a pattern: of settings, of folders' names, and of files' names (common.smk).
 LANGUAGE = "[a-z0-9]{1,35}"
 
 
@@ -98,8 +102,6 @@ OWN_PASSAGES = "_passages"
 # The same without their titles.
 OWN_PARAGRAPHS = "_paragraphs"
 
-Own = Mapping[str, Entry]
-
 
 def corpus_table(corpus: str, lang: str) -> str:
     """The file of a corpus in a language, below the working directory."""
@@ -141,9 +143,10 @@ def _matches(name: str, parts: Sequence[str]) -> bool:
     return True
 
 
-def own_corpus(name: str, own: Own) -> Entry | None:
-    """The user's corpus of this name in `own` (the key `corpora`), or the corpus with these contexts."""
-    return own.get(name) or own.get(base_of(name))
+def own_corpus(name: str, own: Mapping[str, OwnCorpus]) -> OwnCorpus | None:
+    """The block of the user's corpus of this name in `own` (`corpora`), or of that with these contexts."""
+    found = own.get(name) or own.get(base_of(name))
+    return found if isinstance(found, Block) else given(found)
 
 
 def base_of(name: str) -> str:
@@ -151,10 +154,10 @@ def base_of(name: str) -> str:
     return name.removesuffix(OWN_PASSAGES).removesuffix(OWN_PARAGRAPHS)
 
 
-def languages_of(name: str, own: Own = MappingProxyType({})) -> tuple[str, ...]:
+def languages_of(name: str, own: Mapping[str, OwnCorpus] = MappingProxyType({})) -> tuple[str, ...]:
     """The languages of a corpus, without the languages of a user's folder. `own` are the user's corpora."""
     entry = own_corpus(name, own)
-    return _languages_of(name) if entry is None else tuple(sorted(entry["languages"]))
+    return _languages_of(name) if entry is None else tuple(sorted(entry.languages))
 
 
 @lru_cache(None)
@@ -169,11 +172,11 @@ def _languages_of(name: str) -> tuple[str, ...]:
     return tuple(sorted(path.name for path in (ROOT / "resources/sample/oneruler").glob("*/")))
 
 
-def serving(key: str, own: Own = MappingProxyType({})) -> list[str]:
-    """The corpora that a key of the configuration can choose (the schema's keyword `corpus`)."""
+def serving(key: str, own: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+    """The corpora that a key of the configuration can choose; `own` has the kinds of the user's."""
     named = [name for name, corpus in CORPORA.items() if key in corpus.serves]
-    named += [name for name, entry in own.items() if key in OWN_SERVES[entry["kind"]]]
+    named += [name for name, kind in own.items() if key in OWN_SERVES[kind]]
     if key == "haystack":
         # The contexts of questions as distractors, without titles: the needle has none either.
-        named += [f"{name}{OWN_PARAGRAPHS}" for name, e in own.items() if e["kind"] == "questions"]
+        named += [f"{name}{OWN_PARAGRAPHS}" for name, kind in own.items() if kind == "questions"]
     return named

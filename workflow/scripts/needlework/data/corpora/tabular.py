@@ -16,16 +16,15 @@ from dataclasses import asdict
 from functools import partial
 from itertools import accumulate, chain, islice, zip_longest
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from needlework.benchmarks.contract import Entry
 from needlework.data import sentences
 from needlework.data.budgets import ROW_BYTES, VALUE_BYTES, Budget, check_records
 from needlework.data.corpora.books import book_table
-from needlework.data.corpora.extractive import questions_table
+from needlework.data.corpora.extractive import Question, questions_table
 from needlework.data.corpora.found import Found, shortened, with_left_out
 from needlework.data.corpora.json_lines import MAX_LINE_BYTES, objects
 from needlework.data.corpora.registry import OWN_PASSAGES, base_of
@@ -33,6 +32,13 @@ from needlework.data.corpora.titled import passages
 from needlework.errors import UserError
 from needlework.jobs.progress import progress
 from needlework.records import PASSAGES, RECORDS
+
+if TYPE_CHECKING:
+    from needlework.settings.sources import OwnCorpus, OwnData
+
+    class OwnTable(OwnCorpus, OwnData):
+        """The data of a language, with what its corpus says of all languages."""
+
 
 # Where an answer stands in its context, up to Unicode's normal forms and the kind and number of spaces.
 
@@ -219,7 +225,7 @@ def _reaches(value: object, path: Sequence[str]) -> bool:
     return isinstance(value, Mapping) and path[0] in value and _reaches(value[path[0]], path[1:])
 
 
-def table(corpus: str, lang: str, files: Sequence[str], settings: Entry) -> pa.Table:
+def table(corpus: str, lang: str, files: Sequence[str], settings: OwnTable) -> pa.Table:
     """The corpus in `lang`, as the rule `read_corpus` asks for it; `settings` are the layout's.
 
     `questions` (QUESTIONS), `<corpus>_passages` with their contexts (TITLED, or PASSAGES without
@@ -227,7 +233,7 @@ def table(corpus: str, lang: str, files: Sequence[str], settings: Entry) -> pa.T
     (RECORDS). Rows that lack what the kind needs are left out, and counted in the table's metadata
     (FOUND). UserError if the data set cannot be read, or no row is left.
     """
-    base = base_of(corpus) if settings["kind"] == "questions" else corpus
+    base = base_of(corpus) if settings.kind == "questions" else corpus
     where = f"corpora.{base}.languages.{lang}"
     found = Found(where)
     rows = _rows(files, settings, found)
@@ -237,12 +243,12 @@ def table(corpus: str, lang: str, files: Sequence[str], settings: Entry) -> pa.T
         "texts": _texts,
         "records": _records,
     }
-    made = kinds[settings["kind"]](rows, lang, found)
+    made = kinds[settings.kind](rows, lang, found)
     about = {FOUND: json.dumps(asdict(found))}
     if base == corpus:
         return made.replace_schema_metadata(about)
     titled = passages(made)
-    if "title" in settings["columns"] and corpus.endswith(OWN_PASSAGES):
+    if "title" in dict(settings.columns) and corpus.endswith(OWN_PASSAGES):
         return titled.replace_schema_metadata(about)
     ids, contexts = (made[name].to_pylist() for name in ("example_id", "context"))
     texts = dict(zip(ids, contexts, strict=True))
@@ -252,7 +258,7 @@ def table(corpus: str, lang: str, files: Sequence[str], settings: Entry) -> pa.T
 
 
 def _questions(rows: Iterator[Row], lang: str, found: Found) -> pa.Table:
-    kept = []
+    kept: list[Question] = []
     # Answers in another spelling than the context's, or in other words, such as a number's.
     given: dict[str, dict[str, int]] = {}
     for row in rows:
@@ -352,10 +358,10 @@ def _refuse_none(kept: object, found: Found, what: str) -> None:
 _ENOUGH_ROWS = 1000
 
 
-def _rows(files: Sequence[str], settings: Entry, found: Found) -> Iterator[Row]:
+def _rows(files: Sequence[str], settings: OwnTable, found: Found) -> Iterator[Row]:
     """The rows of a data set, as many as the settings ask for; they are counted."""
-    columns, where = settings["columns"], found.where
-    lists = ListForm(bool(files) and Path(files[0]).suffix == ".csv", settings.get("separator"))
+    columns, where = dict(settings.columns), found.where
+    lists = ListForm(bool(files) and Path(files[0]).suffix == ".csv", settings.separator)
     stored = sum(Path(file).stat().st_size for file in files) if files else None
     budget = Budget(files, stored, where)
     shown = progress(_streamed(files, settings, where, budget), desc=where, unit="row")
@@ -364,7 +370,7 @@ def _rows(files: Sequence[str], settings: Entry, found: Found) -> Iterator[Row]:
     for place, values in enumerate(shown):
         budget.take(place, values)
         found.rows = place + 1
-        found.limited = found.rows == settings["rows"]
+        found.limited = found.rows == settings.rows
         row = Row(place, values, columns, where, lists)
         lacking = [name for name in lacking if not row.has(name)]
         if lacking and found.rows == _ENOUGH_ROWS:
@@ -496,7 +502,7 @@ def _of_files(
 
 
 def _of_hub(
-    settings: Entry, wanted: set[str], where: str, budget: Budget
+    settings: OwnTable, wanted: set[str], where: str, budget: Budget
 ) -> Iterator[Mapping[str, object]]:
     try:
         import datasets
@@ -506,9 +512,9 @@ def _of_hub(
             "with --use-conda."
         ) from None
     datasets.disable_progress_bars()
-    split = settings["split"]
+    split = settings.split
     builder = datasets.load_dataset_builder(
-        settings["name"], settings["subset"], revision=settings["revision"]
+        settings.name, settings.subset, revision=settings.revision
     )
     named = (builder.config.data_files or {}).get(split, [])
     rows = _of_files(named, wanted, where, budget)
@@ -516,9 +522,9 @@ def _of_hub(
 
 
 def _streamed(
-    files: Sequence[str], settings: Entry, where: str, budget: Budget
+    files: Sequence[str], settings: OwnTable, where: str, budget: Budget
 ) -> Iterator[Mapping[str, object]]:
-    wanted = set(settings["columns"].values())
+    wanted = set(dict(settings.columns).values())
     try:
         for file in files:
             if not Path(file).stat().st_size:
@@ -530,7 +536,7 @@ def _streamed(
             if files
             else _of_hub(settings, wanted, where, budget)
         )
-        yield from islice(rows or (), settings["rows"])
+        yield from islice(rows or (), settings.rows)
     except UserError:
         raise
     except Exception as error:
@@ -542,6 +548,6 @@ def _streamed(
                 "entry."
             ) from None
         raise UserError(
-            f"{where}: the data set {settings['name']} cannot be read ({reason}): correct the entry, or log "
+            f"{where}: the data set {settings.name} cannot be read ({reason}): correct the entry, or log "
             "in with the environment variable HF_TOKEN if the data set is private."
         ) from None

@@ -14,16 +14,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from needlework import seeding
-from needlework.benchmarks.contract import Entry
 from needlework.codedigest import module_digest
 from needlework.data.packaged import is_packaged, local_name
 from needlework.errors import UserError
+from needlework.given import given
 from needlework.journal import Record
 from needlework.prompts.spans import Span, span_text
 from needlework.services.endpoints import revealed
+
+if TYPE_CHECKING:
+    from needlework.models.settings import AnyModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,15 +99,20 @@ class Answer:
 
 
 class Backend(ABC):
-    """One model behind one way of running it, made from the model's block of the configuration."""
+    """One model behind one way of running it, made from the model's block of the configuration.
+
+    model: its name there. journal: the folder of the journal.
+    """
 
     # How many requests `answers` hands to `generate` at once, if it is not overridden.
     batch_size = 256
     # Whether a model is asked. A reader's answers cannot fail, and an empty one is meant.
     asks_a_model = True
 
-    def __init__(self, config: Entry) -> None:
-        self.config = config
+    def __init__(self, config: AnyModel, model: str = "", journal: str | Path = "journal") -> None:
+        self.config, self.model, self.journal = config, model, Path(journal)
+        # The model's place in the configuration, for messages.
+        self.where = f"models.{model}"
         # Called when weights that come with the first prompt are in memory: the time before says nothing of
         # the time left.
         self.when_ready: Callable[[], None] = lambda: None
@@ -254,25 +262,26 @@ def sample_seed(seed: int, prompt: str, sample: int) -> int:
 
 
 def backend_names() -> list[str]:
-    """The valid values of a model's `backend`: the names of this package's modules."""
+    """The valid values of a model's `backend`: the names of this package's modules, but for settings."""
     modules = {path.stem for path in Path(__file__).parent.glob("*.py")}
-    return sorted(modules - {"__init__", "base"})
+    return sorted(m for m in modules - {"__init__", "base"} if not m.endswith("_settings"))
 
 
-def load_backend(name: str, config: Entry) -> Backend:
-    """The backend `name` for a model's block of the configuration; the model is not loaded yet.
+def load_backend(model: str, config: AnyModel, journal: str | Path = "journal") -> Backend:
+    """The backend of a model, by its name and its block of the configuration; it is not loaded yet.
 
-    Raises UserError if there is no such backend, or if it refuses the configuration.
+    journal: the folder of the journal. Raises UserError if there is no such backend, or if it refuses the
+    configuration.
     """
-    names = backend_names()
+    name, names = config.backend, backend_names()
     if name not in names:
         nearest = difflib.get_close_matches(name, names, n=1, cutoff=0)
         raise UserError(
             f"there is no backend {name!r} (a model's key `backend`): did you mean "
             f"{nearest[0]!r}? There are {', '.join(names)}."
         )
-    if is_packaged(config.get("name")):
-        path = local_name(config["name"], f"models.{config['model']}.name")
-        config = {**config, "name": path}
+    if config.name is not None and is_packaged(config.name):
+        path = local_name(config.name, f"models.{model}.name")
+        config = given({**dict(config), "name": path})
     module = importlib.import_module(f"needlework.models.backends.{name}")
-    return module.BACKEND(revealed(config))
+    return module.BACKEND(revealed(config), model, journal)

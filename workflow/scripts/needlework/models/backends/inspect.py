@@ -11,10 +11,11 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
+from copy import deepcopy
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from needlework.benchmarks.contract import Entry
 from needlework.errors import UserError
 from needlework.models.accounts import DROPPED
 from needlework.models.backends.base import Answer, Request, sample_seed
@@ -42,6 +43,9 @@ from needlework.services.endpoints import (
     shown_url,
     without_addresses,
 )
+
+if TYPE_CHECKING:
+    from needlework.models.backends import inspect_settings
 
 logger = logging.getLogger("needlework")
 
@@ -80,12 +84,13 @@ class Inspect(RemoteModel):
     the model a budget of tokens, and perhaps an effort.
     """
 
+    config: inspect_settings.Inspect
     _remedy = "Check the key, `name` and `args`, and whether the provider serves the model"
 
-    def __init__(self, config: Entry) -> None:
-        provider = str(config["name"]).partition("/")[0]
-        own = config["args"].get("base_url")
-        super().__init__(config, shown_url(own) if own else f"the provider {provider}")
+    def __init__(self, config: inspect_settings.Inspect, model: str, journal: str | Path) -> None:
+        provider, own = config.name.partition("/")[0], dict(config.args).get("base_url")
+        address = shown_url(own) if own else f"the provider {provider}"
+        super().__init__(config, model, journal, address)
         self._model: Any = None
         # Values of the environment when the model was loaded, and those in `args`.
         self._hidden: list[str] = []
@@ -96,28 +101,32 @@ class Inspect(RemoteModel):
 
     def identity(self) -> Mapping[str, object]:
         """The model and its settings, wherever it is served."""
-        return self._identity(without_addresses(self.config["args"]))
+        return self._identity(without_addresses(dict(self.config.args)))
 
     def former_identity(self) -> Mapping[str, object] | None:
         """Older records depend on all addresses but `base_url`."""
-        args = {name: value for name, value in self.config["args"].items() if name != "base_url"}
+        args = {name: value for name, value in dict(self.config.args).items() if name != "base_url"}
         return None if args == without_addresses(args) else self._identity(args)
 
     def _identity(self, args: Mapping[str, object]) -> dict[str, object]:
         config = self.config
         return {
             "backend": "inspect",
-            **{key: config[key] for key in ("name", "revision", "sampling")},
+            "name": config.name,
+            "revision": config.revision,
+            "sampling": dict(config.sampling),
             **({"args": args} if args else {}),
-            **({"reasoning": self._thinking()} if config["reasoning"] else {}),
+            **({"reasoning": self._thinking()} if config.reasoning else {}),
             **regime(config),
         }
 
     def _thinking(self) -> dict[str, object]:
         """The budget of reasoning in tokens, and its effort, by the names of GenerateConfig."""
-        own = self.config["reasoning"] or {}
-        named = {"reasoning_tokens": own.get("max_tokens"), "reasoning_effort": own.get("effort")}
-        return {name: value for name, value in named.items() if value is not None}
+        own = self.config.reasoning
+        if not own:
+            return {}
+        effort = {"reasoning_effort": own.effort} if own.effort is not None else {}
+        return {"reasoning_tokens": own.max_tokens, **effort}
 
     def load(self) -> None:
         """Make the provider's client; nothing is sent. Raises UserError if it lacks a package or a key."""
@@ -125,7 +134,7 @@ class Inspect(RemoteModel):
             from inspect_ai.model import get_model
         except ImportError:
             raise UserError(
-                f"{self._where}: the package inspect_ai is not installed: {SET_UP_INSPECT}."
+                f"{self.where}: the package inspect_ai is not installed: {SET_UP_INSPECT}."
             ) from None
         # Their logs may hold URLs and headers; which settings a provider drops is read from what is sent.
         libraries = (
@@ -133,7 +142,8 @@ class Inspect(RemoteModel):
         )
         for library in libraries.split():
             logging.getLogger(library).setLevel(logging.ERROR)
-        args = self.config["args"]
+        # Plain dictionaries in all depths.
+        args = deepcopy(dict(self.config.args))
         keys = {v for n, v in os.environ.items() if _SECRET.search(n) and len(v) >= 6}
         keys |= {secret for url in addresses(args) for secret in secrets_in(url)}
         self._hidden = sorted(keys, key=len)[::-1]
@@ -141,10 +151,10 @@ class Inspect(RemoteModel):
         # attribute; Azure's cannot be reached.
         os.environ.setdefault("AWS_MAX_ATTEMPTS", "1")
         try:
-            self._model = get_model(self.config["name"], memoize=False, **args)
+            self._model = get_model(self.config.name, memoize=False, **args)
         except Exception as error:
             # Of several kinds; the first line says which package, key or argument it is.
-            raise UserError(f"{self._where}: {self._said(error)}.") from None
+            raise UserError(f"{self.where}: {self._said(error)}.") from None
         if own := getattr(self._model.api, "base_url", None):
             self._proxy = local_proxy(own)
         client: Any = getattr(self._model.api, "client", None)
@@ -181,22 +191,22 @@ class Inspect(RemoteModel):
         """The messages, and the settings by inspect_ai's names."""
         from inspect_ai.model import ChatMessageSystem, ChatMessageUser, GenerateConfig
 
-        config, sampling = self.config, self.config["sampling"]
+        config, sampling = self.config, self.config.sampling
         text = request.prompt.encode("utf-8", "replace").decode("utf-8")
         kinds = {"system": ChatMessageSystem, "user": ChatMessageUser}
-        chat = [kinds[own["role"]](content=own["content"]) for own in messages(config, text)]
-        thoughts = config["reasoning"]["max_tokens"] if config["reasoning"] else 0
+        chat = [kinds[own["role"]](content=own["content"]) for own in messages(config.system, text)]
+        thoughts = config.reasoning.max_tokens if config.reasoning else 0
         settings = {
-            "temperature": sampling["temperature"],
+            "temperature": sampling.temperature,
             # 1 is no restriction, and some providers refuse it beside a temperature.
-            "top_p": sampling["top_p"] if sampling["top_p"] < 1 else None,
-            "top_k": sampling["top_k"],
+            "top_p": sampling.top_p if sampling.top_p < 1 else None,
+            "top_k": sampling.top_k,
             # Greedy answers need none.
-            "seed": sample_seed(sampling["seed"], text, request.sample)
-            if sampling["temperature"]
+            "seed": sample_seed(sampling.seed, text, request.sample)
+            if sampling.temperature
             else None,
             "max_tokens": request.max_new_tokens + thoughts,
-            "stop_seqs": config.get("stop") or None,
+            "stop_seqs": list(config.stop) or None,
             **self._thinking(),
         }
         return chat, GenerateConfig(**{k: v for k, v in settings.items() if v is not None})
@@ -227,10 +237,10 @@ class Inspect(RemoteModel):
         chat, settings = sent
         _CAME.set(None)
         try:
-            async with asyncio.timeout(self.config["timeout"]):
+            async with asyncio.timeout(self.config.timeout):
                 output = await self._model.api.generate(chat, [], "none", settings)
         except TimeoutError:
-            raise Passing(f"no answer within {self.config['timeout']} s") from None
+            raise Passing(f"no answer within {self.config.timeout} s") from None
         except Exception as error:
             return self._failure(error, sent, n_tokens)
         output, call = output if isinstance(output, tuple) else (output, None)

@@ -7,10 +7,9 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
-from needlework.benchmarks.contract import Entry
 from needlework.errors import UserError, not_installed
 from needlework.jobs.stop import Stopped
 from needlework.models.answer_folders import journal_of
@@ -47,6 +46,9 @@ from needlework.services.endpoints import (
     shown_url,
 )
 
+if TYPE_CHECKING:
+    from needlework.models.backends.openai_settings import Openai
+
 logger = logging.getLogger("needlework")
 
 # OpenAI's own endpoint. The organization and project in the environment are for no other.
@@ -69,15 +71,16 @@ class OpenAI(RemoteModel):
     recorded in `<journal>/batches/<name and identity>`.
     """
 
+    config: Openai
     _remedy = (
         "Check the key, `base_url`, `name`, and whether the endpoint accepts all fields (`sampling: {top_k: "
         "null}` and `request: {seed: null}` leave some out)"
     )
 
-    def __init__(self, config: Entry) -> None:
-        super().__init__(config, shown_url(config["base_url"]))
+    def __init__(self, config: Openai, model: str, journal: str | Path) -> None:
+        super().__init__(config, model, journal, shown_url(config.base_url))
         self._secret = ""
-        self._url_secrets = secrets_in(config["base_url"])
+        self._url_secrets = secrets_in(config.base_url)
         self._client: Any = None
         # The highest limit of all answers that were asked for.
         self._most_tokens = 0
@@ -89,22 +92,23 @@ class OpenAI(RemoteModel):
 
     def identity(self) -> Mapping[str, object]:
         """The model and its settings, wherever it is served."""
-        own = ("name", "revision", "chat", "sampling")
-        request = {k: v for k, v in self.config["request"].items() if k not in _TRANSPORT}
+        config, request = self.config, dict(self.config.request)
         return {
             "backend": "openai",
-            **{key: self.config[key] for key in own},
-            "request": request,
-            **regime(self.config),
+            "name": config.name,
+            "revision": config.revision,
+            "chat": config.chat,
+            "sampling": dict(config.sampling),
+            "request": {k: v for k, v in request.items() if k not in _TRANSPORT},
+            **regime(config),
         }
 
     def former_identity(self) -> Mapping[str, object] | None:
         """Older records were asked with `top_k: 50` where the configuration has none."""
-        identity = self.identity()
-        sampling = self.config["sampling"]
-        if sampling["top_k"] is not None:
+        sampling = self.config.sampling
+        if sampling.top_k is not None:
             return None
-        return {**identity, "sampling": {**sampling, "top_k": FORMER_TOP_K}}
+        return {**self.identity(), "sampling": {**dict(sampling), "top_k": FORMER_TOP_K}}
 
     def load(self) -> None:
         """Make the client; nothing is sent. Raises UserError if the key is missing."""
@@ -112,21 +116,21 @@ class OpenAI(RemoteModel):
             import httpx2
             import openai
         except ImportError as error:
-            raise not_installed(self._where, error) from None
+            raise not_installed(self.where, error) from None
         # Their logs may hold URLs and headers, and so secrets, of ours or of the server's.
         for library in ("openai", "httpx2", "httpcore2"):
             logging.getLogger(library).setLevel(logging.WARNING)
         config = self.config
-        if config["key_env"]:
-            self._secret = api_key(config["key_env"], f"the model {self._where}")
+        if config.key_env:
+            self._secret = api_key(config.key_env, f"the model {self.where}")
         # Without a key the client would look for others in the environment, and insist on one.
         self._headers = {} if self._secret else {"Authorization": openai.Omit()}
-        if config["base_url"].rstrip("/") != OPENAI:
+        if config.base_url.rstrip("/") != OPENAI:
             # The client takes them from OPENAI_ORG_ID and OPENAI_PROJECT_ID.
             own = ("OpenAI-Organization", "OpenAI-Project")
             self._headers |= dict.fromkeys(own, openai.Omit())
         limit = {"response": [bounded_async(httpx2, self._limit)]}
-        address, _, query = config["base_url"].partition("?")
+        address, _, query = config.base_url.partition("?")
         try:
             # A redirected request would lose its body.
             http_client = openai.DefaultAsyncHttpxClient(
@@ -134,12 +138,12 @@ class OpenAI(RemoteModel):
             )
         except OSError:
             raise UserError(
-                f"{self._where}: the file or folder that SSL_CERT_FILE or SSL_CERT_DIR names cannot be read: "
+                f"{self.where}: the file or folder that SSL_CERT_FILE or SSL_CERT_DIR names cannot be read: "
                 "correct or unset the variable."
             ) from None
         except (httpx2.InvalidURL, ImportError, ValueError):
             # Its own text may hold a part of a password.
-            raise UserError(f"{self._where}: {PROXY_TROUBLE}: {PROXY_REMEDY}.") from None
+            raise UserError(f"{self.where}: {PROXY_TROUBLE}: {PROXY_REMEDY}.") from None
         self._client = openai.AsyncOpenAI(
             api_key=self._secret,
             admin_api_key="",
@@ -149,7 +153,7 @@ class OpenAI(RemoteModel):
             http_client=http_client,
         )
         super().load()
-        if config.get("batch"):
+        if config.batch:
             self._batches = self._batch_api()
 
     def _limit(self, response: Any) -> int:
@@ -161,7 +165,7 @@ class OpenAI(RemoteModel):
 
     def as_sent(self, prompt: str) -> tuple[str, str]:
         """In words, how the endpoint gets a prompt, and the prompt: its template is its own."""
-        return "as a user's message" if self.config["chat"] else "as raw text", prompt
+        return "as a user's message" if self.config.chat else "as raw text", prompt
 
     def answers(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:
         """The answers with their places, as they come; see RemoteModel."""
@@ -183,22 +187,22 @@ class OpenAI(RemoteModel):
         endpoint = Endpoint(
             self._client,
             self._runner.run,
-            chat=config["chat"],
+            chat=config.chat,
             headers=self._headers,
-            timeout=config["timeout"],
+            timeout=config.timeout,
             clean=self._clean,
             keep=self._kept,
             named=self._named,
             proxy=self._proxy,
         )
-        journal = journal_of(Path(config["journal"]) / "batches", self.identity(), config["model"])
+        journal = journal_of(self.journal / "batches", self.identity(), self.model)
         # Other entries' batches would count against the limits.
         del journal.older[1:]
         return Batches(
             endpoint,
             journal,
-            config["batch_tokens"],
-            where=self._where,
+            config.batch_tokens,
+            where=self.where,
             address=self._address,
         )
 
@@ -228,20 +232,20 @@ class OpenAI(RemoteModel):
 
     def _prepared(self, request: Request) -> dict[str, object]:
         """The request's fields; the configuration's own come last, and null takes one out."""
-        config, sampling = self.config, self.config["sampling"]
+        config, sampling = self.config, self.config.sampling
         # Half a character, which JSON cannot hold, becomes a question mark.
         text = request.prompt.encode("utf-8", "replace").decode("utf-8")
-        asked = {"messages": messages(config, text)} if config["chat"] else {"prompt": text}
+        asked = {"messages": messages(config.system, text)} if config.chat else {"prompt": text}
         body = {
-            "model": config["name"],
+            "model": config.name,
             **asked,
-            "temperature": sampling["temperature"],
-            "top_p": sampling["top_p"],
-            "top_k": sampling["top_k"],
-            "seed": sample_seed(sampling["seed"], text, request.sample),
+            "temperature": sampling.temperature,
+            "top_p": sampling.top_p,
+            "top_k": sampling.top_k,
+            "seed": sample_seed(sampling.seed, text, request.sample),
             "max_tokens": request.max_new_tokens,
-            "stop": config.get("stop") or None,
-            **config["request"],
+            "stop": list(config.stop) or None,
+            **dict(config.request),
         }
         limits = (body.get(field) for field in ("max_tokens", "max_completion_tokens"))
         self._most_tokens = max(self._most_tokens, *(n for n in limits if type(n) is int), 0)
@@ -251,12 +255,12 @@ class OpenAI(RemoteModel):
         """Send a request once; its prompt has `n_tokens`. Raises Passing if a retry may help."""
         import openai
 
-        body, client, chat = sent, self._client, self.config["chat"]
+        body, client, chat = sent, self._client, self.config.chat
         resource = client.chat.completions if chat else client.completions
         text = "messages" if chat else "prompt"
         rest = {field: value for field, value in body.items() if field not in ("model", text)}
         try:
-            async with asyncio.timeout(self.config["timeout"]):
+            async with asyncio.timeout(self.config.timeout):
                 response = await resource.with_raw_response.create(
                     model=body["model"],
                     **{text: body[text]},
@@ -265,7 +269,7 @@ class OpenAI(RemoteModel):
                 )
             status, headers, content = 200, response.headers, response.http_response.content
         except TimeoutError:
-            raise Passing(f"no answer within {self.config['timeout']} s") from None
+            raise Passing(f"no answer within {self.config.timeout} s") from None
         except openai.APIConnectionError as error:
             if is_too_large(error.__cause__):
                 # It is paid for, and would be again.
@@ -306,7 +310,7 @@ class OpenAI(RemoteModel):
         return self._received(reply, retry_after(headers), body)
 
     def _lower_limit(self, sent: Mapping[str, object]) -> str:
-        request = self.config["request"]
+        request = dict(self.config.request)
         for field in ("max_completion_tokens", "max_tokens"):
             if request.get(field) is not None:
                 return f"lower or remove `request: {field}` ({request[field]})"

@@ -10,11 +10,10 @@ import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from needlework.benchmarks.contract import Entry
 from needlework.errors import UserError, not_installed, reason
 from needlework.journal import Record
 from needlework.models.backends.base import Answer, InAnyOrder, Request, sample_seed
@@ -23,11 +22,11 @@ from needlework.models.engine_arguments import answer_arguments, ignored
 from needlework.models.local_models import (
     check_template,
     form,
+    local_regime,
     messages,
     new_tokens,
     read_chat_template,
     reasoning_identity,
-    regime,
     template_check,
     template_text,
     template_variables,
@@ -38,8 +37,11 @@ from needlework.models.local_models import (
     with_thoughts,
     without_stop,
 )
-from needlework.models.openvino_engines import Alone, Ended, Engine, Together
+from needlework.models.openvino_engines import Ended, Engine
 from needlework.prompts.openvino_runtime import genai, runtime
+
+if TYPE_CHECKING:
+    from needlework.models.backends import openvino_settings
 
 logger = logging.getLogger("needlework")
 
@@ -69,17 +71,18 @@ _SETS = {"KV_CACHE_PRECISION": ("KEY_CACHE_PRECISION", "VALUE_CACHE_PRECISION")}
 
 
 class OpenVino(InAnyOrder):
-    """A GGUF file or an OpenVINO folder (key `name`), run by OpenVINO GenAI in this job on a CPU, GPU or NPU.
+    """A GGUF file or an OpenVINO folder (key `name`), run by OpenVINO GenAI in this job on a CPU or GPU.
 
     `chat` puts each prompt into the model's chat template, or into the one in the file `chat_template`.
     `batch_size` prompts are answered at once, but only one if tokens are sampled, as the engine has one
-    source of random numbers, and on an NPU. `engine` has settings of the scheduler (lower case), which an
-    NPU lacks, and of the device (upper case).
+    source of random numbers. `engine` has settings of the scheduler (lower case) and of the device (upper
+    case).
     """
 
-    def __init__(self, config: Entry) -> None:
-        super().__init__(config)
-        self._where = f"models.{config['model']}"
+    config: openvino_settings.Openvino
+
+    def __init__(self, config: openvino_settings.Openvino, model: str, journal: str | Path) -> None:
+        super().__init__(config, model, journal)
         self._tokenizer: Any = None
         self._engine: Engine | None = None
 
@@ -88,23 +91,23 @@ class OpenVino(InAnyOrder):
         return {
             "backend": "openvino",
             "weights": weights_identity(self._name, None),
-            "chat": self.config["chat"],
+            "chat": self.config.chat,
             "chat_template": self._template,
-            "sampling": self.config["sampling"],
-            "engine": answer_arguments(self._precision | self.config["engine"]),
-            **reasoning_identity(self.config),
-            **regime(self.config),
+            "sampling": dict(self.config.sampling),
+            "engine": answer_arguments(self._precision | dict(self.config.engine)),
+            **reasoning_identity(self.config.reasoning),
+            **local_regime(self.config),
         }
 
     def former_identity(self) -> Mapping[str, object] | None:
         """Older records name no precision: it was float32 where the device does not compute in float16."""
         if not self._precision or "FP16" in self._capabilities():
             return None
-        return {**self.identity(), "engine": answer_arguments(self.config["engine"])}
+        return {**self.identity(), "engine": answer_arguments(dict(self.config.engine))}
 
     def holds(self, record: Record) -> bool:
         """Whether the model's `context` leaves the answer as it is."""
-        limit = self.config["context"]
+        limit = self.config.context
         if record.get("cut_at") is not None:
             return record["cut_at"] == limit
         return record.get("prompt_tokens", 0) + record.get("completion_tokens", 0) <= limit
@@ -117,10 +120,10 @@ class OpenVino(InAnyOrder):
         try:
             self._tokenizer = genai().Tokenizer(self._name)
         except ImportError as error:
-            raise not_installed(self._where, error) from None
+            raise not_installed(self.where, error) from None
         except Exception as error:  # the library's own
             raise self._unloadable(error) from error
-        with template_check(self._where, self.config["name"]):
+        with template_check(self.where, self.config.name):
             self._text("?")
 
     def answers(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:
@@ -132,7 +135,7 @@ class OpenVino(InAnyOrder):
             if room and (following := next(unsent, None)):
                 place, request = following
                 tokens = self._tokens(request.prompt)
-                if tokens.shape[1] >= self.config["context"]:
+                if tokens.shape[1] >= self.config.context:
                     yield place, self._too_long(tokens.shape[1])
                     continue
                 running[place] = (request, tokens.shape[1])
@@ -154,13 +157,11 @@ class OpenVino(InAnyOrder):
     def overhead(self) -> int:
         """The tokens of the chat template, of the answer's beginning, and of reasoning."""
         plain = self._tokenizer.encode("?", add_special_tokens=False).input_ids.shape[1]
-        return self._tokens("?").shape[1] - plain + thoughts(self.config)
+        return self._tokens("?").shape[1] - plain + thoughts(self.config.reasoning)
 
     def settings(self) -> dict[str, object]:
-        """The device's effective settings (formats, cache, threads); for an NPU, the requested ones."""
+        """The device's effective settings (formats, cache, threads)."""
         given = self._split_engine()[1]
-        if self._on_npu:
-            return {"device": self._device, "prompts_at_once": self._at_once, **given}
         openvino = runtime()
         opset13 = openvino.opset13
         nothing = opset13.parameter([1], name="x")
@@ -183,25 +184,25 @@ class OpenVino(InAnyOrder):
     def _text(self, prompt: str) -> str:
         """The prompt in the chat template, and the beginning of the answer."""
         text = prompt
-        if self.config["chat"]:
+        if self.config.chat:
             special = {
                 f"{name}_token": getattr(self._tokenizer, f"get_{name}_token")()
                 for name in ("bos", "eos", "pad")
             }
             jinja = self._jinja or template_text(self._tokenizer, None)
-            check = check_template(self.config, prompt, jinja, special)
+            check = check_template(self.config, prompt, jinja, special, self.where)
             text = self._tokenizer.apply_chat_template(
-                messages(self.config, prompt),
+                messages(self.config.system, prompt),
                 add_generation_prompt=True,
                 chat_template=self._jinja,
-                extra_context=template_variables(self.config),
+                extra_context=template_variables(self.config.template),
             )
             check(text)
-        return text + (self.config["answer_prefix"] or "")
+        return text + (self.config.answer_prefix or "")
 
     def _tokens(self, prompt: str) -> Any:
         """The prompt as the model gets it, a tensor (1, n). A chat template brings its first token."""
-        own, text = not self.config["chat"], self._text(prompt)
+        own, text = not self.config.chat, self._text(prompt)
         parts = pieces(text, prompt, self._controls)
         if parts is None:
             warn_of_template()
@@ -217,7 +218,7 @@ class OpenVino(InAnyOrder):
     def _jinja(self) -> str:
         """The chat template, if it is a file's, or if it asks for today's date; "" is the tokenizer's own."""
         jinja = template_text(self._tokenizer, self._template)
-        fixed = with_fixed_date(self.config, jinja)
+        fixed = with_fixed_date(self.config.template, jinja, self.where)
         return fixed if fixed != jinja else self._template or ""
 
     @cached_property
@@ -242,19 +243,19 @@ class OpenVino(InAnyOrder):
         self._started.send(place, tokens, self._generation(request, tokens.shape[1]))
 
     def _generation(self, request: Request, length: int) -> Any:
-        sampling = self.config["sampling"]
-        new = min(new_tokens(self.config, request), self.config["context"] - length)
+        sampling = self.config.sampling
+        new = min(new_tokens(self.config.reasoning, request), self.config.context - length)
         chosen = genai().GenerationConfig(max_new_tokens=new, apply_chat_template=False)
         # Of the checkpoint's generation settings, only the end tokens are the model's.
         own = self._started.config()
         chosen.eos_token_id, chosen.stop_token_ids = own.eos_token_id, own.stop_token_ids
-        chosen.stop_strings = set(self.config["stop"])
-        if sampling["temperature"] > 0:
-            chosen.do_sample, chosen.temperature = True, sampling["temperature"]
-            chosen.top_p = sampling["top_p"]
-            if sampling["top_k"] is not None:
-                chosen.top_k = sampling["top_k"]
-            chosen.rng_seed = sample_seed(sampling["seed"], request.prompt, request.sample)
+        chosen.stop_strings = set(self.config.stop)
+        if sampling.temperature:
+            chosen.do_sample, chosen.temperature = True, sampling.temperature
+            chosen.top_p = sampling.top_p
+            if sampling.top_k is not None:
+                chosen.top_k = sampling.top_k
+            chosen.rng_seed = sample_seed(sampling.seed, request.prompt, request.sample)
         return chosen
 
     def _answer(self, request: Request, length: int, ended: Ended) -> Answer:
@@ -262,16 +263,16 @@ class OpenVino(InAnyOrder):
         tokens, stopped, error, cached = ended
         if error is not None:
             return Answer("", error=error)
-        cut = not stopped and len(tokens) < new_tokens(self.config, request)
+        cut = not stopped and len(tokens) < new_tokens(self.config.reasoning, request)
         answer = Answer(
             without_stop(
-                self._tokenizer.decode(tokens, skip_special_tokens=True), self.config["stop"]
+                self._tokenizer.decode(tokens, skip_special_tokens=True), self.config.stop
             ),
             "stop" if stopped else "length",
             prompt_tokens=length,
             cached_tokens=cached,
             completion_tokens=len(tokens),
-            cut_at=self.config["context"] if cut else None,
+            cut_at=self.config.context if cut else None,
         )
         # The token that ends an answer is not part of its text.
         if stopped and tokens and tokens[-1] in self._started.config().stop_token_ids:
@@ -283,7 +284,7 @@ class OpenVino(InAnyOrder):
             "",
             "skipped",
             error=f"the prompt has {length} tokens as the model gets it, the model's context is "
-            f"{self.config['context']}",
+            f"{self.config.context}",
         )
 
     # The engine
@@ -291,9 +292,8 @@ class OpenVino(InAnyOrder):
     @property
     def _at_once(self) -> int:
         """How many prompts are with the engine."""
-        sampled = self.config["sampling"]["temperature"] > 0
-        alone = self.config["repeatable"] or sampled or self._on_npu
-        return 1 if alone else self.config["batch_size"] or 1
+        alone = self.config.repeatable or bool(self.config.sampling.temperature)
+        return 1 if alone else self.config.batch_size or 1
 
     @property
     def _started(self) -> Engine:
@@ -303,35 +303,26 @@ class OpenVino(InAnyOrder):
 
     @property
     def _device(self) -> str:
-        return "CPU" if self.config["device"] == "auto" else self.config["device"].upper()
-
-    @property
-    def _on_npu(self) -> bool:
-        return self._device == "NPU"
+        return "CPU" if self.config.device == "auto" else self.config.device.upper()
 
     @cached_property
     def _name(self) -> str:
         """The GGUF file or the folder."""
-        name = str(self.config["name"])
+        name = self.config.name
         if not Path(name).exists():
             raise UserError(
-                f"{self._where}.name: {name} does not exist: name a GGUF file or an OpenVINO folder."
-            )
-        if self._on_npu and Path(name).is_file():
-            raise UserError(
-                f"{self._where}.name: {name} is a file, but an NPU needs an OpenVINO folder: convert it with "
-                "optimum-intel, or set `device: cpu`."
+                f"{self.where}.name: {name} does not exist: name a GGUF file or an OpenVINO folder."
             )
         return name
 
     @cached_property
     def _template(self) -> str | None:
-        return read_chat_template(self.config["chat_template"], self._where)
+        return read_chat_template(self.config.chat_template, self.where)
 
     def _split_engine(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """The settings of the scheduler, and those of the device."""
-        own = self.config["engine"].items()
-        # The schema fills in vLLM's.
+        own = dict(self.config.engine).items()
+        # The class of settings fills in vLLM's.
         ours = {k: v for k, v in own if not k.endswith("_parallel_size")}
         scheduler = {k: v for k, v in ours.items() if not k.isupper()}
         given = {k: v for k, v in ours.items() if k.isupper()}
@@ -339,9 +330,9 @@ class OpenVino(InAnyOrder):
 
     @property
     def _precision(self) -> dict[str, str]:
-        """The default precision: none if `engine` has one or a mode, nor on an NPU, which has no float32."""
-        chosen = {*_ACCURACY, *_PRECISION} & {*self.config["engine"]}
-        return {} if chosen or self._on_npu else _PRECISION
+        """The default precision: none if `engine` has one or a mode."""
+        chosen = {*_ACCURACY, *_PRECISION} & {*dict(self.config.engine)}
+        return {} if chosen else _PRECISION
 
     def _capabilities(self) -> Collection[str]:
         """The formats in which the device computes fast; none are known if OpenVINO is not installed."""
@@ -364,7 +355,7 @@ class OpenVino(InAnyOrder):
             if name not in known:
                 near = difflib.get_close_matches(name, known, n=1, cutoff=0)
                 raise UserError(
-                    f"{self._where}.engine.{name} is not a setting of OpenVINO's scheduler: did you mean "
+                    f"{self.where}.engine.{name} is not a setting of OpenVINO's scheduler: did you mean "
                     f"{near[0]!r}? Settings of the device are in upper case."
                 )
             setattr(scheduler, name, value)
@@ -373,20 +364,17 @@ class OpenVino(InAnyOrder):
     def _start(self) -> None:
         """Load the weights."""
         name, properties = self._name, self._split_engine()[1]
-        scheduler = None if self._on_npu else self._scheduler()
+        scheduler = self._scheduler()
         try:
             if Path(name).is_file():
                 from needlework.models.gguf_models import kept_folder
 
-                name = str(kept_folder(Path(name), Path(self.config["journal"]) / "openvino"))
-            if scheduler is None:
-                self._engine = Alone(name, self.config["context"], self._device, properties)
-            else:
-                self._engine = Together(name, scheduler, self._device, properties)
+                name = str(kept_folder(Path(name), self.journal / "openvino"))
+            self._engine = Engine(name, scheduler, self._device, properties)
         except ImportError as error:
-            raise not_installed(self._where, error) from None
+            raise not_installed(self.where, error) from None
         except UserError as error:
-            raise UserError(f"{self._where}: {error}") from None
+            raise UserError(f"{self.where}: {error}") from None
         except Exception as error:  # the library's own
             raise self._unloadable(error) from error
         self.when_ready()
@@ -394,7 +382,7 @@ class OpenVino(InAnyOrder):
     def _unloadable(self, error: Exception) -> UserError:
         devices = ", ".join(runtime().Core().available_devices)
         return UserError(
-            f"{self._where}: {self.config['name']} cannot be loaded: {_reason(error)}. Check `name` (a GGUF "
+            f"{self.where}: {self.config.name} cannot be loaded: {_reason(error)}. Check `name` (a GGUF "
             "file of an architecture that OpenVINO GenAI reads, or an OpenVINO folder), `device` (OpenVINO "
             f"finds {devices} here) and `engine`; out of memory, lower `engine: {{cache_size: ...}}`."
         )

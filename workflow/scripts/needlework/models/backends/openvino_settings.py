@@ -18,19 +18,10 @@ class Openvino(OnDevice):
     """A GGUF file or an OpenVINO folder."""
 
     @model_validator(mode="after")
-    def _an_npu_gets_what_it_has(self) -> Self:
-        device = self.device.upper()
-        if "NPU" in device and device != "NPU":
+    def _on_a_cpu_or_gpu(self) -> Self:
+        if "NPU" in self.device.upper():
             raise wrong(
                 ".device",
-                f"is {self.device!r}, but an NPU cannot be combined with other devices: set `cpu`, `gpu` or "
-                "`npu`.",
-            )
-        scheduler = sorted(name for name in self.engine.model_extra or {} if not name.isupper())
-        if device == "NPU" and scheduler:
-            raise wrong(
-                f".engine.{scheduler[0]}",
-                "is a setting of OpenVINO's scheduler, which an NPU lacks: leave it out. Settings of the "
-                "device are in upper case, such as MAX_PROMPT_LEN.",
+                f"is {self.device!r}, but no NPU is supported any more: set `cpu` or `gpu`.",
             )
         return self

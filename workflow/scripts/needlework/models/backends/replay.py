@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from needlework.benchmarks.contract import Entry
 from needlework.errors import UserError
 from needlework.models.accounts import BESIDE_PROMPT, LONGER
 from needlework.models.backends.base import Answer, Backend, Request
@@ -16,6 +16,9 @@ from needlework.models.logs.formats import format_of, logged
 from needlework.models.logs.logged import Logged, Run, text_digest
 from needlework.models.thoughts import KNOWN, part
 from needlework.records import file_digest
+
+if TYPE_CHECKING:
+    from needlework.models.backends import replay_settings
 
 logger = logging.getLogger("needlework")
 
@@ -36,12 +39,12 @@ class Replay(Backend):
     the prompt of the request and nothing else. All files are those of one model.
     """
 
-    def __init__(self, config: Entry) -> None:
-        super().__init__(config)
-        given = config.get("answers")
-        if not given:
+    def __init__(self, config: replay_settings.Replay, model: str, journal: str | Path) -> None:
+        super().__init__(config, model, journal)
+        if not config.answers:
             raise UserError("a model with `backend: replay` needs the key `answers`: give a file.")
-        self.paths = [Path(path) for path in (given if isinstance(given, list) else [given])]
+        answers = config.answers
+        self.paths = [Path(p) for p in ([answers] if isinstance(answers, str) else answers)]
         for path in self.paths:
             format_of(path)
         self._answers: dict[Key, Logged] = {}

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from functools import cached_property
 from itertools import islice
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from needlework.benchmarks.contract import Entry
 from needlework.errors import UserError, not_installed, reason
 from needlework.jobs.stop import stopping
 from needlework.models.backends.base import Answer, InAnyOrder, Request, sample_seed
@@ -17,10 +18,10 @@ from needlework.models.local_models import (
     encode,
     form,
     former_identity,
+    local_regime,
     new_tokens,
     read_chat_template,
     reasoning_identity,
-    regime,
     template_check,
     thoughts,
     warn_if_unpinned,
@@ -28,6 +29,9 @@ from needlework.models.local_models import (
     with_thoughts,
     without_stop,
 )
+
+if TYPE_CHECKING:
+    from needlework.models.backends import transformers_settings
 
 logger = logging.getLogger("needlework")
 
@@ -62,29 +66,34 @@ class Transformers(InAnyOrder):
     are answered at once; fewer if memory runs out.
     """
 
-    def __init__(self, config: Entry) -> None:
-        super().__init__(config)
-        self._where = f"models.{config['model']}"
-        self._batch_size = 1 if config["repeatable"] else config["batch_size"] or BATCH_SIZE
+    config: transformers_settings.Transformers
+
+    def __init__(
+        self, config: transformers_settings.Transformers, model: str, journal: str | Path
+    ) -> None:
+        super().__init__(config, model, journal)
+        self._batch_size = 1 if config.repeatable else config.batch_size or BATCH_SIZE
 
     def identity(self) -> Mapping[str, object]:
         """The weights, the chat template, sampling, number format, positions, `config` and reasoning."""
-        own = ("chat", "sampling", "dtype", "rope_scaling")
-        # Keys added later: older records lack them, as does an entry that sets none of them.
-        later = ("config",)
+        config = self.config
         return {
             "backend": "transformers",
-            "weights": weights_identity(self.config["name"], self.config["revision"]),
+            "weights": weights_identity(config.name, config.revision),
             "chat_template": self._template,
-            **{key: self.config[key] for key in own},
-            **{key: self.config[key] for key in later if self.config[key]},
-            **regime(self.config),
-            **reasoning_identity(self.config),
+            "chat": config.chat,
+            "sampling": dict(config.sampling),
+            "dtype": config.dtype,
+            "rope_scaling": config.rope_scaling and dict(config.rope_scaling),
+            # Added later: older records lack it, as does an entry that does not set it.
+            **({"config": dict(config.config)} if config.config else {}),
+            **local_regime(config),
+            **reasoning_identity(config.reasoning),
         }
 
     def former_identity(self) -> Mapping[str, object] | None:
         """The identity of older records, which held the mark at the end of reasoning."""
-        return former_identity(self.config, self.identity())
+        return former_identity(self.config.reasoning, self.identity())
 
     def load(self) -> None:
         """Read the model's configuration and tokenizer; the weights come with the first prompt.
@@ -95,22 +104,22 @@ class Transformers(InAnyOrder):
             import torch  # noqa: F401
             from transformers import AutoConfig, AutoTokenizer
         except ImportError as error:
-            raise not_installed(self._where, error) from None
-        warn_if_unpinned(self._where, self.config["name"], self.config["revision"])
+            raise not_installed(self.where, error) from None
+        warn_if_unpinned(self.where, self.config.name, self.config.revision)
         try:
-            self._settings = AutoConfig.from_pretrained(self.config["name"], **self._source)
-            self._tokenizer = AutoTokenizer.from_pretrained(self.config["name"], **self._source)
+            self._settings = AutoConfig.from_pretrained(self.config.name, **self._source)
+            self._tokenizer = AutoTokenizer.from_pretrained(self.config.name, **self._source)
         except Exception as error:  # the libraries have many; none of them is the user's to know
             raise self._unloadable(error) from error
         self._change_settings()
         text = self._settings.get_text_config(decoder=True)
-        if self.config["rope_scaling"]:
-            self._scale_positions(text)
+        if self.config.rope_scaling:
+            self._scale_positions(text, dict(self.config.rope_scaling))
         # Its frequencies follow the longest prompt of a batch, so each prompt is a batch of its own.
         rope = getattr(text, "rope_parameters", None) or {}
         self._dynamic = "dynamic" in rope.get("rope_type", "")
         self._limit = _context(text)
-        with template_check(self._where, self.config["name"]):
+        with template_check(self.where, self.config.name):
             self._encode("?")
 
     def answers(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:
@@ -144,7 +153,7 @@ class Transformers(InAnyOrder):
                 self._batch_size = len(group) // 2
                 logger.warning(
                     "%s: a batch of %d prompts does not fit into memory; from now on %d.",
-                    self._where,
+                    self.where,
                     len(group),
                     self._batch_size,
                 )
@@ -158,7 +167,7 @@ class Transformers(InAnyOrder):
     def _prompt(self, place: int, request: Request) -> _Prompt | Answer:
         """The request as the model gets it, or the answer that it exceeds the context."""
         prompt = request.prompt
-        tokens, new = self._encode(prompt), new_tokens(self.config, request)
+        tokens, new = self._encode(prompt), new_tokens(self.config.reasoning, request)
         if self._limit is not None:
             # An encoder's positions are not those of the answer.
             own = self._settings.is_encoder_decoder
@@ -170,7 +179,7 @@ class Transformers(InAnyOrder):
                     f"context is {self._limit}",
                 )
             new = min(new, self._limit if own else self._limit - len(tokens))
-        seed = sample_seed(self.config["sampling"]["seed"], prompt, request.sample)
+        seed = sample_seed(self.config.sampling.seed, prompt, request.sample)
         return _Prompt(place, tokens, new, seed)
 
     def _ask(self, group: Sequence[_Prompt]) -> list[Answer] | None:
@@ -196,7 +205,7 @@ class Transformers(InAnyOrder):
         ends = model.generation_config.eos_token_id
         stops = set(ends if isinstance(ends, list) else [ends])
         padding = model.generation_config.pad_token_id
-        stop = self.config["stop"]
+        stop = list(self.config.stop)
         inputs, mask = [], []
         for prompt in group:
             empty = longest - len(prompt.tokens)
@@ -228,7 +237,7 @@ class Transformers(InAnyOrder):
         end = next((n for n, token in enumerate(new, 1) if token in stops), None)
         new = new[:end]
         text = str(self._tokenizer.decode(new, skip_special_tokens=True))
-        kept = without_stop(text, self.config["stop"])
+        kept = without_stop(text, self.config.stop)
         if kept != text:
             # The rest of the row is padding.
             new = new[: _shortest(self._tokenizer, new, len(kept) + 1)]
@@ -250,69 +259,69 @@ class Transformers(InAnyOrder):
             TopPLogitsWarper,
         )
 
-        sampling = self.config["sampling"]
-        if sampling["temperature"] == 0:
+        sampling = self.config.sampling
+        if not sampling.temperature:
             return []
-        chosen: list[Any] = [TemperatureLogitsWarper(float(sampling["temperature"]))]
-        if sampling["top_k"] is not None:
-            chosen.append(TopKLogitsWarper(sampling["top_k"]))
-        if sampling["top_p"] < 1:
-            chosen.append(TopPLogitsWarper(float(sampling["top_p"])))
+        chosen: list[Any] = [TemperatureLogitsWarper(float(sampling.temperature))]
+        if sampling.top_k is not None:
+            chosen.append(TopKLogitsWarper(sampling.top_k))
+        if sampling.top_p < 1:
+            chosen.append(TopPLogitsWarper(float(sampling.top_p)))
         return [*chosen, _gumbel(seeds)]
 
     def overhead(self) -> int:
         """The tokens of the chat template, of the answer's beginning, and of reasoning."""
         plain = self._tokenizer.encode("?", add_special_tokens=False)
-        return len(self._encode("?")) - len(plain) + thoughts(self.config)
+        return len(self._encode("?")) - len(plain) + thoughts(self.config.reasoning)
 
     def as_sent(self, prompt: str) -> tuple[str, str]:
         """The prompt in the chat template, with the special tokens that the model sees."""
         return form(self.config), str(self._tokenizer.decode(self._encode(prompt)))
 
     def _encode(self, prompt: str) -> list[int]:
-        return encode(self._tokenizer, prompt, self.config, self._template)
+        return encode(self._tokenizer, prompt, self.config, self._template, self.where)
 
     @cached_property
     def _template(self) -> str | None:
-        return read_chat_template(self.config["chat_template"], self._where)
+        return read_chat_template(self.config.chat_template, self.where)
 
     # The model
 
     @property
     def _source(self) -> dict[str, Any]:
-        own = ("revision", "trust_remote_code")
-        return {key: self.config[key] for key in own}
+        config = self.config
+        return {"revision": config.revision, "trust_remote_code": config.trust_remote_code}
 
     def _change_settings(self) -> None:
         """Put `config` into the model's configuration."""
-        for key, value in self.config["config"].items():
+        for key, value in deepcopy(dict(self.config.config)).items():
             if not hasattr(self._settings, key):
                 raise UserError(
-                    f"{self._where}.config has the key {key!r}, which the configuration of "
-                    f"{self.config['name']} does not know: correct it, or leave it out."
+                    f"{self.where}.config has the key {key!r}, which the configuration of "
+                    f"{self.config.name} does not know: correct it, or leave it out."
                 )
             try:
                 setattr(self._settings, key, value)
             except Exception as error:  # the library's own
                 raise UserError(
-                    f"{self._where}.config.{key} is {value!r}: {reason(error)}. Correct it."
+                    f"{self.where}.config.{key} is {value!r}: {reason(error)}. Correct it."
                 ) from None
 
-    def _scale_positions(self, text: Any) -> None:
+    def _scale_positions(self, text: Any, scaling: dict[str, Any]) -> None:
         """Put `rope_scaling` into the model's configuration, for prompts beyond its training."""
         known = getattr(text, "rope_parameters", None)
         if self._settings.is_encoder_decoder or not known or "rope_type" not in known:
             raise UserError(
-                f"{self._where}.rope_scaling: {self.config['name']} does not have rotary positions, or "
+                f"{self.where}.rope_scaling: {self.config.name} does not have rotary positions, or "
                 "has several kinds of them: leave the key out."
             )
         kept = {key: known[key] for key in ("rope_theta", "partial_rotary_factor") if key in known}
         try:
-            text.rope_parameters = kept | self.config["rope_scaling"]
+            text.rope_parameters = kept | scaling
             text.standardize_rope_params()
             text.validate_rope()
         except (KeyError, TypeError, ValueError) as error:
-            raise UserError(f"{self._where}.rope_scaling: {reason(error)}. Correct it.") from None
+            raise UserError(f"{self.where}.rope_scaling: {reason(error)}. Correct it.") from None
 
     @cached_property
     def _model(self) -> Any:
@@ -320,15 +329,15 @@ class Transformers(InAnyOrder):
         import torch
         from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, GenerationConfig
 
-        device = self.config["device"]
+        device = self.config.device
         if device == "auto":
             device = "cuda" if torch.cuda.is_available() else "cpu"
         kind = AutoModelForSeq2SeqLM if self._settings.is_encoder_decoder else AutoModelForCausalLM
         try:
-            model = kind.from_pretrained(
-                self.config["name"],
+            model: Any = kind.from_pretrained(
+                self.config.name,
                 config=self._settings,
-                dtype=self.config["dtype"],
+                dtype=self.config.dtype,
                 **self._source,
             )
             model = model.to(device).eval()
@@ -348,7 +357,7 @@ class Transformers(InAnyOrder):
 
     def _unloadable(self, error: Exception) -> UserError:
         return UserError(
-            f"{self._where}: {self.config['name']} cannot be loaded: {reason(error)}. Check `name`, "
+            f"{self.where}: {self.config.name} cannot be loaded: {reason(error)}. Check `name`, "
             "`revision`, `dtype` and `device`; for a gated model, accept its licence on the hub and set "
             "HF_TOKEN; without internet, set `name` to a local folder, or HF_HOME to a cache that holds "
             "the model; out of memory, take a `dtype` of 16 bits."

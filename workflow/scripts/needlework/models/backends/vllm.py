@@ -11,12 +11,13 @@ import os
 import subprocess
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from functools import cached_property
 from itertools import chain
+from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from needlework.benchmarks.contract import Entry
 from needlework.errors import UserError, reason
 from needlework.jobs.guard import descendants, end, start_guard
 from needlework.jobs.stop import stopping
@@ -27,16 +28,19 @@ from needlework.models.local_models import (
     encode,
     form,
     former_identity,
+    local_regime,
     new_tokens,
     read_chat_template,
     reasoning_identity,
-    regime,
     template_check,
     thoughts,
     warn_if_unpinned,
     weights_identity,
     with_thoughts,
 )
+
+if TYPE_CHECKING:
+    from needlework.models.backends import vllm_settings
 
 logger = logging.getLogger("needlework")
 
@@ -58,9 +62,10 @@ class Vllm(Backend):
     `chat_template`; without it the prompt is sent as it is. `engine` is handed to vLLM.
     """
 
-    def __init__(self, config: Entry) -> None:
-        super().__init__(config)
-        self.where = f"models.{config['model']}"
+    config: vllm_settings.Vllm
+
+    def __init__(self, config: vllm_settings.Vllm, model: str, journal: str | Path) -> None:
+        super().__init__(config, model, journal)
         self._arguments: dict[str, Any] = {}
         self._settings: Any = None
         self._tokenizer: Any = None
@@ -73,24 +78,24 @@ class Vllm(Backend):
     def identity(self) -> Mapping[str, object]:
         """The weights, the chat template, sampling, and the engine arguments that change answers."""
         config = self.config
-        engine = answer_arguments(config["engine"])
+        engine = answer_arguments(dict(config.engine))
         # It changes only the answers of prompts near the limit: see `holds`.
         engine.pop("max_model_len", None)
         return {
             "backend": "vllm",
-            "weights": weights_identity(config["name"], config["revision"]),
-            "lora": config["lora"] and weights_identity(config["lora"], None),
-            "chat": config["chat"],
+            "weights": weights_identity(config.name, config.revision),
+            "lora": config.lora and weights_identity(config.lora, None),
+            "chat": config.chat,
             "chat_template": self._template,
-            "sampling": config["sampling"],
+            "sampling": dict(config.sampling),
             "engine": engine,
-            **reasoning_identity(config),
-            **regime(config),
+            **reasoning_identity(config.reasoning),
+            **local_regime(config),
         }
 
     def former_identity(self) -> Mapping[str, object] | None:
         """The identity of older records, which held the mark at the end of reasoning."""
-        return former_identity(self.config, self.identity())
+        return former_identity(self.config.reasoning, self.identity())
 
     def holds(self, record: Record) -> bool:
         """Whether the engine's `max_model_len` leaves the answer as it is.
@@ -100,7 +105,7 @@ class Vllm(Backend):
         bytes, which pass the limit at about a fourth of its tokens. So a new limit would invalidate
         most long prompts that no limit had cut.
         """
-        limit = self.config["engine"].get("max_model_len")
+        limit = dict(self.config.engine).get("max_model_len")
         if record.get("cut_at") is not None:
             return record["cut_at"] == limit
         # An answer from a larger limit may be one that this limit cuts, or skips. If vLLM chooses the limit,
@@ -117,19 +122,20 @@ class Vllm(Backend):
         os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "1"
         os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
         config = self.config
-        if config["repeatable"]:
+        if config.repeatable:
             os.environ["VLLM_BATCH_INVARIANT"] = "1"
         self._arguments = {
             "enable_prefix_caching": True,
-            **config["engine"],
-            "model": config["name"],
-            "revision": config["revision"],
-            "trust_remote_code": config["trust_remote_code"],
-            "enable_lora": config["lora"] is not None,
+            # Plain dictionaries in all depths.
+            **deepcopy(dict(config.engine)),
+            "model": config.name,
+            "revision": config.revision,
+            "trust_remote_code": config.trust_remote_code,
+            "enable_lora": config.lora is not None,
         }
-        warn_if_unpinned(self.where, config["name"], config["revision"])
+        warn_if_unpinned(self.where, config.name, config.revision)
         self._read_settings()
-        with template_check(self.where, config["name"]):
+        with template_check(self.where, config.name):
             self._tokens("?")
 
     def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
@@ -211,14 +217,14 @@ class Vllm(Backend):
                 "The first prompt, %s:\n%s", form(self.config), self._tokenizer.decode(tokens)
             )
             self._start()
-        sampling = self.config["sampling"]
+        sampling = self.config.sampling
         parameters = SamplingParams(
-            temperature=sampling["temperature"],
-            top_k=sampling["top_k"] or 0,
-            top_p=sampling["top_p"],
-            seed=sample_seed(sampling["seed"], request.prompt, request.sample),
-            max_tokens=min(new_tokens(self.config, request), limit - len(tokens)),
-            stop=self.config["stop"],
+            temperature=sampling.temperature,
+            top_k=sampling.top_k or 0,
+            top_p=sampling.top_p,
+            seed=sample_seed(sampling.seed, request.prompt, request.sample),
+            max_tokens=min(new_tokens(self.config.reasoning, request), limit - len(tokens)),
+            stop=list(self.config.stop),
             output_kind=RequestOutputKind.FINAL_ONLY,
         )
         try:
@@ -236,8 +242,12 @@ class Vllm(Backend):
         if ended not in ("stop", "length"):
             return Answer("", error=f"the engine ended the request with {ended!r}")
         # If the model's own context cuts it, no `max_model_len` would give more.
-        limit = self.config["engine"].get("max_model_len")
-        cut = limit is not None and ended == "length" and new < new_tokens(self.config, request)
+        limit = dict(self.config.engine).get("max_model_len")
+        cut = (
+            limit is not None
+            and ended == "length"
+            and new < new_tokens(self.config.reasoning, request)
+        )
         answer = Answer(
             completion.text,
             ended,
@@ -269,7 +279,7 @@ class Vllm(Backend):
             name: value if isinstance(value, bool | int | None) else str(value)
             for name, value in effective.items()
         }
-        given = self.config["engine"]
+        given = dict(self.config.engine)
         return {
             **found,
             "ignored": ignored(given, found, {"enable_prefix_caching": ("prefix_caching",)}),
@@ -294,7 +304,7 @@ class Vllm(Backend):
     def overhead(self) -> int:
         """The tokens of the chat template, of the answer's beginning, and of reasoning."""
         plain = self._tokenizer.encode("?", add_special_tokens=False)
-        return len(self._tokens("?")) - len(plain) + thoughts(self.config)
+        return len(self._tokens("?")) - len(plain) + thoughts(self.config.reasoning)
 
     def as_sent(self, prompt: str) -> tuple[str, str]:
         """The prompt in the chat template, with the special tokens that the model sees."""
@@ -302,12 +312,12 @@ class Vllm(Backend):
 
     def _tokens(self, prompt: str) -> list[int]:
         """The prompt as the model gets it. A chat template brings its own first token."""
-        return encode(self._tokenizer, prompt, self.config, self._template)
+        return encode(self._tokenizer, prompt, self.config, self._template, self.where)
 
     @cached_property
     def _template(self) -> str | None:
         """The chat template in the file `chat_template`; None is the tokenizer's own."""
-        return read_chat_template(self.config["chat_template"], self.where)
+        return read_chat_template(self.config.chat_template, self.where)
 
     # The engine
 
@@ -343,7 +353,7 @@ class Vllm(Backend):
             self._tokenizer = cached_tokenizer_from_config(self._settings.model_config)
         except Exception as error:  # each library has its own; none of them is the user's to know
             raise UserError(
-                f"{self.where}: {self.config['name']} cannot be loaded: {reason(error)}. Check `name`, "
+                f"{self.where}: {self.config.name} cannot be loaded: {reason(error)}. Check `name`, "
                 "`revision` and `engine`; for a gated model, accept its licence on the hub and set "
                 "HF_TOKEN; without internet, set `name` to a local folder, or HF_HOME to a cache that "
                 "holds the model."
@@ -360,12 +370,12 @@ class Vllm(Backend):
         try:
             self._engine = LLMEngine.from_vllm_config(self._settings, disable_log_stats=True)
             _announce_death(self._engine)
-            if self.config["lora"]:
-                self._lora = LoRARequest("adapter", 1, self.config["lora"])
+            if self.config.lora:
+                self._lora = LoRARequest("adapter", 1, self.config.lora)
                 self._engine.add_lora(self._lora)
         except Exception as error:  # the engine's process hands on its own
             raise UserError(
-                f"{self.where}: vLLM cannot start {self.config['name']}: {reason(error)}. Its cause is "
+                f"{self.where}: vLLM cannot start {self.config.name}: {reason(error)}. Its cause is "
                 "in the log; most often memory: lower `engine: {max_model_len: ...}` or "
                 "`gpu_memory_utilization`, or raise `tensor_parallel_size`."
             ) from error

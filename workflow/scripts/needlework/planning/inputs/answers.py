@@ -2,41 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.benchmark import load_benchmark
-from needlework.benchmarks.contract import Config
 from needlework.models.accounts import read_account
 from needlework.models.engine_arguments import answer_arguments
-from needlework.models.selection import READERS, only_of
+from needlework.models.selection import READERS
 from needlework.models.thoughts import MARK_FILES
 from needlework.planning.affects import affecting
 from needlework.planning.audits import audits
+from needlework.planning.chosen import asked_of, lengths_of, running
 from needlework.planning.inputs.audits import Audits
 from needlework.planning.inputs.base import Inputs
 from needlework.planning.inputs.prompts import Prompts
 from needlework.planning.job_resources import job_gpus
 from needlework.planning.layout import resource
-from needlework.planning.model_checks import lengths_of
+
+if TYPE_CHECKING:
+    from needlework.planning.configuration import Configuration
 
 
 class Answers(Inputs):
     """What models are asked, and what their answers depend on."""
 
-    def __init__(self, config: Config, prompts: Prompts, audits: Audits) -> None:
+    def __init__(self, config: Configuration, prompts: Prompts, audits: Audits) -> None:
         super().__init__(config)
         self.prompts = prompts
         self.audits = audits
 
     def model_settings(self, model: str) -> dict[str, Any]:
         """The settings that a model's answers depend on."""
-        entry = self.config["models"][model]
-        settings = affecting("models", entry, "answers")
-        return settings | {"engine": answer_arguments(entry["engine"])}
+        own = affecting("models", self.config.models[model], "answers")
+        return own | {"engine": answer_arguments(own["engine"])}
 
     def answer_shards(self, model: str) -> list[str]:
         """The names of the parts into which a model's requests are cut."""
-        n = self.config["models"][model]["shards"]
+        n = self.config.models[model].shards
         return [f"{i}-of-{n}" for i in range(n)]
 
     def lengths(self, model: str, benchmark: str) -> list[int]:
@@ -45,21 +46,22 @@ class Answers(Inputs):
 
     def only(self, model: str, benchmark: str) -> dict[str, list[object]]:
         """The part of a benchmark's prompts that a model is asked; empty if it is asked all."""
-        return only_of(self.config, model, benchmark)
+        return asked_of(self.config, model, benchmark)
 
     def model_files(self, model: str) -> dict[str, Any]:
         """The user's answers and chat template of a model, and the marks around reasoning and answers."""
-        entry = self.config["models"][model]
+        # In a block, each model has the keys of all backends.
+        entry: Any = self.config.models[model]
         return {
             "answers": entry["answers"] or [],
-            "chat_template": entry["chat_template"] or [],
+            "chat_template": entry.chat_template or [],
             "marks": [resource(file) for file in MARK_FILES],
         }
 
     def request_state(self, account: str) -> str:
         """A parameter that changes if a job left requests unanswered, by its account; "" at first."""
         found = read_account(account)
-        return found.state(self.config["generation"]["again"]) if found else ""
+        return found.state(self.config.generation.again) if found else ""
 
     def judge_state(self, account: str) -> str:
         """As `request_state`; it changes too if the judge failed, so that it is asked again."""
@@ -68,12 +70,12 @@ class Answers(Inputs):
 
     def host_memory(self, model: str) -> int:
         """The memory of a model's job in MB: a GPU's share of the weights passes through the host's."""
-        return 8000 + 24000 * job_gpus(self.config["models"][model])
+        return 8000 + 24000 * job_gpus(self.config.models[model])
 
     @property
     def judges(self) -> list[str]:
         """The judge, if there is one."""
-        return [self.config["judge"]] if self.config["judge"] else []
+        return [self.config.judge] if self.config.judge else []
 
     def judge_files(self) -> dict[str, Any]:
         """What the judge's prompts are made of: the answers of known verdict, and a text for each kind."""
@@ -92,13 +94,12 @@ class Answers(Inputs):
 
     def readers(self) -> dict[str, str]:
         """The backends of the run's built-in readers, by name."""
-        backends = {n: self.config["models"][n]["backend"] for n in self.config["run"]["models"]}
-        return {name: backend for name, backend in backends.items() if backend in READERS}
+        return {n: model.backend for n, model in running(self.config) if model.backend in READERS}
 
     def card_models(self) -> list[str]:
         """The models that have a report card: all but built-in readers."""
         readers = self.readers()
-        return [name for name in self.config["run"]["models"] if name not in readers]
+        return [name for name in self.models if name not in readers]
 
     def estimated(self) -> dict[str, Any]:
         """The parameters of `estimate`: the run's prompts, and what each model is asked."""
@@ -110,12 +111,9 @@ class Answers(Inputs):
             "factors": {
                 name: ["task", "example_id", *load_benchmark(name).columns] for name in benchmarks
             },
-            "asked": {name: load_benchmark(name).asked for name in benchmarks},
-            "gpus": {m: job_gpus(self.config["models"][m]) for m in (*models, *self.judges)},
+            "gpus": {m: job_gpus(self.config.models[m]) for m in (*models, *self.judges)},
             "readers": list(self.readers()),
             "judge": self.judge_files(),
             "audited": list(dict.fromkeys(m for pair in audits(self.config) for m in pair[:2])),
-            "audit_questions": {
-                turn: self.audits.audited_questions(turn) for turn in ("first", "again")
-            },
+            "audit_questions": {turn: self.audits.questions(turn) for turn in ("first", "again")},
         }

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.benchmark import load_benchmark
-from needlework.benchmarks.contract import Config
 from needlework.planning.audits import Audit
 from needlework.planning.inputs.base import Inputs
 from needlework.planning.inputs.prompts import PromptFiles, Prompts
+
+if TYPE_CHECKING:
+    from needlework.planning.configuration import Configuration
 
 _ANSWERS = ("scores", "generations")
 
@@ -16,19 +18,19 @@ _ANSWERS = ("scores", "generations")
 class Audits(Inputs):
     """What audits draw, ask and compare."""
 
-    def __init__(self, config: Config, prompts: Prompts) -> None:
+    def __init__(self, config: Configuration, prompts: Prompts) -> None:
         super().__init__(config)
         self.prompts = prompts
 
-    def audited_factors(self, benchmark: str) -> list[str]:
+    def factors(self, benchmark: str) -> list[str]:
         """The factors by which the cells of an audit are counted."""
-        by = self.config["audit"]["by"]
+        by = self.config.audit.by
         return [name for name in load_benchmark(benchmark).asked if by is None or name in by]
 
-    def audited_questions(self, turn: str) -> list[int]:
+    def questions(self, turn: str) -> list[int | None]:
         """How many questions a model is asked, and how many of these again, if `turn` is "again"."""
-        keys = ("questions", "again") if turn == "again" else ("questions",)
-        return [self.config["audit"][key] for key in keys]
+        audit = self.config.audit
+        return [audit.questions, audit.again] if turn == "again" else [audit.questions]
 
     def audit_prompts(self, model: str, benchmark: str, turn: str) -> PromptFiles:
         """The prompts that are drawn for an audit of a model, and all files that they quote."""

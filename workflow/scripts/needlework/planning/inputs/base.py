@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from needlework.benchmarks.contract import Config, Own, block_of
-from needlework.given import Block, given
+from needlework.contract import block_of
+
+if TYPE_CHECKING:
+    from needlework.planning.configuration import Configuration
 
 
 class Inputs:
     """What some rules read, for a validated configuration."""
 
-    def __init__(self, config: Config) -> None:
-        self.config: Any = config if isinstance(config, Block) else given(config)
+    def __init__(self, config: Configuration) -> None:
+        self.config = config
 
     @property
     def models(self) -> list[str]:
         """The models of the run."""
-        return list(self.config["run"]["models"])
+        return list(self.config.run.models)
 
     @property
     def benchmarks(self) -> list[str]:
         """The benchmarks of the run."""
-        return list(self.config["run"]["benchmarks"])
+        return list(self.config.run.benchmarks)
 
-    def settings(self, benchmark: str) -> Own:
+    def settings(self, benchmark: str) -> Any:
         """A benchmark's block of the configuration, with the run's seed."""
         return block_of(self.config, benchmark)

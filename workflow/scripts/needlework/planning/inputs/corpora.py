@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from needlework.benchmarks.benchmark import load_benchmark
-from needlework.benchmarks.contract import Own
 from needlework.data.corpora.corpus import Corpus
 from needlework.data.corpora.registry import (
     CORPORA,
@@ -28,7 +27,7 @@ class Corpora(Inputs):
         source = sources()[file_id.split("/")[0]]
         return next(vars(file) for file in source.files if file.id == file_id)
 
-    def corpus_sources(self, corpus: str, lang: str) -> list[str]:
+    def sources(self, corpus: str, lang: str) -> list[str]:
         """The files that a corpus table is read from."""
         if self.is_own_corpus(corpus):
             return self._own(corpus, lang)["files"]
@@ -59,17 +58,20 @@ class Corpora(Inputs):
 
     def is_own_corpus(self, corpus: str) -> bool:
         """Whether a corpus is a data set of the user's."""
-        return own_corpus(corpus, self.config["corpora"]) is not None
+        return self._entry(corpus) is not None
+
+    def _entry(self, corpus: str) -> Any:
+        corpora: Any = self.config.corpora
+        return own_corpus(corpus, corpora)
 
     def _own(self, corpus: str, lang: str) -> dict[str, Any]:
         """The data set of a user's corpus in a language, with the local files that it names."""
-        entry = own_corpus(corpus, self.config["corpora"])
-        assert entry is not None
-        data = entry["languages"][lang]
+        entry = self._entry(corpus)
+        data = entry.languages[lang]
         return {
             **{key: entry[key] for key in ("kind", "columns", "separator", "rows")},
             **data,
-            "files": local_files(data["files"]),
+            "files": local_files(data.files),
         }
 
     def _folder_languages(self, corpus: Corpus) -> list[str]:
@@ -79,18 +81,19 @@ class Corpora(Inputs):
 
     def _folder(self, source: str) -> str | None:
         """The folder of a user's own languages of a source."""
-        return self.config["sources"].get(source, {}).get("folder")
+        return getattr(getattr(self.config.sources, source, None), "folder", None)
 
-    def corpus_settings(self, corpus: str, lang: str) -> Own:
+    def corpus_settings(self, corpus: str, lang: str) -> Any:
         """A corpus table's settings besides its files, without the amount of data fetched."""
         if self.is_own_corpus(corpus):
             return self._own(corpus, lang)
         source, benchmark = CORPORA[corpus].source, CORPORA[corpus].benchmark
         if benchmark and (settings := load_benchmark(benchmark).plan.corpus_settings):
             return settings(self.settings(benchmark), lang)
-        own = not_affecting(f"sources.{source}", self.config["sources"].get(source, {}), "files")
+        given: Any = getattr(self.config.sources, source, {}) if source else {}
+        own = not_affecting(f"sources.{source}", given, "files")
         drawn = source in ("mmarco", "wikipedia")  # passages
-        return {**own, "seed": self.config["run"]["seed"]} if drawn else own
+        return {**own, "seed": self.config.run.seed} if drawn else own
 
     def corpus_reader(self, corpus: str) -> str:
         """The name of the module in needlework/data/corpora that reads a corpus."""

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.benchmark import load_benchmark
-from needlework.benchmarks.contract import Config
 from needlework.planning.inputs.answers import Answers
 from needlework.planning.inputs.base import Inputs
 from needlework.planning.inputs.prompts import Prompts
 from needlework.planning.inputs.scores import Scores
 from needlework.planning.layout import paths
 
+if TYPE_CHECKING:
+    from needlework.planning.configuration import Configuration
+
 
 class Explorer(Inputs):
     """What the explorer shows, and a judge is asked about."""
 
-    def __init__(self, config: Config, prompts: Prompts, answers: Answers, scores: Scores) -> None:
+    def __init__(
+        self, config: Configuration, prompts: Prompts, answers: Answers, scores: Scores
+    ) -> None:
         super().__init__(config)
         self.prompts, self.answers, self.scores = prompts, answers, scores
 

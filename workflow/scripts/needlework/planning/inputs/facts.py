@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.benchmark import load_benchmark
-from needlework.benchmarks.contract import Config, Run
+from needlework.contract import Run
 from needlework.models.engine_arguments import added, decoding
-from needlework.models.selection import CONTROLS, asks_nothing, in_words, only_of
+from needlework.models.selection import CONTROLS, asks_nothing, in_words
+from needlework.planning.chosen import asked_of, lengths_of, metric_of, running
 from needlework.planning.inputs.base import Inputs
 from needlework.planning.inputs.scores import Scores
 from needlework.planning.layout import resource
-from needlework.planning.model_checks import lengths_of
 from needlework.results.result import Needs, Result, told
+
+if TYPE_CHECKING:
+    from needlework.planning.configuration import Configuration
 
 # Models that captions name one by one.
 MOST_NAMED = 6
@@ -22,30 +25,29 @@ MOST_NAMED = 6
 class Facts(Inputs):
     """What results state of a run: its data and models, how these answer, and captions."""
 
-    def __init__(self, config: Config, scores: Scores) -> None:
+    def __init__(self, config: Configuration, scores: Scores) -> None:
         super().__init__(config)
         self.scores = scores
 
     def run_settings(self, benchmark: str, needs: Needs) -> Run:
         """The facts on a run that results of such rows need.
 
-        Results of ceilings and printed numbers need only the data.
-
-        How models decode matters to their scores alone.
+        Ceilings and printed numbers need the data alone. Only scores need how models decode.
         """
-        said = {"data": self.data(benchmark)}
+        said: Run = {"data": self.data(benchmark)}
         if needs in ("ceilings", "published"):
             return said
-        models, own = self.config["run"]["models"], load_benchmark(benchmark)
-        entries = {model: self.config["models"][model] for model in models}
-        settings: dict[str, Any] = {
+        own = load_benchmark(benchmark)
+        config: Any = self.config
+        entries: Any = dict(running(self.config))
+        settings: Run = {
             **said,
-            "models": models,
-            "published": {m: e["published"] for m, e in entries.items() if e["published"]},
+            "models": self.models,
+            "published": {m: e.published for m, e in entries.items() if e.published},
             "setup": {name: self._value(place) for name, place in own.run.setup.items()},
             "unit_of_length": self.unit_of_length,
-            "scored_by": self.settings(benchmark).get("metric", ""),
-            **own.run.run_settings(self.config),
+            "scored_by": metric_of(self.config, benchmark) or "",
+            **own.run.run_settings(config),
         }
         if needs == "scores":
             settings["decoding"] = {m: decoding(e) for m, e in entries.items()}
@@ -53,27 +55,25 @@ class Facts(Inputs):
             settings["added"] = {
                 model: added(
                     entry,
-                    self.config["tokenizers"][entry["tokenizer"]],
+                    config.tokenizers[entry.tokenizer],
                     lengths_of(self.config, model, benchmark) if in_tokens else [],
                 )
                 for model, entry in entries.items()
             }
-            settings["controls"] = [m for m, e in entries.items() if e["backend"] in CONTROLS]
+            settings["controls"] = [m for m, e in entries.items() if e.backend in CONTROLS]
             settings |= {"asked": self.asked(benchmark), "counted": self.counted(benchmark)}
         return settings
 
     @property
     def unit_of_length(self) -> str:
         """The unit of prompt lengths: "words" if all of the run's tokenizers count words, or "tokens"."""
-        config = self.config
-        names = {config["models"][model]["tokenizer"] for model in config["run"]["models"]}
-        kinds = {config["tokenizers"][name]["kind"] for name in names}
+        tokenizers = self.config.tokenizers
+        kinds = {tokenizers[model.tokenizer].kind for _, model in running(self.config)}
         return "words" if kinds == {"words"} else "tokens"
 
     def asked(self, benchmark: str) -> str:
         """A description of the models that were asked a part of a benchmark's prompts, and of these parts."""
-        models = self.config["run"]["models"]
-        return in_words({model: only_of(self.config, model, benchmark) for model in models})
+        return in_words({m: asked_of(self.config, m, benchmark) for m in self.models})
 
     def data(self, benchmark: str) -> str:
         """Descriptions of the data of a benchmark's prompts and of the paper's; "" if they are the same."""
@@ -82,9 +82,9 @@ class Facts(Inputs):
 
     def counted(self, benchmark: str) -> str:
         """A description of the models in a benchmark's means, and of the controls that are in none."""
-        config, models = self.config, self.config["run"]["models"]
-        models = [m for m in models if not asks_nothing(only_of(config, m, benchmark))]
-        left = [m for m in models if self.config["models"][m]["backend"] in CONTROLS]
+        config = self.config
+        models = [m for m in self.models if not asks_nothing(asked_of(config, m, benchmark))]
+        left = [m for m in models if config.models[m].backend in CONTROLS]
         there = [m for m in models if m not in left] or left
         but = f", without the controls ({', '.join(left)})" if left and there != left else ""
         names = ", ".join(there) if len(there) <= MOST_NAMED else f"{len(there)} models"
@@ -95,7 +95,7 @@ class Facts(Inputs):
 
         The last is in a figure's small print.
         """
-        run = {"counted": self.counted(benchmark)}
+        run: Run = {"counted": self.counted(benchmark)}
         if result.needs == "scores":
             asked = "" if result.kind == "figures" else self.asked(benchmark)
             run = {**self.run_settings(benchmark, "scores"), "data": "", "asked": asked}
@@ -106,10 +106,10 @@ class Facts(Inputs):
         """The value at a place of the configuration, lists sorted. `embedder` and `translator` are the
         names or kinds of those that this run uses."""
         if place == "embedder":
-            embedder = self.config["embedders"][self.config["retrieval"]["embedder"]]
-            return embedder.get("name", embedder["kind"])
+            embedder = self.config.embedders[self.config.retrieval.embedder]
+            return embedder.kind if embedder.kind == "ngram" else embedder.name
         if place == "translator":
-            return self.scores.translator["kind"]
+            return self.scores.translator.kind
         value: Any = self.config
         for key in place.split("."):
             value = value[key]

@@ -40,7 +40,7 @@ def _own(prompts: Prompts, table: str) -> list[str]:
     corpus, lang = table.split("/")
     if prompts.corpora.is_own_corpus(corpus):
         return [table]
-    own = map(_TABLE.fullmatch, prompts.corpora.corpus_sources(corpus, lang))
+    own = map(_TABLE.fullmatch, prompts.corpora.sources(corpus, lang))
     return [f"{made[1]}/{made[2]}" for made in own if made]
 
 
@@ -53,7 +53,7 @@ def own_uses(prompts: Prompts) -> list[tuple[Any, ...]]:
 
 def _benchmarks(prompts: Prompts) -> list[str]:
     """The benchmarks of a run that has data of the user's own."""
-    return prompts.config["run"]["benchmarks"] if prompts.config["corpora"] else []
+    return prompts.benchmarks if prompts.config.corpora else []
 
 
 def _slices(prompts: Prompts, benchmark: str) -> list[tuple[Any, Any]]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from needlework.benchmarks.benchmark import load_benchmark
-from needlework.benchmarks.contract import Config
-from needlework.models.selection import asks_nothing, only_of
+from needlework.models.selection import asks_nothing
+from needlework.planning.chosen import asked_of
 from needlework.planning.inputs.answers import Answers
 from needlework.planning.inputs.base import Inputs
 from needlework.planning.inputs.facts import Facts
@@ -18,6 +18,12 @@ from needlework.planning.inputs.results import Results
 from needlework.planning.inputs.scores import Scores
 from needlework.planning.layout import ROOT, paths, resource, result_file
 from needlework.results.numbers.tables import TABLES
+
+if TYPE_CHECKING:
+    from needlework.models.settings import AnyModel
+    from needlework.planning.configuration import Configuration
+    from needlework.results.numbers.made import ScoreFiles
+    from needlework.results.page.overview_page import Ran, ShownBenchmark, ShownResult
 
 # The styles, scripts and parts of results/index.html.
 _OVERVIEW_PARTS = (
@@ -38,7 +44,7 @@ class Pages(Inputs):
 
     def __init__(
         self,
-        config: Config,
+        config: Configuration,
         prompts: Prompts,
         answers: Answers,
         scores: Scores,
@@ -52,27 +58,26 @@ class Pages(Inputs):
         self.results = results
         self.facts = facts
 
-    def ran(self, config_files: Iterable[str | Path], values: Iterable[str]) -> dict[str, Any]:
+    def ran(self, config_files: Iterable[str | Path], values: Iterable[str]) -> Ran:
         """A description of the run: configuration, models, readers and data.
 
         config_files, values: of the command line, the latter the keys of --config.
         """
-        run = self.config["run"]
-        entries = {name: self.config["models"][name] for name in run["models"]}
+        models = self.config.models
         return {
             "files": [
                 *([_plain_name(file) for file in config_files] or ["config.yaml, the demo's"]),
                 *(f"{key} of --config" for key in values),
             ],
             "models": {
-                name: f"{_model_words(entries[name])}{self._not_asked(name)}"
+                name: f"{_model_words(models[name])}{self._not_asked(name)}"
                 for name in self.answers.card_models()
             },
             "readers": self.answers.readers(),
-            "notice": run["notice"],
+            "notice": self.config.run.notice,
             "data": {
                 load_benchmark(name).title: load_benchmark(name).run.data(self.settings(name))[0]
-                for name in run["benchmarks"]
+                for name in self.benchmarks
             },
         }
 
@@ -80,8 +85,8 @@ class Pages(Inputs):
         """The benchmarks of the run of which a model is asked nothing, in words."""
         left = [
             load_benchmark(name).title
-            for name in self.config["run"]["benchmarks"]
-            if asks_nothing(only_of(self.config, model, name))
+            for name in self.benchmarks
+            if asks_nothing(asked_of(self.config, model, name))
         ]
         return f"; not asked: {', '.join(left)}" if left else ""
 
@@ -97,12 +102,12 @@ class Pages(Inputs):
         """The models that means are of: not the built-in readers, unless there is nothing else."""
         return self.answers.card_models() or list(self.models)
 
-    def page_numbers(self) -> dict[str, dict[str, Any]]:
+    def page_numbers(self) -> dict[str, ScoreFiles]:
         """The inputs of the numbers of cards and page, by benchmark."""
-        models, kinds = self.shown_models(), self.config["tokenizers"]
+        models, tokenizers = self.shown_models(), self.config.tokenizers
         # The models whose lengths are counted in words.
         in_words = [
-            model for model in models if kinds[self.prompts.tokenizer(model)]["kind"] == "words"
+            model for model in models if tokenizers[self.prompts.tokenizer(model)].kind == "words"
         ]
         return {
             name: {
@@ -113,7 +118,7 @@ class Pages(Inputs):
             for name in self.benchmarks
         }
 
-    def overview(self, benchmark: str) -> dict[str, Any]:
+    def overview(self, benchmark: str) -> ShownBenchmark:
         """What results/index.html shows of a benchmark."""
         own = load_benchmark(benchmark)
         return {
@@ -128,7 +133,7 @@ class Pages(Inputs):
             "figures": self._shown(benchmark, "figures", "svg"),
         }
 
-    def _shown(self, benchmark: str, kind: str, ending: str) -> dict[str, dict[str, str]]:
+    def _shown(self, benchmark: str, kind: str, ending: str) -> dict[str, ShownResult]:
         """The tables or figures of a benchmark by name: files, title and caption."""
         return {
             result.name: {
@@ -138,7 +143,7 @@ class Pages(Inputs):
                 "title": result.label,
                 "caption": self.facts.caption(benchmark, result),
             }
-            for result in self.results.results(benchmark)
+            for result in self.results.filled(benchmark)
             if result.kind == kind
         }
 
@@ -159,10 +164,10 @@ def _plain_name(path: str | Path) -> str:
     return str(file.relative_to(ROOT)) if file.is_relative_to(ROOT) else file.name
 
 
-def _model_words(entry: Mapping[str, Any]) -> str:
+def _model_words(entry: AnyModel) -> str:
     """What a model is, in words: its name, without a folder of this machine, its revision and its backend."""
-    name = str(entry.get("name") or "")
+    name = entry.name or ""
     name = Path(name).name if name.startswith(("/", "~", "package:")) else name
-    revision = str(entry.get("revision") or "")
+    revision = entry.revision or ""
     named = f"{name} at {revision[:10]}" if revision else name
-    return ", ".join(filter(None, [named, str(entry["backend"])]))
+    return ", ".join(filter(None, [named, entry.backend]))

@@ -5,22 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
 
 from needlework.benchmarks.benchmark import load_benchmark
-from needlework.benchmarks.contract import Config, SliceSettings
+from needlework.contract import SliceSettings
+from needlework.planning.chosen import known_lengths, lengths_of, running
 from needlework.planning.inputs.base import Inputs
 from needlework.planning.inputs.corpora import Corpora
 from needlework.planning.layout import corpus_files, resource
-from needlework.planning.model_checks import lengths_of
 
-# The files of the prompts of a benchmark in a tokenizer: "instances", "corpora" and "documents".
-PromptFiles = dict[str, list[str]]
+if TYPE_CHECKING:
+    from needlework.planning.configuration import Configuration
+
+
+class PromptFiles(TypedDict):
+    """The files of the prompts of a benchmark in a tokenizer."""
+
+    instances: list[str]
+    corpora: list[str]
+    documents: list[str]
 
 
 class Prompts(Inputs):
     """The prompts of a run, and what they are built from."""
 
-    def __init__(self, config: Config, corpora: Corpora) -> None:
+    def __init__(self, config: Configuration, corpora: Corpora) -> None:
         super().__init__(config)
         self.corpora = corpora
         # Many models have the same prompts.
@@ -33,12 +42,12 @@ class Prompts(Inputs):
     @property
     def tokenizers(self) -> list[str]:
         """The tokenizers in which this run's prompts are built."""
-        run = self.config["run"]
-        return list(dict.fromkeys([*map(self.tokenizer, run["models"]), *run["tokenizers"]]))
+        run = self.config.run
+        return list(dict.fromkeys([*map(self.tokenizer, run.models), *run.tokenizers]))
 
     def tokenizer(self, model: str) -> str:
         """The name of the tokenizer in which a model's prompts are measured."""
-        return self.config["models"][model]["tokenizer"]
+        return self.config.models[model].tokenizer
 
     def baselines(self, benchmark: str) -> list[str]:
         """The smallest slices that name every question that is asked."""
@@ -46,15 +55,14 @@ class Prompts(Inputs):
 
     def slice_settings(self, benchmark: str, tokenizer: str, name: str) -> SliceSettings:
         """All that the instances of a slice depend on, other than files and the tokenizer."""
-        models = self.config["models"]
         lengths = {
             length
-            for model in self.config["run"]["models"]
-            if models[model]["tokenizer"] == tokenizer
-            for length in lengths_of(self.config, model, benchmark)
+            for name, model in running(self.config)
+            if model.tokenizer == tokenizer
+            for length in lengths_of(self.config, name, benchmark)
         }
-        if tokenizer in self.config["run"]["tokenizers"]:
-            lengths |= set(self.settings(benchmark).get("lengths", []))
+        if tokenizer in self.config.run.tokenizers:
+            lengths |= set(known_lengths(self.config, benchmark) or ())
         return load_benchmark(benchmark).plan.settings(
             self.settings(benchmark), name, sorted(lengths)
         )
@@ -101,17 +109,15 @@ class Prompts(Inputs):
         """The text files that a benchmark's prompts are cut from, by language."""
         quoted = load_benchmark(benchmark).plan.quotes(self.settings(benchmark))
         return {
-            lang: [
-                file for file in self.corpora.corpus_sources(corpus, lang) if file.endswith(".txt")
-            ]
+            lang: [file for file in self.corpora.sources(corpus, lang) if file.endswith(".txt")]
             for corpus, lang in quoted
         }
 
     @property
     def text_tokenizer(self) -> str:
         """The tokenizer whose prompts are the texts that are counted in all tokenizers."""
-        run = self.config["run"]
-        return run["tokenizers"][0] if run["tokenizers"] else self.tokenizer(run["models"][0])
+        run = self.config.run
+        return run.tokenizers[0] if run.tokenizers else self.tokenizer(run.models[0])
 
     def instances(self, model: str, benchmark: str) -> list[str]:
         """The prompts that a model is asked, without what they quote."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.benchmark import Benchmark, load_benchmark
-from needlework.benchmarks.contract import Config
 from needlework.planning.inputs.base import Inputs
 from needlework.planning.inputs.facts import Facts
 from needlework.planning.inputs.prompts import Prompts
@@ -13,34 +12,41 @@ from needlework.planning.inputs.scores import Scores
 from needlework.planning.layout import paths, result_file
 from needlework.results.result import Needs, Result
 
+if TYPE_CHECKING:
+    from needlework.planning.configuration import Configuration
+    from needlework.results.reproduction import Reproduced
+
 
 class Results(Inputs):
     """The results that a run fills, and what they are made of."""
 
-    def __init__(self, config: Config, prompts: Prompts, scores: Scores, facts: Facts) -> None:
+    def __init__(
+        self, config: Configuration, prompts: Prompts, scores: Scores, facts: Facts
+    ) -> None:
         super().__init__(config)
         self.prompts = prompts
         self.scores = scores
         self.facts = facts
 
-    def results(self, benchmark: str) -> list[Result]:
+    def filled(self, benchmark: str) -> list[Result]:
         """The results that this configuration fills: one tokenizer is not compared."""
-        found = load_benchmark(benchmark).filled(self.config)
+        config: Any = self.config
+        found = load_benchmark(benchmark).filled(config)
         several = len(self.prompts.tokenizers) > 1
         return [result for result in found if several or result.needs != "token_counts"]
 
-    def results_by_needs(self, benchmark: str) -> dict[Needs, list[Result]]:
+    def by_needs(self, benchmark: str) -> dict[Needs, list[Result]]:
         """The results that this configuration fills, by their input (`Result.needs`)."""
         found: dict[Needs, list[Result]] = {}
-        for result in self.results(benchmark):
+        for result in self.filled(benchmark):
             found.setdefault(result.needs, []).append(result)
         return found
 
     def unfilled(self) -> dict[str, str]:
         """The results, as targets, that this configuration leaves empty, and what fills them."""
-        found, run = {}, self.config["run"]["benchmarks"]
-        for benchmark in self.config["benchmarks"]:
-            filled = self.results(benchmark) if benchmark in run else []
+        found, run = {}, self.benchmarks
+        for benchmark in self.config.benchmarks:
+            filled = self.filled(benchmark) if benchmark in run else []
             for result in load_benchmark(benchmark).results:
                 if result in filled:
                     continue
@@ -53,7 +59,7 @@ class Results(Inputs):
                 found[f"{benchmark}_{result.name}"] = f"{result.label}: {remedy}."
         return found
 
-    def result_rows(self, benchmark: str) -> dict[Needs, list[str]]:
+    def rows(self, benchmark: str) -> dict[Needs, list[str]]:
         """The files that results are made of, by `Result.needs`."""
         counts = f"results/token_counts/{benchmark}"
         return {
@@ -81,7 +87,7 @@ class Results(Inputs):
         return [
             path
             for name in self.benchmarks
-            for result in self.results(name)
+            for result in self.filled(name)
             for path in self.files_of_result(name, result)
         ]
 
@@ -90,7 +96,7 @@ class Results(Inputs):
         results = {
             result_file(name, result, "csv"): result.title
             for name in self.benchmarks
-            for result in self.results(name)
+            for result in self.filled(name)
         }
         counts = {
             f"results/tables/{name}/prompts-{tokenizer}.csv": f"Prompts in {tokenizer}"
@@ -99,7 +105,7 @@ class Results(Inputs):
         }
         return results | counts
 
-    def reproduced(self, with_models: bool) -> dict[str, dict[str, Any]]:
+    def reproduced(self, with_models: bool) -> dict[str, Reproduced]:
         """The inputs of the reproduction, by benchmark; without models, no scores."""
         left_out = ("published",) if with_models else ("scores", "ceilings")
         return {
@@ -109,7 +115,7 @@ class Results(Inputs):
                 "published": self.facts.paper(name),
                 "results": {
                     result.name: result_file(name, result, "csv")
-                    for result in self.results(name)
+                    for result in self.filled(name)
                     # Printed numbers beside each other say nothing about a run.
                     if result.needs not in left_out
                 },
@@ -119,7 +125,7 @@ class Results(Inputs):
         }
 
 
-def _remedy(benchmark: Benchmark, result: Result, config: Config) -> str:
+def _remedy(benchmark: Benchmark, result: Result, config: Any) -> str:
     """The keys and values that fill a result."""
     keys: dict[str, str] = {}
     for condition in benchmark.unmet(result, config):

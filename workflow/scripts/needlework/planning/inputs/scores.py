@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.benchmark import load_benchmark
-from needlework.benchmarks.contract import Config
 from needlework.planning.affects import affecting, not_affecting
+from needlework.planning.chosen import metric_of
 from needlework.planning.inputs.base import Inputs
 from needlework.planning.inputs.prompts import Prompts
 from needlework.planning.layout import corpus_files, resource
+
+if TYPE_CHECKING:
+    from needlework.planning.configuration import Configuration
+    from needlework.settings.translation import Translator
 
 _ANSWERS = ("scores", "generations")
 
@@ -19,7 +23,7 @@ _ANSWERS = ("scores", "generations")
 class Scores(Inputs):
     """What scores are made of, and translations."""
 
-    def __init__(self, config: Config, prompts: Prompts) -> None:
+    def __init__(self, config: Configuration, prompts: Prompts) -> None:
         super().__init__(config)
         self.prompts = prompts
 
@@ -48,13 +52,13 @@ class Scores(Inputs):
 
     def metrics_beside(self, benchmark: str) -> list[str]:
         """The metrics that are in the scores only: no result shows them."""
-        chosen = self.settings(benchmark).get("metric")
+        chosen = metric_of(self.config, benchmark)
         return [metric for metric in load_benchmark(benchmark).scoring.beside if metric != chosen]
 
     @property
-    def translator(self) -> dict[str, Any]:
+    def translator(self) -> Translator:
         """The entry of the translator that this run uses."""
-        return self.config["translators"][self.config["translation"]["translator"]]
+        return self.config.translators[self.config.translation.translator]
 
     @property
     def translator_settings(self) -> dict[str, Any]:
@@ -84,7 +88,7 @@ class Scores(Inputs):
 
     def similarity_files(self, model: str, benchmark: str) -> list[str]:
         """The similarity of needles and distractors, if the run asks for it."""
-        wanted = self.config["retrieval"]["similarity"] and load_benchmark(benchmark).plan.search
+        wanted = self.config.retrieval.similarity and load_benchmark(benchmark).plan.search
         return (
             [f"results/similarity/{benchmark}/{self.prompts.tokenizer(model)}.parquet"]
             if wanted

@@ -22,6 +22,7 @@ from needlework.results.drawing.style import (
     TALLEST,
     style,
 )
+from needlework.results.numbers.tables import Answered, records
 from needlework.results.page.words import METHOD, called, lengths_in_words, questions, sentence
 
 if TYPE_CHECKING:
@@ -310,12 +311,13 @@ def _table(ax: Axes, facts: pd.DataFrame, titles: Mapping[str, str], form: Form)
     at = [0.17, 0.28, 0.44, 0.6, 0.76, 1.0] if narrow else [0.4, 0.49, 0.6, 0.71, 0.83, 1.0]
     for x, head in zip(at, HEADS, strict=True):
         ax.text(x, 0, head, fontsize=SMALL, ha="right", va="center", color="#555555")
-    for place, row in enumerate(facts.to_dict("records"), 1):
+    row: Answered
+    for place, row in enumerate(records(facts), 1):
         n, failed = row["n"], row["failed"] + row["skipped"]
         given = n - failed
         cells = [
             f"{n:,}",
-            *(percent(row[name], given) for name in ("cut", "empty")),
+            *(percent(count, given) for count in (row["cut"], row["empty"])),
             percent(failed, n),
             percent(row["said_none"], row["with_needle"]),
             percent(row["other_language"], given if row["decided"] else 0),
@@ -347,7 +349,7 @@ def said(
     titles: Mapping[str, str],
 ) -> str:
     """The sentences of a card, and claimed and effective lengths."""
-    reached = [lengths(row, points, titles) for row in facts.to_dict("records")]
+    reached = [lengths(row, points, titles) for row in records(facts)]
     return " ".join(filter(None, [sentence(model, compared, titles), *reached]))
 
 
@@ -371,7 +373,7 @@ def legend(model: str, points: pd.DataFrame, facts: pd.DataFrame) -> str:
     return " ".join([*parts, METHOD])
 
 
-def lengths(row: Mapping[str, Any], points: pd.DataFrame, titles: Mapping[str, str]) -> str:
+def lengths(row: Answered, points: pd.DataFrame, titles: Mapping[str, str]) -> str:
     """Claimed and effective length in a sentence, if the benchmark defines these."""
     found = lengths_in_words(row, points)
     if found is None:

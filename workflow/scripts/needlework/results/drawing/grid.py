@@ -62,19 +62,15 @@ Panels: TypeAlias = "list[tuple[Axes, Row, pd.DataFrame]]"
 def rows_of(picture: Picture, ncols: int) -> list[Row]:
     """The rows of panels with anything in them, `ncols` to a row; more panels get rows below."""
     spec, segments = picture.spec, evenly(picture.panels, ncols)
-    values = list(product(*map(picture.values, spec.facets.row)))
+    values = list(product(*map(picture.values, spec.row)))
     rows: list[Row] = []
     for some in segments:
         block: list[Row] = []
         for x, value, keys in product(picture.across, values, picture.parts()):
             data = [panel_rows(picture, x, value, panel) for panel in some]
             if any(any(picture.lines(part, keys)) for part in data):
-                named = spec.facets.row and spec.facets.row_title != ""
-                title = (
-                    picture.title(spec.facets.row, value, spec.facets.row_title or "")
-                    if named
-                    else ""
-                )
+                named = spec.row and spec.row_title != ""
+                title = picture.title(spec.row, value, spec.row_title or "") if named else ""
                 block.append(Row(x, title, keys, some, data, value[:-1]))
         for i, row in enumerate(block):
             row.first, row.last = i == 0, i + 1 == len(block) or block[i + 1].x != row.x
@@ -87,7 +83,7 @@ def rows_of(picture: Picture, ncols: int) -> list[Row]:
 def panel_rows(picture: Picture, x: str, values: Sequence[Any], panel: Any) -> pd.DataFrame:
     """The rows of a panel; those without a value of its columns stand in all."""
     data, spec = picture.data, picture.spec
-    wanted = dict(zip((*spec.facets.row, spec.facets.panel), (*values, panel), strict=True))
+    wanted = dict(zip((*spec.row, spec.panel), (*values, panel), strict=True))
     for column in filter(None, wanted):
         data = data[(data[column] == wanted[column]) | data[column].isna()]
     return data[data[x].notna()] if len(picture.across) > 1 else data
@@ -98,11 +94,11 @@ def pages(picture: Picture, size: Size, fill: Callable[[Figure, Panels], None]) 
     spec, figures = picture.spec, []
     aside = LEGEND if len(picture.parts()) > 1 else 0.0
     page = picture.printing.width
-    titles = [panel_title(picture, panel) for panel in picture.panels] if spec.facets.panel else []
+    titles = [panel_title(picture, panel) for panel in picture.panels] if spec.panel else []
     # A character of a title of 6 points is 0.05 inches wide, at least.
     least = max(size.least, 0.05 * longest_word(titles))
     fit = max(1, int((page - size.left - aside) / least))
-    most = min(MOST_COLUMNS if spec.facets.row else spec.facets.columns, fit)
+    most = min(MOST_COLUMNS if spec.row else spec.columns, fit)
     ncols = len(evenly(picture.panels, most)[0])
     # A single panel is as wide as a column if it can be.
     needed = size.left + aside + (least if ncols == 1 else ncols * size.wanted)
@@ -155,7 +151,7 @@ def laid_out(
                 ax.tick_params(labelleft=True)
             shown.append(ax)
             found.append((ax, row, data))
-            if spec.facets.panel and panel not in titled:
+            if spec.panel and panel not in titled:
                 title, wide = panel_title(picture, panel), (width - size.left) / ncols
                 ax.set_title(wrapped(title, wide), fontsize=size_that_fits(title, wide, 8))
                 titled.add(panel)
@@ -174,7 +170,7 @@ def laid_out(
 
 def panel_title(picture: Picture, panel: Any) -> str:
     """What stands above a panel."""
-    return picture.title((picture.spec.facets.panel,), (panel,), picture.spec.facets.title)
+    return picture.title((picture.spec.panel,), (panel,), picture.spec.panel_title)
 
 
 def add_legend_and_notes(figure: Figure, picture: Picture, panels: Panels) -> None:
@@ -272,7 +268,7 @@ def values_axis(picture: Picture, panels: Panels, *, down: bool) -> None:
         axis = ax.xaxis if down else ax.yaxis
         if (low, high) == (0.0, 1.0):
             axis.set_ticks([0, 0.2, 0.4, 0.6, 0.8, 1.0])
-        if spec.values.unit == "%":
+        if spec.unit == "%":
             axis.set_major_formatter(lambda value, _: in_percent(value))
         elif high > 100:
             axis.set_major_formatter(lambda value, _: f"{value:,.0f}")
@@ -319,9 +315,9 @@ def limits(picture: Picture) -> tuple[float, float]:
     Without limits, the axis is from 0, and of shares up to 1. Only differences can be below 0.
     """
     low, high = _ends(picture)
-    if found := picture.spec.values.limits:
+    if found := picture.spec.limits:
         return min(found[0], low), max(found[1], high)
-    if high > 1 or picture.spec.values.column.startswith("n_"):
+    if high > 1 or picture.spec.column.startswith("n_"):
         return 0.0, max(1.0, 1.06 * high)
     margin = 0.04 * (high - low)
     if low < 0:
@@ -331,7 +327,7 @@ def limits(picture: Picture) -> tuple[float, float]:
 
 def _ends(picture: Picture) -> tuple[float, float]:
     """The lowest and the highest of all that an axis of values shows."""
-    ends = [picture.spec.values.column, "paper_value"]
+    ends = [picture.spec.column, "paper_value"]
     ends += ["ci_low", "ci_high"] if picture.spec.intervals else []
     ends += ["lowest", "highest"] if picture.incomplete else []
     shown = picture.data[[name for name in ends if name in picture.data]]

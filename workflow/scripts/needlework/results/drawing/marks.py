@@ -81,9 +81,9 @@ def line_plot(picture: Picture) -> list[Figure]:
         0 if across(picture, spec, x, picture.data).scaled else len(picture.values(x))
         for x in picture.across
     )
-    wide = COLUMN / 1.2 if spec.facets.panel or spec.facets.row else COLUMN
-    several = spec.facets.row or len(picture.parts()) > 1
-    height = 1.6 if several else 1.9 if spec.facets.panel else 2.3
+    wide = COLUMN / 1.2 if spec.panel or spec.row else COLUMN
+    several = spec.row or len(picture.parts()) > 1
+    height = 1.6 if several else 1.9 if spec.panel else 2.3
     size = Size(max(1.12, 0.09 * many + 0.3), wide, height)
 
     def fill(figure: Figure, panels: Panels) -> None:
@@ -94,8 +94,8 @@ def line_plot(picture: Picture) -> list[Figure]:
             shown = data
             if spec.line in data:
                 shown = data[data[spec.line].isin([key[1] for key in row.keys])]
-            if shown[[spec.values.column, "paper_value"]].isna().all(axis=None):
-                reasons = set(data[spec.facets.why].dropna()) - {""} if spec.facets.why else set()
+            if shown[[spec.column, "paper_value"]].isna().all(axis=None):
+                reasons = set(data[spec.why].dropna()) - {""} if spec.why else set()
                 empty(ax, reasons.pop() if len(reasons) == 1 else "no answer")
             else:
                 _named(ax, axis)
@@ -127,20 +127,20 @@ def _panel(
 def _points(ax: Axes, spec: Lines, line: Line, x: pd.Series, rows: pd.DataFrame) -> None:
     """Values with intervals, and the paper's numbers, hollow and dashed; hollow too are short prompts."""
     colour, marker = line.look
-    ours = rows[(rows["source"] == "ours") & rows[spec.values.column].notna()]
+    ours = rows[(rows["source"] == "ours") & rows[spec.column].notna()]
     look: dict[str, Any] = {"color": colour, "label": line.label}
     if len(ours) and line.rest:
-        ax.plot(x[ours.index], ours[spec.values.column], **look,
+        ax.plot(x[ours.index], ours[spec.column], **look,
                 marker=marker, linewidth=0.7, zorder=1.3)  # fmt: skip
     elif len(ours):
-        reach = error_bars(ours, spec.values.column)
-        ax.errorbar(x[ours.index], ours[spec.values.column], yerr=reach, **look,
+        reach = error_bars(ours, spec.column)
+        ax.errorbar(x[ours.index], ours[spec.column], yerr=reach, **look,
                     marker=marker, elinewidth=0.7)  # fmt: skip
     short = ours[ours["n_exhausted"] > 0] if "n_exhausted" in ours else ours.iloc[:0]
     if len(short):
-        ax.plot(x[short.index], short[spec.values.column], **hollow_marker(line.look),
+        ax.plot(x[short.index], short[spec.column], **hollow_marker(line.look),
                 linestyle="none", zorder=4)  # fmt: skip
-    mark_incomplete(ax, ours, x[ours.index], spec.values.column)
+    mark_incomplete(ax, ours, x[ours.index], spec.column)
     theirs = rows["paper_value"]
     if theirs.notna().any() and not spec.levels:
         ax.plot(x[rows.index], theirs, **hollow_marker(line.look), linewidth=0.8, label=line.paper_label,
@@ -171,10 +171,8 @@ def hollow_marker(look: tuple[str, str]) -> dict[str, Any]:
 def _level(ax: Axes, spec: Lines, line: Line, row: dict[str, Any]) -> None:
     """A number that holds across a panel: ours dotted with its interval, the paper's dashed."""
     colour = line.look[0]
-    if row["source"] == "ours" and row[spec.values.column] == row[spec.values.column]:
-        ax.axhline(
-            row[spec.values.column], color=colour, linestyle=":", linewidth=1.2, label=line.label
-        )
+    if row["source"] == "ours" and row[spec.column] == row[spec.column]:
+        ax.axhline(row[spec.column], color=colour, linestyle=":", linewidth=1.2, label=line.label)
         low, high = row["ci_low"], row["ci_high"]
         ax.axhspan(low, high, color=colour, alpha=0.08, linewidth=0)
     if row["paper_value"] == row["paper_value"]:
@@ -240,7 +238,7 @@ def bars(picture: Picture) -> list[Figure]:
     spec, x = picture.spec, picture.across[0]
     places = picture.places(x)
     if isinstance(spec, Dots):
-        means = picture.ours.groupby(x)[spec.values.column].mean()
+        means = picture.ours.groupby(x)[spec.column].mean()
         places.sort(key=lambda place: -means.get(place, 0.0))
     ticks = [picture.tick(x, place) for place in places]
     codes = max(map(len, ticks)) <= 4
@@ -248,7 +246,7 @@ def bars(picture: Picture) -> list[Figure]:
         len(places) > (MOST_CODES if codes else MOST_STANDING) or longest_word(ticks) > MOST_LETTERS
     )
     down = lying or isinstance(spec, Points) or (isinstance(spec, Bars) and spec.horizontal)
-    columns = [column for column in (x, *spec.facets.row, spec.facets.panel) if column]
+    columns = [column for column in (x, *spec.row, spec.panel) if column]
     beside = not isinstance(spec, Points) and picture.ours.duplicated(columns).any()
     dodged = beside or isinstance(spec, Dots)
     n = len(picture.looks) if dodged else 1
@@ -262,15 +260,15 @@ def bars(picture: Picture) -> list[Figure]:
         # All rows stand on one page; many models then lie closer together.
         each = max(tall, min(each, ROWS_HIGH / len(places)))
     long = each * len(places)
-    height = max(0.8, long) + 0.3 if down else 1.3 if spec.facets.row else 1.8
+    height = max(0.8, long) + 0.3 if down else 1.3 if spec.row else 1.8
     size = Size(2.0, COLUMN * 1.2, height) if down else Size(long + 0.4, max(2.0, 2 * long), height)
 
     def fill(figure: Figure, panels: Panels) -> None:
         for ax, row, data in panels:
-            if data[spec.values.column].isna().all():
+            if data[spec.column].isna().all():
                 empty(ax, "no answer")
             if not spec.intervals:
-                ends = data.groupby(x)[spec.values.column].agg(["min", "max"]).reindex(places)
+                ends = data.groupby(x)[spec.column].agg(["min", "max"]).reindex(places)
                 ax.hlines(range(len(places)), ends["min"], ends["max"], color="#cccccc", zorder=1)
             for line in picture.lines(data[data[x].isin(places)], row.keys):
                 where = line.rows[x].map(places.index)
@@ -282,7 +280,7 @@ def bars(picture: Picture) -> list[Figure]:
                 ax.set_yticks(range(len(places)), names)
                 ax.set_ylim(len(places) - 0.4, -0.6)
             else:
-                small = 7 if len(places) * 0.13 < COLUMN / spec.facets.columns else SMALLEST
+                small = 7 if len(places) * 0.13 < COLUMN / spec.columns else SMALLEST
                 ax.set_xticks(range(len(places)), names, size=small)
                 ax.set_xlim(-0.6, len(places) - 0.4)
             ax.grid(visible=False, axis="y" if down else "x")
@@ -297,7 +295,7 @@ def _marks(ax: Axes, picture: Picture, line: Line, where: Any, down: bool, thick
     """A line's bars with intervals, or its points; the paper's numbers are hollow."""
     spec = picture.spec
     rows = line.rows[line.rows["source"] == "ours"]
-    values, there = rows[spec.values.column].fillna(0.0), where[rows.index]
+    values, there = rows[spec.column].fillna(0.0), where[rows.index]
     colour, marker = line.look
     # A bar for each name on the axis needs no name in a legend.
     named = spec.line != picture.across[0]
@@ -311,7 +309,7 @@ def _marks(ax: Axes, picture: Picture, line: Line, where: Any, down: bool, thick
             )
     else:
         look |= {
-            "xerr" if down else "yerr": error_bars(rows, spec.values.column),
+            "xerr" if down else "yerr": error_bars(rows, spec.column),
             "ecolor": "#333333",
         }
         look |= {"error_kw": {"elinewidth": 0.6, "capsize": 1.2}}
@@ -319,7 +317,7 @@ def _marks(ax: Axes, picture: Picture, line: Line, where: Any, down: bool, thick
         for bar, exhausted in zip(drawn, rows.get("n_exhausted", values * 0), strict=True):
             if exhausted:
                 bar.set(hatch="////", edgecolor=GROUND, linewidth=0)
-    mark_incomplete(ax, rows, there, spec.values.column, down=down)
+    mark_incomplete(ax, rows, there, spec.column, down=down)
     if line.rows["paper_value"].notna().any():
         xy = (line.rows["paper_value"], where) if down else (where, line.rows["paper_value"])
         own = named and (spec.line == "model" or isinstance(spec, Points))
@@ -351,7 +349,7 @@ def heat_map(picture: Picture) -> list[Figure]:
         for ax, row, data in panels:
             for cell in data.to_dict("records"):
                 at = columns.index(cell[x]), y[cell[spec.down]]
-                _cell(ax, cell, at, shade, spec.values.column, with_paper)
+                _cell(ax, cell, at, shade, spec.column, with_paper)
             # Bold letters are a tenth wider than those that the title's size is chosen for.
             points = max(SMALLEST, 0.9 * float(ax.title.get_fontsize()))
             # Above the ticks and the name of the axis across.

@@ -82,18 +82,16 @@ class Picture:
         printing: Printing = PRINTING,
     ) -> Picture:
         """The picture of these rows; NothingToDraw where they hold no number of ours."""
-        if spec.rows.where:
-            frame = frame.query(spec.rows.where.format_map(run), engine="python")
+        if spec.where:
+            frame = frame.query(spec.where.format_map(run), engine="python")
         frame = frame.reset_index(drop=True)
         data = frame if "source" in frame else frame.assign(source="ours")
-        if spec.rows.prepare and len(data):
-            data = spec.rows.prepare(data, run)
-        empty = data[spec.values.column] * float("nan")
+        if spec.prepare and len(data):
+            data = spec.prepare(data, run)
+        empty = data[spec.column] * float("nan")
         theirs = data["published"].astype("float64") if "published" in data else empty
         # A model of the paper's that was not run has its number as `value`.
-        data = data.assign(
-            paper_value=theirs.where(data["source"] == "ours", data[spec.values.column])
-        )
+        data = data.assign(paper_value=theirs.where(data["source"] == "ours", data[spec.column]))
         # Without rows, a file's columns have no type to compute with.
         counts = len(data) and {"lowest", "n_skipped", "n_error"} <= set(data)
         marked = data.index.isin(data.query(MARKED).index) if counts else False
@@ -106,19 +104,16 @@ class Picture:
         if not isinstance(spec, Heatmap):
             data = data[~data["few"]]
         ours = data[data["source"] == "ours"]
-        if spec.facets.panel not in ("", "model"):
+        if spec.panel not in ("", "model"):
             # No panel is of the paper's numbers alone.
-            data = data[
-                data[spec.facets.panel].isin(ours[spec.facets.panel])
-                | data[spec.facets.panel].isna()
-            ]
+            data = data[data[spec.panel].isin(ours[spec.panel]) | data[spec.panel].isna()]
         picture = cls(spec, frame, data, factors, run, printing, few)
-        if picture.few and not (ours[spec.values.n] > 0).any():
-            why = f"most {spec.mark}s are of fewer than {{least}} {{prompts}}; the CSV has the numbers"
-            raise NothingToDraw(why.format_map(vars(spec.values)))
-        if ours.empty or (spec.rows.needs and ours.query(spec.rows.needs, engine="python").empty):
+        if picture.few and not (ours[spec.n] > 0).any():
+            of = f"{spec.mark}s are of fewer than {spec.least} {spec.prompts}"
+            raise NothingToDraw(f"most {of}; the CSV has the numbers")
+        if ours.empty or (spec.only_if and ours.query(spec.only_if, engine="python").empty):
             raise NothingToDraw(spec.nothing)
-        if ours[spec.values.column].isna().all():
+        if ours[spec.column].isna().all():
             raise NothingToDraw(f"every answer was skipped or failed. {picture.note}".strip())
         return picture
 
@@ -131,7 +126,7 @@ class Picture:
     def incomplete(self) -> bool:
         """Whether a mark is one of a cell that lacks answers."""
         ours = self.ours
-        return bool((ours["incomplete"] & ours[self.spec.values.column].notna()).any())
+        return bool((ours["incomplete"] & ours[self.spec.column].notna()).any())
 
     @cached_property
     def across(self) -> tuple[str, ...]:
@@ -142,14 +137,12 @@ class Picture:
     @cached_property
     def note(self) -> str:
         """The end of the small print."""
-        return (
-            self.spec.small_print.note(self.frame, self.run) if self.spec.small_print.note else ""
-        )
+        return self.spec.note(self.frame, self.run) if self.spec.note else ""
 
     def values(self, column: str, data: pd.DataFrame | None = None) -> list[Any]:
         """The values of a column, each once, in order."""
         found = (self.data if data is None else data)[column].dropna()
-        if column == "model" or column in self.spec.rows.listed:
+        if column == "model" or column in self.spec.listed:
             return list(dict.fromkeys(found))
         if (factor := self.factors.get(column)) and (factor.order or factor.last):
             return factor.sorted(found)
@@ -162,13 +155,13 @@ class Picture:
     @cached_property
     def panels(self) -> list[Any]:
         """The values that have a panel."""
-        return self.places(self.spec.facets.panel) if self.spec.facets.panel else [None]
+        return self.places(self.spec.panel) if self.spec.panel else [None]
 
     def called(self, column: str, value: Any) -> str:
         """A value's label."""
         value = int(value) if isinstance(value, float) and value.is_integer() else value
-        if value in self.spec.names.called:
-            return self.spec.names.called[value]
+        if value in self.spec.called:
+            return self.spec.called[value]
         return self.factors.get(column, Factor(column)).called(value)
 
     def tick(self, column: str, value: Any) -> str:
@@ -184,7 +177,7 @@ class Picture:
     def title(self, columns: Sequence[str], values: Sequence[Any], template: str) -> str:
         """The title of a panel, or of a row of panels; one value's own words are a title as they are."""
         names = [self.called(*pair) for pair in zip(columns, values, strict=True)]
-        if template and not (len(values) == 1 and values[0] in self.spec.names.called):
+        if template and not (len(values) == 1 and values[0] in self.spec.called):
             own = dict(zip(columns, names, strict=True))
             return template.format_map({"unit_of_length": "tokens", **self.run, **own})
         if columns == ("model",) and values[0] not in set(self.ours["model"]):
@@ -198,7 +191,7 @@ class Picture:
     @property
     def values_name(self) -> str:
         """What the axis of values is called, and its unit."""
-        name, unit = self.say(self.spec.values.name), self.say(self.spec.values.unit)
+        name, unit = self.say(self.spec.axis), self.say(self.spec.unit)
         return f"{name} ({unit})" if unit else name
 
     @cached_property
@@ -215,8 +208,8 @@ class Picture:
             every = dict(zip(ours, each, strict=False))
         else:
             every = looks(ours)
-        found = {("ours", name): self.spec.names.looks.get(name, every[name]) for name in ours}
-        if column != "model" or self.spec.facets.panel == "model":
+        found = {("ours", name): self.spec.looks.get(name, every[name]) for name in ours}
+        if column != "model" or self.spec.panel == "model":
             return found
         theirs = self.values(column, self.data[self.data["source"] == "published"])
         markers = PUBLISHED_MARKERS if len(theirs) <= MOST_PUBLISHED else "d" * len(theirs)
@@ -249,11 +242,11 @@ class Picture:
             rows = rows[rows["source"] == key[0]] if column == "model" else rows
             if rows.empty:
                 continue
-            name = self.title((column,), (key[1],), spec.names.title)
+            name = self.title((column,), (key[1],), spec.line_title)
             if key[0] == "published":
                 # A model of ours may have the same name.
                 name = self._published_name(key[1])
-            for more in {spec.names.suffix, spec.names.members} & set(rows):
+            for more in {spec.suffix, spec.members} & set(rows):
                 words = [word for word in rows[more].dropna().unique() if word]
                 name += f" ({', '.join(' '.join(words).split())})" if words else ""
             theirs = self.run.get("published", {}).get(key[1]) if column == "model" else None
@@ -275,7 +268,7 @@ class Picture:
     @cached_property
     def _crowded(self) -> bool:
         """Whether a legend that names each model of ours and the paper's is too long."""
-        if self.spec.line != "model" or self.spec.facets.panel == "model":
+        if self.spec.line != "model" or self.spec.panel == "model":
             return False
         ours = self.ours
         beside = set(ours.loc[ours["paper_value"].notna(), "model"])
@@ -292,13 +285,13 @@ class Picture:
 
 
 def few_answers(spec: Drawing, data: pd.DataFrame) -> pd.Series:
-    """Which rows of ours have fewer than `Values.least` answers, or share a panel with mostly such rows."""
-    asked = data[(data["source"] == "ours") & (data[spec.values.n] > 0)]
-    few = asked[spec.values.n] < spec.values.least
+    """Which rows of ours have fewer than `Drawing.least` answers, or share a panel with mostly such rows."""
+    asked = data[(data["source"] == "ours") & (data[spec.n] > 0)]
+    few = asked[spec.n] < spec.least
     if not isinstance(spec, Heatmap):
         columns = [spec.x] if isinstance(spec.x, str) else spec.x
         panels = [asked[name].notna() for name in columns]
-        panels += [asked[name] for name in (*spec.facets.row, spec.facets.panel) if name]
+        panels += [asked[name] for name in (*spec.row, spec.panel) if name]
         few |= few.groupby(panels, dropna=False).transform("mean") > 0.5
     return few.reindex(data.index, fill_value=False)
 
@@ -313,9 +306,9 @@ def evenly(values: Sequence[T], most: int) -> list[list[T]]:
 def small_print(picture: Picture) -> str:
     """How many prompts are behind a mark, which are missing, what bars, dashes and other looks mean."""
     spec, data = picture.spec, picture.data
-    parts = [picture.say(spec.small_print.words), counted(picture), *intervals(picture)]
+    parts = [picture.say(spec.words), counted(picture), *intervals(picture)]
     if data["paper_value"].notna().any():
-        paper = spec.small_print.paper
+        paper = spec.paper
         where = paper if isinstance(paper, str) else paper(picture.frame, picture.run)
         parts.append(f"{spec.paper_look}: {where}.")
     if "n_exhausted" in data and (data["n_exhausted"] > 0).any():
@@ -339,18 +332,18 @@ def counted(picture: Picture) -> str:
     spec, data = picture.spec, picture.ours
     if data.empty:
         return ""
-    if spec.small_print.counted:
-        data = data.query(spec.small_print.counted, engine="python")
+    if spec.counted:
+        data = data.query(spec.counted, engine="python")
     # What has no answer has no mark.
-    given = data[data[spec.values.n] > 0]
-    words = f"n\u00a0=\u00a0{span_of(given[spec.values.n])} {spec.values.prompts} per {spec.mark}"
+    given = data[data[spec.n] > 0]
+    words = f"n\u00a0=\u00a0{span_of(given[spec.n])} {spec.prompts} per {spec.mark}"
     if "n_questions" in given:
         asked = span_of(given["n_questions"])
         words += f" ({asked} question{'' if asked == '1' else 's'})"
     words += "."
     if picture.few:
         name = picture.values_name.lower()
-        words += f" {spec.few_look.format(**vars(spec.values) | {'mark': spec.mark, 'name': name})}"
+        words += f" {spec.few_look.format(**vars(spec) | {'mark': spec.mark, 'name': name})}"
     if missing := sum(int(data[name].sum()) for name in ("n_skipped", "n_error") if name in data):
         words += f" {missing:,} answers skipped or failed."
     if dropped := int(data["n_dropped"].sum()) if "n_dropped" in data else 0:

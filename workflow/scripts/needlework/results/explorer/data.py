@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -67,7 +67,7 @@ class ModelAnswers:
         self._used += len(rows)
         return rows
 
-    def detail(self, row: int) -> dict[str, Any]:
+    def detail(self, row: int) -> dict[str, object]:
         """The fields of an answer in the view of one prompt, without empty fields."""
         instance, sample, text = (
             self.columns[name][row] for name in ("instance_id", "sample", "text")
@@ -339,10 +339,31 @@ class Explored:
     controls: Sequence[str] = ()
 
 
-def write_benchmark(
-    name: str, own: Explored, documents: DocumentShards, write: Write
-) -> dict[str, Any]:
-    """Write a benchmark's shards with `write(name, payload)`; returns the description that the page needs.
+class Designed(TypedDict):
+    """The factor that prompts were made to vary, and the tasks that ask for it; see Explored."""
+
+    factor: str
+    tasks: list[str]
+    without: str
+    held: list[str]
+
+
+class Described(TypedDict):
+    """What the page needs to know of a benchmark. details: the first instance of each shard of details."""
+
+    name: str
+    title: str
+    models: list[str]
+    controls: list[str]
+    designed: Designed
+    tokenizers: list[str]
+    instances: int
+    answers: int
+    details: list[int]
+
+
+def write_benchmark(name: str, own: Explored, documents: DocumentShards, write: Write) -> Described:
+    """Write a benchmark's shards with `write(name, payload)`; returns what the page needs to know of it.
 
     Raises UserError where an answer belongs to no instance.
     """

@@ -9,7 +9,6 @@ from collections import deque
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 from needlework import __version__
 from needlework.atomic import atomic_write
@@ -242,7 +241,7 @@ def write_explorer(
     }
 
 
-def html(about: Mapping[str, Any], inside: Mapping[str, str], program: str, style: str) -> str:
+def html(about: Mapping[str, object], inside: Mapping[str, str], program: str, style: str) -> str:
     """The page. Nothing in it comes from the network, and its policy refuses what would."""
     elements = "".join(
         f'<script type="text/plain" id="shard-{name}">{text}</script>\n'

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from needlework.models.accounts import EMPTY, ERROR, LENGTH, SKIPPED, UNANSWERED
 from needlework.results import stats
 from needlework.results.cards.card import Card
 from needlework.results.numbers.curves import Curve
+from needlework.results.numbers.tables import Answered
 from needlework.results.result import Context
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def answers(
     curves: Sequence[Curve],
     run: Context,
     models: Sequence[str],
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Answered]:
     """The rows of ANSWERS of models that were asked anything. rows, curves: the benchmark's."""
     none = card.said_none(rows, run) if card.said_none else None
     asked = card.asked_in(rows, run)
@@ -49,15 +50,24 @@ def answers(
         denied = none[mine].dropna() if none is not None else []
         low, value, high = reached.get(model, (None, None, None))
         yield {
-            **{"benchmark": benchmark, "model": model, "n": len(once)},
-            **{"cut": int((ended == LENGTH).sum()), "empty": int((outcome == EMPTY).sum())},
-            **{"failed": int((ended == ERROR).sum()), "skipped": int((ended == SKIPPED).sum())},
-            **{"lost_cut": int((wrong & (ended == LENGTH)).sum())},
-            **{"lost_empty": int((wrong & (outcome == EMPTY)).sum()), "judged": int(given.sum())},
-            **{"said_none": sum(map(bool, denied)), "with_needle": len(denied)},
-            **{"other_language": int((said[known] != language[known]).sum())},
-            **{"decided": int(known.sum()), "claimed": claimed.get(model)},
-            **{"effective": value, "effective_low": low, "effective_high": high},
+            "benchmark": benchmark,
+            "model": model,
+            "n": len(once),
+            "cut": int((ended == LENGTH).sum()),
+            "empty": int((outcome == EMPTY).sum()),
+            "failed": int((ended == ERROR).sum()),
+            "skipped": int((ended == SKIPPED).sum()),
+            "lost_cut": int((wrong & (ended == LENGTH)).sum()),
+            "lost_empty": int((wrong & (outcome == EMPTY)).sum()),
+            "judged": int(given.sum()),
+            "said_none": sum(map(bool, denied)),
+            "with_needle": len(denied),
+            "other_language": int((said[known] != language[known]).sum()),
+            "decided": int(known.sum()),
+            "claimed": claimed.get(model),
+            "effective": value,
+            "effective_low": low,
+            "effective_high": high,
         }
 
 

@@ -17,6 +17,7 @@ from needlework.data.language_names import language_name
 from needlework.results import comparisons, significance, stats
 from needlework.results.columns import LEAST_ANSWERS
 from needlework.results.numbers.curves import Codes, Curve, Floats
+from needlework.results.numbers.tables import Comparison
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,7 +46,7 @@ def sides(axis: str, levels: Sequence[Any]) -> Iterator[tuple[list[int], int]]:
         yield [0], last
 
 
-def compared(curve: Curve) -> Iterator[dict[str, Any]]:
+def compared(curve: Curve) -> Iterator[Comparison]:
     """The rows of COMPARED of a curve, but for `shown`."""
     for places, second in sides(curve.axis, curve.levels):
         first = np.isin(curve.level, places)
@@ -63,13 +64,26 @@ def compared(curve: Curve) -> Iterator[dict[str, Any]]:
         # Without English, the side with the loss is chosen by the answers: the test is two-sided.
         loss = curve.axis != "language" or ENGLISH in curve.levels
         p, least = (np.nan, np.nan) if curve.few else test(curve, [*places, second], loss)
+        one, other = _sides(curve, places, second)
         yield {
-            **{**curve.labels, "card": curve.model, "axis": curve.axis, "level": level},
-            **dict(zip(("first_side", "second_side"), _sides(curve, places, second), strict=True)),
-            **dict(zip(("first", "second"), means, strict=True)),
-            **dict(zip(("first_careful", "second_careful"), careful, strict=True)),
-            **{"difference": value, "ci_low": low, "ci_high": high},
-            **{"n": int(first.sum() + last.sum()), "n_questions": n, "p": p, "least_p": least},
+            "card": curve.model,
+            "benchmark": curve.labels["benchmark"],
+            "part": curve.labels["part"],
+            "axis": curve.axis,
+            "level": level,
+            "first_side": one,
+            "second_side": other,
+            "first": means[0],
+            "second": means[1],
+            "first_careful": careful[0],
+            "second_careful": careful[1],
+            "difference": value,
+            "ci_low": low,
+            "ci_high": high,
+            "n": int(first.sum() + last.sum()),
+            "n_questions": n,
+            "p": p,
+            "least_p": least,
         }
 
 
@@ -141,7 +155,7 @@ def _depth(share: float) -> str:
 
 def models_compared(
     answered: Mapping[str, pd.DataFrame], asked: Mapping[str, Sequence[str]], models: Sequence[str]
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Comparison]:
     """The rows of COMPARED of every two models, but for `shown`: per benchmark, and over all that are shared.
 
     answered: the answers that a benchmark's first mean is of (`means.headline`). asked: the factors of its
@@ -181,7 +195,7 @@ def models_compared(
 
 def _of_models(
     benchmark: str, first: str, second: str, parts: Mapping[str, pd.DataFrame]
-) -> dict[str, Any]:
+) -> Comparison:
     """The row of the second model less the first. parts: pairs of answers, by benchmark; all weigh alike."""
     one, two, questions, strata = (
         np.concatenate(found)
@@ -207,11 +221,22 @@ def _of_models(
         for side in ("first", "second")
     ]
     return {
-        **{"card": second, "benchmark": benchmark, "part": "", "axis": "model", "level": first},
-        **{"first_side": first, "second_side": second},
-        **dict(zip(("first", "second"), means, strict=True)),
-        **{"difference": found.value, "ci_low": found.ci_low, "ci_high": found.ci_high},
-        **{"n": found.n, "n_questions": found.n_questions, "p": p, "least_p": least},
+        "card": second,
+        "benchmark": benchmark,
+        "part": "",
+        "axis": "model",
+        "level": first,
+        "first_side": first,
+        "second_side": second,
+        "first": means[0],
+        "second": means[1],
+        "difference": found.value,
+        "ci_low": found.ci_low,
+        "ci_high": found.ci_high,
+        "n": found.n,
+        "n_questions": found.n_questions,
+        "p": p,
+        "least_p": least,
     }
 
 

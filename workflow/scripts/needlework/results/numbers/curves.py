@@ -11,9 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from needlework.factor import Factor
-from needlework.results import cells, stats
+from needlework.results import cells
 from needlework.results.cards.card import Card, Part
 from needlework.results.columns import LEAST_ANSWERS
+from needlework.results.numbers.means import estimated
+from needlework.results.numbers.tables import Point
 from needlework.results.result import Context
 
 if TYPE_CHECKING:
@@ -118,16 +120,25 @@ class Curve:
         """Whether a point has fewer than LEAST_ANSWERS answers."""
         return len(self.values) < LEAST_ANSWERS * len(self.levels)
 
-    def points(self) -> Iterator[dict[str, Any]]:
+    def points(self) -> Iterator[Point]:
         """The rows of POINTS: of the card's model, then of the other models."""
-        labels = {**self.labels, "card": self.model, "axis": self.axis, "unit": self.factor.label}
         for place, level in enumerate(self.levels):
             here = self.level == place
-            found = stats.estimate(self.values[here], self.questions[here])
-            of_level = {**labels, "level": level, "called": self.factor.called(level)}
-            yield {**of_level, "model": self.model, **vars(found)}
+            found = estimated(self.values[here], self.questions[here])
+            own: Point = {
+                "card": self.model,
+                "benchmark": self.labels["benchmark"],
+                "part": self.labels["part"],
+                "axis": self.axis,
+                "level": level,
+                "called": self.factor.called(level),
+                "unit": self.factor.label,
+                "model": self.model,
+                "value": found["value"],
+            }
+            yield {**own, **found}
             for model, means in self.others.items():
-                yield {**of_level, "model": model, "value": means[place]}
+                yield {**own, "model": model, "value": means[place]}
 
 
 def curves(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from needlework.results.cards.card import Card
 from needlework.results.numbers.answers import answers
@@ -13,10 +13,18 @@ from needlework.results.numbers.curves import Curve, curves
 from needlework.results.numbers.means import KEYS, headline, means
 from needlework.results.numbers.tables import TABLES, frame
 from needlework.results.page.misreads import CAREFUL
-from needlework.results.result import Context
+from needlework.results.result import Context, Run
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+class ScoreFiles(TypedDict):
+    """The files of a benchmark's scores and of its paper's numbers, if there are any, and the run's facts."""
+
+    scores: list[str]
+    published: str | None
+    run: Run
 
 
 @dataclass(frozen=True)
@@ -39,7 +47,7 @@ class Scored:
 def tables(benchmarks: Iterable[Scored], models: Sequence[str]) -> dict[str, pd.DataFrame]:
     """The TABLES of these models, by name."""
     found: list[Curve] = []
-    made: dict[str, list[dict[str, object]]] = {name: [] for name in TABLES}
+    made: dict[str, list[Mapping[str, object]]] = {name: [] for name in TABLES}
     answered, factors = {}, {}
     for own in benchmarks:
         mine = own.scores[own.scores["model"].isin(list(models))]

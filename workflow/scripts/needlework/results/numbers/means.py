@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 from urllib.parse import urlencode
 
 from needlework.models.accounts import UNANSWERED
 from needlework.records import NO_FACTORS
 from needlework.results import stats
 from needlework.results.answer_languages import of_language
+from needlework.results.numbers.tables import Mean
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import pandas as pd
 
 EXPLORER = "explorer/index.html"
@@ -26,7 +28,7 @@ def means(
     scores: pd.DataFrame,
     closed_book: tuple[str, Any],
     designed: Collection[str] = (),
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Mean]:
     """The rows of MEANS of a benchmark: headlines with what they leave out, then metrics.
 
     scores: of the models that are shown. closed_book: a column, and the value in it that marks prompts
@@ -36,23 +38,25 @@ def means(
     given = headline(scores, designed, closed_book)
     for model, mine in given.groupby("model", sort=False):
         tasks = [task for task in designed if task in set(mine["task"])]
-        labels: dict[str, Any] = {"benchmark": benchmark, "model": str(model)}
-        labels |= {
+        view = {"model": str(model), "task": sorted(mine["task"].unique())}
+        found = _mean(mine)
+        head: Mean = {
+            "benchmark": benchmark,
+            "model": str(model),
+            "kind": "headline",
+            "metric": " and ".join(mine["metric"].unique()),
+            "tasks": " ".join(tasks),
             "by": "",
             "language": "",
             "first_metric": True,
-            "metric": " and ".join(mine["metric"].unique()),
+            **found,
+            "size": _size(mine),
+            "link": explorer(benchmark, view),
         }
-        view = {"model": str(model), "task": sorted(mine["task"].unique())}
-        found = _mean(mine)
-        yield {
-            **{**labels, "kind": "headline", "tasks": " ".join(tasks), "size": _size(mine)},
-            **{**found, "link": explorer(benchmark, view)},
-        }
-        yield from (
-            {**labels, "kind": "left out", "tasks": task, **own}
-            for task, own in _lower(scores[scores["model"] == model], mine, found, closed_book)
-        )
+        yield head
+        asked = scores[scores["model"] == model]
+        for task, own in _lower(asked, mine, found["ci_low"], closed_book):
+            yield {**head, "kind": "left out", "tasks": task, **own, "size": "", "link": ""}
     yield from _by_metric(benchmark, scores, closed_book, designed)
 
 
@@ -69,8 +73,30 @@ def headline(
     return given if with_texts.empty else with_texts
 
 
-def _mean(scores: pd.DataFrame) -> dict[str, Any]:
-    return vars(stats.estimate(scores["value"].to_numpy(), scores["example_id"].to_numpy()))
+class Estimated(TypedDict):
+    """The mean of some scores, as part of a row of MEANS or POINTS."""
+
+    value: float
+    ci_low: float
+    ci_high: float
+    n: int
+    n_questions: int
+
+
+def estimated(values: npt.ArrayLike, questions: stats.Labels) -> Estimated:
+    """The mean of these values, with its interval over questions."""
+    found = stats.estimate(values, questions)
+    return {
+        "value": found.value,
+        "ci_low": found.ci_low,
+        "ci_high": found.ci_high,
+        "n": found.n,
+        "n_questions": found.n_questions,
+    }
+
+
+def _mean(scores: pd.DataFrame) -> Estimated:
+    return estimated(scores["value"].to_numpy(), scores["example_id"].to_numpy())
 
 
 def _size(scores: pd.DataFrame) -> str:
@@ -86,15 +112,15 @@ def _size(scores: pd.DataFrame) -> str:
 def _lower(
     scores: pd.DataFrame,
     given: pd.DataFrame,
-    whole: Mapping[str, Any],
+    least: float,
     closed_book: tuple[str, Any],
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The tasks that a model's headline leaves out and that lie below its interval, and their means."""
+) -> Iterator[tuple[str, Estimated]]:
+    """The tasks that a model's headline leaves out, and their means, below `least`: its interval's end."""
     column, value = closed_book
     for task in dict.fromkeys(scores["task"]):
         own = headline(scores[scores["task"] == task], (), closed_book)
         alone = (own[column] == value).all()
-        if task not in set(given["task"]) and not alone and own["value"].mean() < whole["ci_low"]:
+        if task not in set(given["task"]) and not alone and own["value"].mean() < least:
             yield str(task), _mean(own)
 
 
@@ -103,7 +129,7 @@ def _by_metric(
     scores: pd.DataFrame,
     closed_book: tuple[str, Any],
     designed: Collection[str],
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Mean]:
     """The rows of each metric, first metrics first; designed tasks apart from others."""
     first = scores.drop_duplicates(KEYS)
     # Those of designed tasks first.
@@ -127,15 +153,21 @@ def _by_metric(
         for part in parts if all(parts) else [[]]:
             asked = own[own["task"].isin(part)] if part else own
             of_part = {**filters, **({"task": sorted(part)} if part else {})}
-            labels = {"benchmark": benchmark, "kind": "metric", "metric": str(metric)}
-            labels |= {"tasks": " ".join(map(str, part)), "by": of_language(factor or "lang")}
             for model, mine in asked.groupby("model", sort=False):
                 view = {"model": str(model), **of_part}
                 for language, cell in _by_language(mine, asked, factor):
                     link = view | ({str(factor): language} if language else {})
                     yield {
-                        **{**labels, "first_metric": metric in firsts, "model": str(model)},
-                        **{"language": language, **_mean(cell), "size": ""},
+                        "benchmark": benchmark,
+                        "model": str(model),
+                        "kind": "metric",
+                        "metric": str(metric),
+                        "tasks": " ".join(map(str, part)),
+                        "by": of_language(factor or "lang"),
+                        "language": language,
+                        "first_metric": metric in firsts,
+                        **_mean(cell),
+                        "size": "",
                         "link": explorer(benchmark, link, **state),
                     }
 
@@ -159,7 +191,7 @@ def language_factor(scores: pd.DataFrame) -> str | None:
     return None
 
 
-def explorer(benchmark: str, filters: Mapping[str, Any], **state: str) -> str:
+def explorer(benchmark: str, filters: Mapping[str, object], **state: str) -> str:
     """The address of a view of the explorer, relative to results/; a list is of labels that it shows."""
     said = {"b": benchmark, **state} | {f"f.{name}": label for name, label in filters.items()}
     return f"{EXPLORER}#{urlencode(said, doseq=True)}"

@@ -8,54 +8,123 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from needlework.results.columns import LEAST_ANSWERS
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# A mean with its interval over questions, and where the explorer shows its answers. kind: "headline" (the
-# mean of a benchmark that page and terminal show first), "left out" (of a task that the headline leaves out,
-# and that is lower) or "metric" (of one metric, over everything or in one language). tasks: of the mean; ""
-# if these are all tasks of the metric. by: the display name of the languages' column. size: of the prompts.
-MEANS = (
-    *("benchmark", "model", "kind", "metric", "tasks", "by", "language", "first_metric"),
-    *("value", "ci_low", "ci_high", "n", "n_questions", "size", "link"),
-)
-_LABELS = ("card", "benchmark", "part", "axis", "level")
-# A point of a curve: of the card's model with its interval over questions; of another model, its mean on the
-# same prompts.
-POINTS = (*_LABELS, "called", "unit", "model", "value", "ci_low", "ci_high", "n", "n_questions")
-# A comparison: the second side's mean less the first's, with its own 95% interval over questions, and p of
-# an exact test: of a loss along curves; of any difference between models, and of languages without English.
-# shown: whether the test shows it after the correction for all comparisons of the run. Sides are in words;
-# careful: their means by the second scorer. Of models (axis "model"), the card's model is the second side;
-# benchmark "" is the mean over all benchmarks that every model answered.
-COMPARED = (
-    *(*_LABELS, "first_side", "second_side", "first", "second"),
-    *("first_careful", "second_careful", "difference", "ci_low", "ci_high"),
-    *("n", "n_questions", "p", "least_p", "shown"),
-)
-# Requests and answers; lost_cut, lost_empty: cut and empty answers of value 0, among the `judged`. decided:
-# answers whose language is known, of which `other_language` are in another than asked for. with_needle:
-# answers that could say "none" though there is a needle. Lengths in tokens, the effective one with its
-# interval.
-ANSWERS = (
-    *(
-        "benchmark",
-        "model",
-        "n",
-        "cut",
-        "empty",
-        "failed",
-        "skipped",
-        "lost_cut",
-        "lost_empty",
-        "judged",
-    ),
-    *("said_none", "with_needle", "other_language", "decided"),
-    *("claimed", "effective", "effective_low", "effective_high"),
+
+class Mean(TypedDict):
+    """A mean with its interval over questions, and where the explorer shows its answers.
+
+    kind: "headline" (the mean of a benchmark that page and terminal show first), "left out" (of a task that
+    the headline leaves out, and that is lower) or "metric" (of one metric, over everything or in one
+    language). tasks: of the mean; "" if these are all tasks of the metric. by: the display name of the
+    languages' column. size: of the prompts.
+    """
+
+    benchmark: str
+    model: str
+    kind: str
+    metric: str
+    tasks: str
+    by: str
+    language: str
+    first_metric: bool
+    value: float
+    ci_low: float
+    ci_high: float
+    n: int
+    n_questions: int
+    size: str
+    link: str
+
+
+class Point(TypedDict):
+    """A point of a curve.
+
+    Of the card's model with its interval over questions; of another model, its mean on the same prompts.
+    """
+
+    card: str
+    benchmark: str
+    part: str
+    axis: str
+    level: Any
+    called: str
+    unit: str
+    model: str
+    value: float
+    ci_low: NotRequired[float]
+    ci_high: NotRequired[float]
+    n: NotRequired[int]
+    n_questions: NotRequired[int]
+
+
+class Comparison(TypedDict):
+    """A comparison: the second side's mean less the first's.
+
+    It has its own 95% interval over questions, and p of an exact test: of a loss along curves; of any
+    difference between models, and of languages without English. shown: whether the test shows it after the
+    correction for all comparisons of the run. Sides are in words; careful: their means by the second scorer.
+    Of models (axis "model"), the card's model is the second side; benchmark "" is the mean over all
+    benchmarks that every model answered.
+    """
+
+    card: str
+    benchmark: str
+    part: str
+    axis: str
+    level: Any
+    first_side: str
+    second_side: str
+    first: float
+    second: float
+    first_careful: NotRequired[float]
+    second_careful: NotRequired[float]
+    difference: float
+    ci_low: float
+    ci_high: float
+    n: int
+    n_questions: int
+    p: float
+    least_p: float
+    shown: NotRequired[bool]
+
+
+class Answered(TypedDict):
+    """A model's requests and answers in a benchmark.
+
+    lost_cut, lost_empty: cut and empty answers of value 0, among the `judged`. decided: answers whose
+    language is known, of which `other_language` are in another than asked for. with_needle: answers that
+    could say "none" though there is a needle. Lengths in tokens, the effective one with its interval.
+    """
+
+    benchmark: str
+    model: str
+    n: int
+    cut: int
+    empty: int
+    failed: int
+    skipped: int
+    lost_cut: int
+    lost_empty: int
+    judged: int
+    said_none: int
+    with_needle: int
+    other_language: int
+    decided: int
+    claimed: float | None
+    effective: float | None
+    effective_low: float | None
+    effective_high: float | None
+
+
+# The columns of each table.
+MEANS, POINTS, COMPARED, ANSWERS = (
+    tuple(row.__annotations__) for row in (Mean, Point, Comparison, Answered)
 )
 TABLES = {"means": MEANS, "points": POINTS, "comparisons": COMPARED, "answers": ANSWERS}
 _TEXTS = (
@@ -74,7 +143,7 @@ _TEXTS = (
 )
 
 
-def frame(table: str, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+def frame(table: str, rows: Sequence[Mapping[str, object]]) -> pd.DataFrame:
     """One of the TABLES with these rows."""
     import pandas as pd
 
@@ -94,6 +163,11 @@ def read(path: str | Path) -> pd.DataFrame:
         path, keep_default_na=False, na_values=[""], dtype=dict.fromkeys(_TEXTS, "object")
     )
     return found.fillna({name: "" for name in _TEXTS if name in found})
+
+
+def records(rows: pd.DataFrame) -> list[Any]:
+    """Rows of one of the TABLES, each a Mean, Point, Comparison or Answered."""
+    return rows.to_dict("records")
 
 
 def panels(points: pd.DataFrame) -> int:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
 from needlework.results.columns import LEAST_ANSWERS
 from needlework.results.numbers.claims import ALL
+from needlework.results.numbers.tables import Comparison, Mean, records
 from needlework.results.page.overview import Cell, cell
 from needlework.results.page.terminal import lower_tasks
 from needlework.results.page.words import (
@@ -98,10 +99,32 @@ class Matrix:
     cells: Mapping[str, Mapping[str, Pair]]
 
 
+class Finding(TypedDict):
+    """Title, further sentences, rows in the order of their means, and what the run leaves open.
+
+    leave_out: whether any mean leaves out tasks that are lower. losing: the models with a loss, the largest
+    first. missed: model, part of a benchmark, and by axis the largest loss that could have been missed.
+    """
+
+    title: list[str]
+    all: list[str]
+    rows: list[Row]
+    matrices: list[Matrix]
+    titles: dict[str, str]
+    leave_out: bool
+    languages: bool
+    losing: list[str]
+    not_asked: list[str]
+    not_compared: list[str]
+    missed: list[tuple[str, str, dict[str, str]]]
+    missed_ranges: str
+    axes: dict[str, str]
+
+
 def finding(
     numbers: Mapping[str, pd.DataFrame], titles: Mapping[str, str], models: Sequence[str]
-) -> dict[str, Any]:
-    """Title, further sentences, rows in the order of their means, and what the run leaves open.
+) -> Finding:
+    """The finding of a run.
 
     numbers: the tables of numbers (`numbers.tables`). titles: of all benchmarks, by name.
     """
@@ -126,7 +149,7 @@ def finding(
     open_losses = list(missed(compared, titles))
     found = losses(compared)
     here = [name for name in titles if name in set(heads["benchmark"])]
-    said = [loss(row, titles) for row in found.to_dict("records")]
+    said = [loss(row, titles) for row in records(found)]
     lost = _lost(numbers["answers"], order)
     title = _title(rows, found, titles, lost)
     return {
@@ -135,7 +158,6 @@ def finding(
         "rows": rows,
         "matrices": _matrices(compared, titles, order),
         "titles": {name: titles[name] for name in here},
-        # Whether any mean leaves out tasks that are lower.
         "leave_out": any(one and one.lower for row in rows for one in row.asked.values()),
         "languages": any(one and one.languages for row in rows for one in row.asked.values()),
         "losing": list(dict.fromkeys(found["card"])),
@@ -154,7 +176,8 @@ def finding(
 def _asked(benchmark: str, model: str, numbers: Mapping[str, pd.DataFrame]) -> Asked | None:
     means = numbers["means"]
     own = means[(means["model"] == model) & (means["benchmark"] == benchmark)]
-    for head in own[own["kind"] == "headline"].to_dict("records"):
+    head: Mean
+    for head in records(own[own["kind"] == "headline"]):
         by_metric = own[own["kind"] == "metric"]
         first = by_metric[
             (by_metric["metric"] == by_metric["metric"].iloc[0])
@@ -162,7 +185,7 @@ def _asked(benchmark: str, model: str, numbers: Mapping[str, pd.DataFrame]) -> A
         ]
         cells = [
             (row["language"], cell(row))
-            for row in first[first["language"] != ""].to_dict("records")
+            for row in records(first[first["language"] != ""])
             if row["n"] >= LEAST_ANSWERS
         ]
         return Asked(
@@ -228,9 +251,10 @@ def _means(
 def _pairs(compared: pd.DataFrame, models: Sequence[str]) -> dict[str, dict[str, dict[str, Pair]]]:
     """The comparisons of models, by benchmark, from both sides."""
     found: dict[str, dict[str, dict[str, Pair]]] = {}
-    for row in compared[compared["axis"] == MODEL].to_dict("records"):
+    row: Comparison
+    for row in records(compared[compared["axis"] == MODEL]):
         cells = found.setdefault(row["benchmark"], {model: {} for model in models})
-        value, low, high = (100 * row[name] for name in ("difference", "ci_low", "ci_high"))
+        value, low, high = (100 * n for n in (row["difference"], row["ci_low"], row["ci_high"]))
         told = bool(row["shown"])
         cells[row["card"]][row["level"]] = Pair(value, low, high, told)
         cells[row["level"]][row["card"]] = Pair(-value, -high, -low, told)
@@ -272,7 +296,7 @@ def _ranks(
 def _lengths(model: str, numbers: Mapping[str, pd.DataFrame]) -> tuple[str, str]:
     """Effective and claimed length in a few words, if a benchmark defines these."""
     answers = numbers["answers"]
-    for row in answers[answers["model"] == model].to_dict("records"):
+    for row in records(answers[answers["model"] == model]):
         if (found := lengths_in_words(row, numbers["points"])) is not None:
             claimed, effective = found
             return effective, claimed
@@ -294,7 +318,7 @@ def _breaks(model: str, compared: pd.DataFrame, titles: Mapping[str, str]) -> st
     own = losses(compared, model)
     named = [
         f"{place(row)}: {size(row)} ({called(titles[row['benchmark']], row['part'])})"
-        for row in own.head(MOST_NAMED).to_dict("records")
+        for row in records(own.head(MOST_NAMED))
     ]
     if named:
         more = len(own) - len(named)
@@ -328,7 +352,7 @@ def _title(
 ) -> list[str]:
     """The heading, then further sentences: the largest loss of each model that has one."""
     first = found.drop_duplicates("card").head(MOST_NAMED)
-    said = [loss(row, titles) for row in first.to_dict("records")]
+    said = [loss(row, titles) for row in records(first)]
     if len(rows) == 1:
         return [*(said or [_of_one(rows[0], titles)]), *lost]
     lost = lost[:MOST_NAMED]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import pyarrow as pa
 
@@ -78,10 +78,14 @@ def agreement(known: Sequence[Case], found: pd.DataFrame) -> pd.DataFrame:
         agreed = sum((given[i] == RIGHT) == known[i].right for i in decided)
         share = agreed / len(decided) if decided else float("nan")
         low, high = stats.clopper_pearson(share, len(decided))
-        row: dict[str, Any] = {"by": by, "level": level, "n": len(places)}
-        row["replies"] = sum(given[i] != NO_REPLY for i in places)
-        row |= {"decided": len(decided), "agreed": agreed, "agreement": share}
-        rows.append(row | {"ci_low": low, "ci_high": high})
+        replies = sum(given[i] != NO_REPLY for i in places)
+        rows.append(
+            {
+                **{"by": by, "level": level, "n": len(places), "replies": replies},
+                **{"decided": len(decided), "agreed": agreed, "agreement": share},
+                **{"ci_low": low, "ci_high": high},
+            }
+        )
     return pd.DataFrame(rows)
 
 
@@ -136,13 +140,13 @@ _COLUMNS = [
 ]
 
 
-def _of_model(benchmark: str, scores: pd.DataFrame, found: pd.DataFrame) -> list[dict[str, Any]]:
+def _of_model(benchmark: str, scores: pd.DataFrame, found: pd.DataFrame) -> list[dict[str, object]]:
     """The rows of one model, one a task that the second scorer reads."""
     keys = ["instance_id", "sample"]
     given = scores[~scores["finish_reason"].isin(UNANSWERED)]
     second = given[given["metric"] == CAREFUL].set_index(keys)
     first = given[given["metric"] != CAREFUL].drop_duplicates(keys).set_index(keys)
-    rows = []
+    rows: list[dict[str, object]] = []
     for task, own in second.groupby("task", sort=False):
         # With `metric: careful` there is no other.
         model, papers = str(own["model"].iloc[0]), first.reindex(own.index)
@@ -151,7 +155,7 @@ def _of_model(benchmark: str, scores: pd.DataFrame, found: pd.DataFrame) -> list
         undecided = own["verdict"].str.startswith(UNDECIDED)
         said = said.where(undecided).fillna(NO_REPLY).where(undecided)
         value = own["value"].mask(said == RIGHT, 1.0).mask(said == WRONG, 0.0)
-        row: dict[str, Any] = {"benchmark": benchmark, "model": model, "task": str(task)}
+        row: dict[str, object] = {"benchmark": benchmark, "model": model, "task": str(task)}
         row |= {"metric": papers["metric"].iloc[0], "n": len(own)}
         row |= {"undecided": int(undecided.sum()), "left": int((said == UNDECIDED).sum())}
         row |= {kind: int((said == kind).sum()) for kind in (RIGHT, WRONG, NO_REPLY)}
@@ -163,8 +167,17 @@ def _of_model(benchmark: str, scores: pd.DataFrame, found: pd.DataFrame) -> list
     return rows
 
 
-def summary(files: Sequence[str]) -> dict[str, Any]:
-    """What the page says of a judge: its name, why it is missing or not used ("" if not), and sentences.
+class Judged(TypedDict):
+    """What the page says of a judge: its name, why it is missing or not used ("" if not), and sentences."""
+
+    judge: str
+    missing: str
+    unused: str
+    said: list[str]
+
+
+def summary(files: Sequence[str]) -> Judged:
+    """What the page says of the judge of a run.
 
     `files` are those of `judged`, `agreement` and `verdicts` (CSV), and the replies, in the judge's folder.
     """

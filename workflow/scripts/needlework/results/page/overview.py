@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 from needlework.results.drawing.style import NOTHING
 from needlework.results.numbers.means import KEYS, explorer
+from needlework.results.numbers.tables import Mean, records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,7 +63,8 @@ def grids(means: pd.DataFrame) -> list[Grid]:
     ):
         languages = sorted(set(own["language"]) - {""})
         cells: dict[str, dict[str, Cell]] = {}
-        for row in own.to_dict("records"):
+        row: Mean
+        for row in records(own):
             cells.setdefault(row["model"], {})[row["language"]] = cell(row)
         rows = {
             model: tuple(mine.get(language) for language in ["", *languages])
@@ -82,7 +84,7 @@ def grids(means: pd.DataFrame) -> list[Grid]:
     return made
 
 
-def cell(row: Mapping[str, Any]) -> Cell:
+def cell(row: Mean) -> Cell:
     """The cell of a row of MEANS."""
     ends = row["value"], row["ci_low"], row["ci_high"]
     return Cell(*ends, int(row["n"]), int(row["n_questions"]), row["link"])

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from needlework import __version__
 from needlework.atomic import atomic_write
@@ -29,7 +29,7 @@ from needlework.results.numbers.means import KEYS, explorer, means
 from needlework.results.numbers.tables import empty, frame, panels
 from needlework.results.page import misreads, overview
 from needlework.results.page.finding import finding
-from needlework.results.reproduction import agreement, agreements
+from needlework.results.reproduction import Agreement, agreement, agreements
 from needlework.results.reproduction import summary as in_words
 from needlework.results.rows import scores_of
 from needlework.results.sealed.clone import workflow
@@ -37,6 +37,8 @@ from needlework.results.sealed.clone import workflow
 if TYPE_CHECKING:
     import jinja2
     import pandas as pd
+
+    from needlework.results.page.judge import Judged
 
 # The front of the page of results: what was run, and whether the controls say that it can be trusted.
 
@@ -49,21 +51,111 @@ CONTROLS = {
 ROUNDING = 1e-6
 
 
+class Ran(TypedDict, total=False):
+    """What was run: files of the configuration, models and data in words, by name.
+
+    readers: the backends of the models that are built-in readers: these are in no mean, unless there is no
+    other model. coloured: the models that have a colour.
+    """
+
+    files: list[str]
+    models: dict[str, str]
+    readers: dict[str, str]
+    notice: str | None
+    data: dict[str, str]
+    coloured: list[str]
+
+
+class Dated(Ran):
+    """What was run, and when, of which commit."""
+
+    date: str
+    commit: str
+
+
+class ShownResult(TypedDict):
+    """A table or figure: its file (CSV, SVG), numbers (CSV) and what shows it (HTML of tables).
+
+    caption: reStructuredText.
+    """
+
+    file: str
+    numbers: str
+    shown: str
+    title: str
+    caption: str | None
+
+
+class ShownBenchmark(TypedDict):
+    """A benchmark on the page.
+
+    asked: the factors of its prompts. data: what this run's prompts and the paper's are made of. closed_book
+    and designed (tasks) as in `means.means`. task_names: words by task. scores: the files of all models.
+    """
+
+    title: str
+    asked: list[str]
+    data: str
+    closed_book: tuple[str, Any]
+    designed: tuple[str, ...]
+    task_names: dict[str, str]
+    scores: list[str]
+    tables: dict[str, ShownResult]
+    figures: dict[str, ShownResult]
+
+
+class Table(TypedDict):
+    """A table of a benchmark's page, with its HTML in `shown`."""
+
+    name: str
+    title: str
+    caption: str | None
+    file: str
+    numbers: str
+    shown: str
+    tex: str
+
+
+class Figure(ShownResult):
+    """A figure of a benchmark's page, its SVG in base64."""
+
+    name: str
+    data: str
+
+
+class Part(TypedDict):
+    """What the templates show of a benchmark; of means and warnings, those of the models that are shown."""
+
+    name: str
+    title: str
+    data: str
+    task_names: dict[str, str]
+    grids: list[overview.Grid]
+    warnings: list[overview.Warning]
+    apart: set[str]
+    misreads: list[dict[str, object]]
+    wrong: dict[str, str]
+    agreement: list[Agreement]
+    tables: list[Table]
+    on_page: set[str]
+    lead: list[Figure]
+    figures: list[Figure]
+    not_drawn: dict[str, str]
+
+
 @dataclass(frozen=True)
 class Front:
     """What the front of the page says of a run, besides its results.
 
-    run: files of the configuration, models and data in words, by name; `notice`; `coloured`, the models that
-    have a colour; and `readers`, the backends of the models that are built-in readers: these are in no mean,
-    unless there is no other model. accounts: what became of the requests. own_data: what the user's data
-    held, in sentences, each with whether nothing lacks. judge: what a judge says (`judge.summary`).
-    unfinished: whether a job failed, so that results are missing.
+    accounts: what became of the requests. own_data: what the user's data held, in sentences, each with
+    whether nothing lacks. judge: what a judge says. unfinished: whether a job failed, so that results are
+    missing.
     """
 
-    run: Mapping[str, Any] = field(default_factory=dict)
+    run: Ran = field(default_factory=Ran)
     accounts: Sequence[Account] = ()
     own_data: Sequence[tuple[str, bool]] = ()
-    judge: Mapping[str, Any] | None = None
+    judge: Judged | None = None
     unfinished: bool = False
 
 
@@ -75,7 +167,7 @@ class _Results:
     in `write_page`. printed: all numbers of the papers (`reproduction.compared`), if there are any.
     """
 
-    benchmarks: Mapping[str, Mapping[str, Any]]
+    benchmarks: Mapping[str, ShownBenchmark]
     models: Sequence[str]
     readers: Mapping[str, str]
     folder: Path
@@ -127,8 +219,8 @@ class Said(NamedTuple):
     link: str = ""
 
 
-def what_was_run(run: Mapping[str, Any]) -> dict[str, Any]:
-    """`Front.run` with the version, the commit and today's date."""
+def what_was_run(run: Ran) -> Dated:
+    """What was run, with the commit and today's date."""
     found = workflow()
     commit = (found["commit"] or "")[:10]
     return {
@@ -212,7 +304,7 @@ def card_images(files: Sequence[str | Path], folder: Path) -> Iterator[dict[str,
 
 
 def write_page(
-    benchmarks: Mapping[str, Mapping[str, Any]],
+    benchmarks: Mapping[str, ShownBenchmark],
     models: Sequence[str],
     *,
     template: str | Path,
@@ -228,11 +320,7 @@ def write_page(
     Snakemake's report shows the summary. A benchmark's page has its means, tables and figures; of these, the
     main page has one figure and links.
 
-    `benchmarks` have by name: title; asked, the factors of its prompts; data, what this run's prompts and the
-    paper's are made of; closed_book and designed (tasks) as in `overview.grids`; task_names,
-    words by task; scores, the files of all models; tables and figures, each by name its file (CSV, SVG),
-    title and caption (reStructuredText, or None); of figures also their `numbers` (CSV), of tables `shown`
-    (HTML). `reproduction` is table and picture (CSV, SVG) of all printed numbers; `cards` the SVGs of report
+    `reproduction` is table and picture (CSV, SVG) of all printed numbers; `cards` the SVGs of report
     cards for pages (`card_images`); `tables` the numbers of the page (`numbers.tables`), without which it
     shows only means.
     """
@@ -252,7 +340,7 @@ def write_page(
         "reproduction": None if printed is None else _reproduction(printed, reproduction[1]),
         "benchmarks": parts,
     }
-    pages: list[tuple[str | Path, str, dict[str, Any]]] = [(target, Path(template).name, {})]
+    pages: list[tuple[str | Path, str, dict[str, object]]] = [(target, Path(template).name, {})]
     for part in parts:
         pages.append((folder / f"{part['name']}.html", "benchmark.html.j2", {"own": part}))
     if summary is not None:
@@ -279,7 +367,7 @@ def _environment(templates: Path) -> jinja2.Environment:
     return environment
 
 
-def _front(front: Front, results: _Results, parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _front(front: Front, results: _Results, parts: Sequence[Part]) -> dict[str, object]:
     """What the templates show of `Front`, and the self-check; and how many warnings the page has."""
     warned = [Said(remark.text, _link(remark)) for remark in remarks(front.accounts)]
     titles = {part["name"]: part["title"] for part in parts}
@@ -302,7 +390,7 @@ def _front(front: Front, results: _Results, parts: Sequence[Mapping[str, Any]]) 
     }
 
 
-def _first_screen(results: _Results, cards: Sequence[str | Path]) -> dict[str, Any]:
+def _first_screen(results: _Results, cards: Sequence[str | Path]) -> dict[str, object]:
     """The finding, the number of answers, and the cards: that of the model that loses most comes first.
 
     If a run has a single panel, the finding and its curve say all of a card.
@@ -318,7 +406,7 @@ def _first_screen(results: _Results, cards: Sequence[str | Path]) -> dict[str, A
     return {"finding": found, "answers": answers, "cards": images}
 
 
-def _sorting(path: Path) -> dict[str, Any]:
+def _sorting(path: Path) -> dict[str, str]:
     """The script that sorts tables, and its hash, by which the page allows it alone."""
     from markupsafe import Markup
 
@@ -334,14 +422,14 @@ def _read_printed(table: str | Path) -> pd.DataFrame:
     return pd.read_csv(table, keep_default_na=False, na_values=[""])
 
 
-def _reproduction(printed: pd.DataFrame, picture: str | Path) -> dict[str, Any]:
+def _reproduction(printed: pd.DataFrame, picture: str | Path) -> dict[str, str]:
     """How many printed numbers ours cover, and the picture of them, if any can be compared.
 
     The picture is the project's own, so its markup is trusted; its dots are links.
     """
     from markupsafe import Markup
 
-    found: dict[str, Any] = {"words": in_words(printed), "picture": "", "data": ""}
+    found = {"words": in_words(printed), "picture": "", "data": ""}
     if not overview.not_drawn(picture):
         text = Path(picture).read_text(encoding="utf-8")
         # There can be hundreds of dots, so none is a tab stop. The CSV has the same links.
@@ -351,8 +439,7 @@ def _reproduction(printed: pd.DataFrame, picture: str | Path) -> dict[str, Any]:
     return found
 
 
-def _part(results: _Results, name: str) -> dict[str, Any]:
-    """What the templates show of a benchmark; of means and warnings, those of the models that are shown."""
+def _part(results: _Results, name: str) -> Part:
     own, scores, mine = results.benchmarks[name], results.scores[name], results.shown_scores[name]
     printed = results.printed
     all_means = results.numbers["means"]
@@ -383,9 +470,7 @@ def _part(results: _Results, name: str) -> dict[str, Any]:
     }
 
 
-def _tables_and_figures(
-    results: _Results, own: Mapping[str, Any]
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _tables_and_figures(results: _Results, own: ShownBenchmark) -> tuple[list[Table], list[Figure]]:
     """A benchmark's tables, and the figures that are drawn, first those with models of the user's.
 
     Those of built-in readers alone are left out, unless the run has no other model.
@@ -393,7 +478,7 @@ def _tables_and_figures(
     tables = [
         _table(name, entry, results.folder, own["title"]) for name, entry in own["tables"].items()
     ]
-    figures = [
+    figures: list[Figure] = [
         {
             **entry,
             "name": name,
@@ -416,7 +501,7 @@ def _tables_and_figures(
 
 def _misreads(
     name: str, scores: pd.DataFrame, controls: Collection[str]
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[dict[str, object]]:
     """How often a second scorer disagrees with each metric, with links to the answers."""
     judged = {"model": [model for model in scores["model"].unique() if model not in controls]}
     for found in misreads.misreads(scores, controls):
@@ -450,7 +535,7 @@ def _says_of_models(numbers: str | Path, controls: Collection[str]) -> bool:
     return "model" not in head or _has_models(numbers, controls)
 
 
-def _table(name: str, entry: Mapping[str, Any], folder: Path, benchmark: str) -> dict[str, Any]:
+def _table(name: str, entry: ShownResult, folder: Path, benchmark: str) -> Table:
     """A table with its HTML, which is the repository's own, if it has been made.
 
     Its landmarks are named by the benchmark's title, too: benchmarks have tables of the same title.
@@ -476,7 +561,7 @@ def _beside(file: str, folder: Path) -> str:
     return Path(file).relative_to(folder).as_posix()
 
 
-def _caption(entry: Mapping[str, Any]) -> str | None:
+def _caption(entry: ShownResult) -> str | None:
     """A caption as HTML. It is the repository's own text, so its markup is trusted."""
     if not entry["caption"]:
         return None
@@ -502,7 +587,7 @@ def percent(value: float) -> str:
 
 
 def write_unfinished(
-    benchmarks: Mapping[str, Mapping[str, Any]],
+    benchmarks: Mapping[str, ShownBenchmark],
     models: Sequence[str],
     template: str | Path,
     target: str | Path,
@@ -519,17 +604,18 @@ def write_unfinished(
         write_page({}, models, template=template, target=target, front=front)
 
 
-def _existing(own: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of a benchmark that is there; nothing without any scores."""
-    scores = [path for path in own["scores"] if Path(path).is_file()]
-    if not scores:
-        return {}
-    results = {
-        kind: {
+def _existing(own: ShownBenchmark) -> ShownBenchmark | None:
+    """The part of a benchmark that is there; None without any scores."""
+
+    def there(results: Mapping[str, ShownResult]) -> dict[str, ShownResult]:
+        return {
             name: entry
-            for name, entry in own[kind].items()
+            for name, entry in results.items()
             if Path(entry["file"]).is_file() and Path(entry["numbers"]).is_file()
         }
-        for kind in ("tables", "figures")
-    }
-    return {**own, **results, "scores": scores}
+
+    scores = [path for path in own["scores"] if Path(path).is_file()]
+    if not scores:
+        return None
+    tables, figures = there(own["tables"]), there(own["figures"])
+    return {**own, "tables": tables, "figures": figures, "scores": scores}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from needlework.results.numbers.tables import Mean, records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,9 +24,9 @@ def fill(text: str) -> str:
     return textwrap.fill(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 
-def mean_of(mean: Mapping[str, Any]) -> str:
+def mean_of(mean: Mean) -> str:
     """A row of MEANS in percent with its 95% interval and n: "48 [36, 59], n = 47"."""
-    low, value, high = (100 * mean[name] for name in ("ci_low", "value", "ci_high"))
+    low, value, high = (100 * n for n in (mean["ci_low"], mean["value"], mean["ci_high"]))
     return f"{value:.0f} [{low:.0f}, {high:.0f}], n = {int(mean['n_questions']):,}"
 
 
@@ -33,7 +35,7 @@ def lower_tasks(means: pd.DataFrame) -> list[str]:
 
     means: the model's rows of MEANS in a benchmark.
     """
-    left_out = means[means["kind"] == "left out"].to_dict("records")
+    left_out: list[Mean] = records(means[means["kind"] == "left out"])
     return [f"{row['tasks']}: {mean_of(row)}" for row in left_out]
 
 
@@ -52,7 +54,8 @@ class Cell(NamedTuple):
 
 def cell_of(means: pd.DataFrame) -> Cell | None:
     """The cell of a model's MEANS in a benchmark; None if it has no answers there."""
-    for row in means[means["kind"] == "headline"].to_dict("records"):
+    row: Mean
+    for row in records(means[means["kind"] == "headline"]):
         mean, _, _ = mean_of(row).partition(", n = ")
         return Cell(mean, int(row["n_questions"]), row["metric"], row["size"], lower_tasks(means))
     return None

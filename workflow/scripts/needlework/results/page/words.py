@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import chain, repeat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from needlework.factor import in_1000, in_1024
+from needlework.results.numbers.tables import Answered, Comparison, records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,9 +34,9 @@ def losses(compared: pd.DataFrame, model: str | None = None) -> pd.DataFrame:
     return own.sort_values("difference", kind="stable")
 
 
-def loss(row: Mapping[str, Any], titles: Mapping[str, str]) -> str:
+def loss(row: Comparison, titles: Mapping[str, str]) -> str:
     """A loss in words, with the means of both sides, its benchmark and its number of questions."""
-    first, second = (f"{100 * row[side]:.0f}%" for side in ("first", "second"))
+    first, second = (f"{100 * own:.0f}%" for own in (row["first"], row["second"]))
     if row["axis"] in ("depth", "language"):
         how = row["second_side"]
         means = f"{second} there, {first} {row['first_side']}"
@@ -43,10 +44,10 @@ def loss(row: Mapping[str, Any], titles: Mapping[str, str]) -> str:
         how = "with more needles" if row["axis"] == "needles" else "by length"
         means = f"{first} {row['first_side']}, {second} {row['second_side']}"
     where = called(titles[row["benchmark"]], row["part"])
-    careful = [row[f"{side}_careful"] for side in ("first", "second")]
+    careful = [row["first_careful"], row["second_careful"]]
+    apart = [abs(careful[0] - row["first"]), abs(careful[1] - row["second"])]
     if row["axis"] in ("depth", "language"):
         careful = careful[::-1]
-    apart = [abs(row[f"{side}_careful"] - row[side]) for side in ("first", "second")]
     # NaN where the second scorer has no value.
     if apart[0] + apart[1] >= 0 and max(apart) >= _SCORERS_DIFFER:
         by_second = " and ".join(f"{100 * own:.0f}%" for own in careful)
@@ -55,7 +56,7 @@ def loss(row: Mapping[str, Any], titles: Mapping[str, str]) -> str:
     return f"{row['card']} loses {size(row)} {how}: {means} ({many}, {where})"
 
 
-def place(row: Mapping[str, Any]) -> str:
+def place(row: Comparison) -> str:
     """Where a loss is, in one or two words."""
     if row["axis"] in ("language", "depth"):
         return _without_preposition(row["second_side"]).removeprefix("the ")
@@ -81,9 +82,7 @@ def sentence(model: str, compared: pd.DataFrame, titles: Mapping[str, str]) -> s
     said = [
         f"{who} loses {size(row)} {row['second_side']} against {_without_preposition(row['first_side'])} "
         f"({called(titles[row['benchmark']], row['part'])}, {questions(row['n_questions'])})."
-        for who, row in zip(
-            chain([model], repeat("It")), losses(own).to_dict("records"), strict=False
-        )
+        for who, row in zip(chain([model], repeat("It")), records(losses(own)), strict=False)
     ]
     return " ".join(said or [f"No loss of {model} is shown."])
 
@@ -106,9 +105,9 @@ def missed(
             yield str(model), called(titles[str(benchmark)], str(part)), found
 
 
-def size(row: Mapping[str, Any]) -> str:
+def size(row: Comparison) -> str:
     """A loss in points, with its interval."""
-    most, value, least = (points(-row[name]) for name in ("ci_low", "difference", "ci_high"))
+    most, value, least = (points(-n) for n in (row["ci_low"], row["difference"], row["ci_high"]))
     return f"{value} points [{least}, {most}]"
 
 
@@ -130,7 +129,7 @@ def points(share: float) -> str:
     return f"{found:.1f}" if 0 < abs(found) < 0.95 else f"{found:.0f}"
 
 
-def lengths_in_words(row: Mapping[str, Any], curves: pd.DataFrame) -> tuple[str, str] | None:
+def lengths_in_words(row: Answered, curves: pd.DataFrame) -> tuple[str, str] | None:
     """Claimed and effective length of a row of ANSWERS with unit and interval; None without a claimed length.
 
     curves: POINTS. The longest length asked is a lower bound.
@@ -148,7 +147,7 @@ def lengths_in_words(row: Mapping[str, Any], curves: pd.DataFrame) -> tuple[str,
         return _length(claimed, unit), "unknown"
     asked = curve["level"].astype(float)
     found = _reached(effective, asked, unit)
-    low, high = (_reached(row[f"effective_{end}"], asked) for end in ("low", "high"))
+    low, high = (_reached(end or 0, asked) for end in (row["effective_low"], row["effective_high"]))
     return _length(claimed, unit), found if low == high else f"{found} [{low} to {high}]"
 
 

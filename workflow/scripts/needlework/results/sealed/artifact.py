@@ -19,10 +19,16 @@ from typing import Any
 from needlework.atomic import atomic_write
 from needlework.data.registry import load_registry
 from needlework.folders import files_below
-from needlework.journal import Journal
+from needlework.journal import Journal, Record
 from needlework.models.thoughts import without_reasoning
 from needlework.records import ROOT, file_digest, read_table
-from needlework.results.sealed.provenance import jobs_of_model, times, used_records
+from needlework.results.sealed.provenance import (
+    Provenance,
+    Spent,
+    jobs_of_model,
+    times,
+    used_records,
+)
 from needlework.services.endpoints import published_url
 
 PROFILES = {
@@ -134,7 +140,7 @@ def write_artifact(
     """
     from rocrate.rocrate import ROCrate
 
-    provenance = json.loads(Path(provenance_file).read_text(encoding="utf-8"))
+    provenance: Provenance = json.loads(Path(provenance_file).read_text(encoding="utf-8"))
     crate = ROCrate(version="1.1")
     crate.metadata.extra_terms["sha256"] = "http://schema.org/sha256"
     held_back = withheld(provenance)
@@ -174,7 +180,7 @@ def write_artifact(
     return {"files": len(made), "jobs": len(jobs)}
 
 
-def _add_configuration(crate: Any, workflow: Any, provenance: Mapping[str, Any], made: Path) -> Any:
+def _add_configuration(crate: Any, workflow: Any, provenance: Provenance, made: Path) -> Any:
     """The configuration, written into the folder `made`, as the workflow's parameter; its entity."""
     file = made / "configuration.yaml"
     file.write_text(_yaml(provenance["configuration"]), encoding="utf-8")
@@ -186,7 +192,7 @@ def _add_configuration(crate: Any, workflow: Any, provenance: Mapping[str, Any],
     return entity
 
 
-def _describe(crate: Any, provenance: Mapping[str, Any], held_back: Sequence[str]) -> None:
+def _describe(crate: Any, provenance: Provenance, held_back: Sequence[str]) -> None:
     """The crate as a whole."""
     run = provenance["configuration"]["run"]
     crate.name = f"needlework: {', '.join(run['models'])} on {', '.join(run['benchmarks'])}"
@@ -209,7 +215,7 @@ def _describe(crate: Any, provenance: Mapping[str, Any], held_back: Sequence[str
     crate.root_dataset["conformsTo"] = profiles
 
 
-def _add_code(crate: Any, provenance: Mapping[str, Any], made: Path) -> Any:
+def _add_code(crate: Any, provenance: Provenance, made: Path) -> Any:
     """The workflow's own files, its configuration without private addresses; its entity.
 
     What is written anew lies in the folder `made`.
@@ -263,7 +269,7 @@ def _add_file(crate: Any, source: str | Path, path: str, description: str | None
     return crate.add_file(source, path, properties=properties)
 
 
-def _add_sources(crate: Any, provenance: Mapping[str, Any], registry: str | Path) -> list[Any]:
+def _add_sources(crate: Any, provenance: Provenance, registry: str | Path) -> list[Any]:
     """The downloaded inputs as they were published, whatever mirror they came from; their bytes stay out."""
     published = {
         file.id: file.url for own in load_registry(registry).values() for file in own.files
@@ -282,7 +288,7 @@ def _add_sources(crate: Any, provenance: Mapping[str, Any], registry: str | Path
     ]
 
 
-def _add_models(crate: Any, provenance: Mapping[str, Any]) -> list[Any]:
+def _add_models(crate: Any, provenance: Provenance) -> list[Any]:
     """The models, by what their answers depend on."""
     return [
         crate.add_jsonld(
@@ -298,7 +304,7 @@ def _add_models(crate: Any, provenance: Mapping[str, Any]) -> list[Any]:
     ]
 
 
-def _add_results(crate: Any, provenance: Mapping[str, Any], *, texts: bool) -> dict[str, Any]:
+def _add_results(crate: Any, provenance: Provenance, *, texts: bool) -> dict[str, Any]:
     """The sealed files and, where licences allow it, the folders that hold texts; entities by path."""
     paths = list(provenance["seal"]["files"])
     if texts:
@@ -306,7 +312,7 @@ def _add_results(crate: Any, provenance: Mapping[str, Any], *, texts: bool) -> d
     return {path: _add_file(crate, path, path) for path in paths}
 
 
-def _without_address(record: Mapping[str, Any]) -> Mapping[str, Any]:
+def _without_address(record: Record) -> Record:
     """A record of an answer without the address of its endpoint, which may be private."""
     if "://" not in record.get("origin", ""):
         return record
@@ -324,12 +330,12 @@ def _quoted(value: Any, held_back: Sequence[str]) -> Any:
 
 
 def _journal_files(
-    provenance: Mapping[str, Any], journal: str | Path, folder: Path, held_back: Sequence[str]
+    provenance: Provenance, journal: str | Path, folder: Path, held_back: Sequence[str]
 ) -> Iterator[tuple[str, Path]]:
     """The records that were used, written below `folder`: (path in the crate, file)."""
     journal = Path(journal)
     sealed = provenance["seal"]["files"]
-    kinds: dict[str, Iterable[Mapping[str, Any]]] = {}
+    kinds: dict[str, Iterable[Record]] = {}
     for model, own in provenance["models"].items():
         files = [name for name in sealed if name.startswith(f"results/generations/{model}/")]
         used = used_records(journal / "generations" / model, files)
@@ -364,9 +370,7 @@ def _journal_files(
             yield f"journal/{name}/artifact.jsonl", file
 
 
-def _add_job(
-    crate: Any, job: Job, made: Mapping[str, Any], spent: Mapping[str, Mapping[str, float | None]]
-) -> None:
+def _add_job(crate: Any, job: Job, made: Mapping[str, object], spent: Mapping[str, Spent]) -> None:
     """The job that wrote some results, and how long it took."""
     tool = f"#rule/{job.rule}"
     instrument = crate.get(tool) or crate.add_jsonld(

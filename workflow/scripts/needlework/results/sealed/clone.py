@@ -7,7 +7,7 @@ import os
 import subprocess
 from importlib.metadata import distributions
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from needlework import __version__
 from needlework.records import ROOT
@@ -16,11 +16,16 @@ from needlework.records import ROOT
 CODE = ("Snakefile", "config.yaml", "workflow", "resources", "envs", "presets", "profiles")
 
 
-def workflow() -> dict[str, Any]:
-    """The workflow's version and, in a clone, the commit and whether files were changed since.
+class Version(TypedDict):
+    """The workflow's version and, in a clone, the commit and whether files were changed since."""
 
-    Of a wheel, the commit if it was installed from a repository.
-    """
+    version: str
+    commit: str | None
+    modified: bool | None
+
+
+def workflow() -> Version:
+    """The version of the workflow that runs; of a wheel, with the commit if a repository was installed."""
     here = _git("rev-parse", "--show-toplevel")
     # A copy inside somebody else's repository is no clone of ours.
     if here is None or Path(here).resolve() != ROOT.resolve():

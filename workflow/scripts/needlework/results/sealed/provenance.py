@@ -14,7 +14,7 @@ import json
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -30,11 +30,77 @@ from needlework.models.generation import is_answer
 from needlework.models.job_records import software
 from needlework.models.thoughts import written
 from needlework.records import file_digest, read_names, read_notes, read_table
-from needlework.results.sealed.clone import workflow
+from needlework.results.sealed.clone import Version, workflow
 
 logger = logging.getLogger("needlework")
 
-# Finish reasons of answers that no journal keeps: such requests are sent again.
+
+class Digest(TypedDict):
+    """How many records there are, and a digest of their keys and answers in any order."""
+
+    records: int
+    sha256: str
+
+
+class Seal(TypedDict):
+    """The sha256 of each file, and of the journal's answers by model."""
+
+    files: dict[str, str]
+    journal: dict[str, Digest]
+
+
+class Download(TypedDict):
+    """A downloaded file: what it is, its address (of a mirror None), and how it was checked."""
+
+    id: str
+    url: str | None
+    via: NotRequired[str]
+    sha256: str
+    revision: str
+    licence: str
+    homepage: str
+
+
+class Ended(TypedDict):
+    """How a model's answers to a benchmark ended, and their tokens as the backend counted them."""
+
+    answers: int
+    ended: dict[str, int]
+    tokens: dict[str, int | None]
+
+
+class OfBenchmark(Ended):
+    """A model's answers to a benchmark, the first prompt as sent, and software, GPUs and engine settings."""
+
+    first_prompt: dict[str, object] | None
+    ran_on: list[dict[str, object]]
+
+
+class OfModel(TypedDict):
+    """A model's identity, and its answers and jobs by benchmark."""
+
+    benchmarks: dict[str, OfBenchmark]
+    identity: NotRequired[dict[str, object] | None]
+
+
+class Spent(TypedDict):
+    """What a job took."""
+
+    seconds: float | None
+    memory_mib: float | None
+
+
+class Provenance(TypedDict):
+    """The inputs, software and machines of a run. seal: older versions wrote none."""
+
+    workflow: Version
+    configuration: Mapping[str, Any]
+    software: Mapping[str, Any]
+    files: dict[str, str]
+    sources: list[Download]
+    models: dict[str, OfModel]
+    jobs: dict[str, Spent]
+    seal: Seal
 
 
 def used_records(journal: str | Path, generations: Iterable[str | Path]) -> Iterator[Record]:
@@ -65,7 +131,7 @@ def used_records(journal: str | Path, generations: Iterable[str | Path]) -> Iter
         logger.warning("%s lacks %d of the answers that were used.", journal, len(wanted))
 
 
-def _gave(record: Record, row: Mapping[str, Any]) -> bool:
+def _gave(record: Record, row: Mapping[str, object]) -> bool:
     """Whether a record is that of a row, from which reasoning may have been removed."""
     if not is_answer(record):
         return False
@@ -84,8 +150,7 @@ def _gave(record: Record, row: Mapping[str, Any]) -> bool:
     )
 
 
-def _answers_digest(records: Iterable[Record]) -> dict[str, Any]:
-    """How many records there are, and a digest of their keys and answers in any order."""
+def _answers_digest(records: Iterable[Record]) -> Digest:
     lines = sorted(
         json.dumps([r["key"], r.get("text"), r.get("finish_reason")], ensure_ascii=False)
         for r in records
@@ -98,7 +163,7 @@ def seal(
     files: Iterable[str | Path],
     generations: Mapping[str, Mapping[str, str]],
     journal: str | Path,
-) -> dict[str, Any]:
+) -> Seal:
     """The seal of `files`, and of the journal's answers by model; `generations` as in provenance."""
     return {
         "files": {str(file): file_digest(file) for file in sorted(map(str, files))},
@@ -111,9 +176,7 @@ def seal(
     }
 
 
-def differences(
-    provenance: Mapping[str, Any], folder: str | Path, journal: str | Path
-) -> list[str]:
+def differences(provenance: Provenance, folder: str | Path, journal: str | Path) -> list[str]:
     """What of a folder is not what its provenance sealed, a sentence each.
 
     `journal` is the folder of the journal. Raises UserError where the provenance has no seal.
@@ -172,24 +235,31 @@ def made_from(files: Iterable[str | Path]) -> dict[str, str]:
     return dict(sorted(leaves.items()))
 
 
-def sources(leaves: Mapping[str, str], registry: str | Path) -> list[dict[str, Any]]:
-    """The downloads among the files in `leaves`: what each is, its address, and how it was checked."""
+def sources(leaves: Mapping[str, str], registry: str | Path) -> list[Download]:
+    """The downloads among the files in `leaves`."""
     known = load_registry(registry)
-    found = []
+    found: list[Download] = []
     for name, digest in leaves.items():
         if name.startswith("results/sources/"):
-            fetched = json.loads(Path(f"{name}.json").read_text(encoding="utf-8"))
+            fetched: Download = json.loads(Path(f"{name}.json").read_text(encoding="utf-8"))
             source = known[fetched["id"].split("/")[0]]
             if fetched.get("via") == "mirror":
                 # A mirror is where this machine found it, and may be private.
                 fetched["url"] = None
-            about = {key: getattr(source, key) for key in ("revision", "licence", "homepage")}
-            found.append({**fetched, "sha256": digest, **about})
+            found.append(
+                {
+                    **fetched,
+                    "sha256": digest,
+                    "revision": source.revision,
+                    "licence": source.licence,
+                    "homepage": source.homepage,
+                }
+            )
     return found
 
 
-def answers(file: str | Path) -> dict[str, Any]:
-    """How a model's answers to a benchmark ended, and their tokens as the backend counted them."""
+def answers(file: str | Path) -> Ended:
+    """How the answers in a file of generations ended."""
     columns = ["prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens"]
     table = read_table(file, ["finish_reason", *columns])
     ended = pc.value_counts(table["finish_reason"]).to_pylist()
@@ -209,14 +279,14 @@ def jobs_of_model(journal: Path, model: str) -> Collection[Record]:
     return Journal(folder, beside(folder)).load().values()
 
 
-def model_part(journal: str | Path, model: str, generations: Mapping[str, str]) -> dict[str, Any]:
+def model_part(journal: str | Path, model: str, generations: Mapping[str, str]) -> OfModel:
     """A model's provenance: its identity, and its answers and jobs per benchmark.
 
     `generations` are the files of its answers by benchmark. Jobs of another identity (another revision,
     other sampling) gave none of these answers and are left out.
     """
     known = sorted(jobs_of_model(Path(journal), model), key=lambda record: record["key"])
-    part: dict[str, Any] = {"benchmarks": {}}
+    part: OfModel = {"benchmarks": {}}
     for benchmark, file in generations.items():
         part["identity"] = read_notes(file).get("identity")
         own = [
@@ -237,18 +307,19 @@ def model_part(journal: str | Path, model: str, generations: Mapping[str, str]) 
     return part
 
 
-def times(folder: str | Path) -> dict[str, dict[str, float | None]]:
+def times(folder: str | Path) -> dict[str, Spent]:
     """Seconds, and the most memory in MiB, of every job below Snakemake's folder of benchmark files."""
-    found = {}
+    found: dict[str, Spent] = {}
     for file in files_below(folder):
         if file.suffix != ".tsv":
             continue
         rows = list(csv.DictReader(file.read_text(encoding="utf-8").splitlines(), delimiter="\t"))
         if rows:
             name = file.relative_to(folder).with_suffix("").as_posix()
+            last = rows[-1]
             found[name] = {
-                key: _number(rows[-1].get(column))
-                for key, column in (("seconds", "s"), ("memory_mib", "max_rss"))
+                "seconds": _number(last.get("s")),
+                "memory_mib": _number(last.get("max_rss")),
             }
     return found
 
@@ -270,7 +341,7 @@ def collect(
     registry: str | Path,
     journal: str | Path,
     benchmarks: str | Path,
-) -> dict[str, Any]:
+) -> Provenance:
     """All of it. `generations` has the files of answers by model and benchmark, `results` those of all
     else that is sealed, `benchmarks` the folder of Snakemake's benchmark files."""
     answered = [file for own in generations.values() for file in own.values()]
@@ -287,7 +358,7 @@ def collect(
     }
 
 
-def write(value: Mapping[str, Any], path: str | Path, secrets: Iterable[str]) -> None:
+def write(value: Provenance, path: str | Path, secrets: Iterable[str]) -> None:
     """Write JSON in which none of `secrets` stands, should a server, say, have said one."""
     text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
     for secret in secrets:

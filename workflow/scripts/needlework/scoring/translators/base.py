@@ -11,10 +11,13 @@ import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from needlework.benchmarks.contract import Entry
 from needlework.errors import UserError
 from needlework.services.endpoints import revealed
+
+if TYPE_CHECKING:
+    from needlework.settings import translation
 
 
 class Translator(ABC):
@@ -25,7 +28,7 @@ class Translator(ABC):
     # Whether `translate` asks which language a text is in; telling it costs seconds.
     needs_languages = True
 
-    def __init__(self, config: Entry) -> None:
+    def __init__(self, config: translation.Translator) -> None:
         self.config = config
 
     @abstractmethod
@@ -74,14 +77,14 @@ def translator_kinds() -> list[str]:
     return sorted(modules - {"__init__", "base", "http"})
 
 
-def load_translator(config: Entry) -> Translator:
+def load_translator(config: translation.Translator) -> Translator:
     """The translator of one block under `translators`; nothing is loaded yet.
 
     Raises UserError if the kind does not exist.
     """
-    kind, kinds = config["kind"], translator_kinds()
+    kind, kinds = config.kind, translator_kinds()
     if kind not in kinds:
-        nearest = difflib.get_close_matches(str(kind), kinds, n=1, cutoff=0)
+        nearest = difflib.get_close_matches(kind, kinds, n=1, cutoff=0)
         raise UserError(
             f"there is no translator of the kind {kind!r} (translators.*.kind): did you mean "
             f"{nearest[0]!r}? There are {', '.join(kinds)}."
@@ -90,6 +93,6 @@ def load_translator(config: Entry) -> Translator:
     return module.TRANSLATOR(revealed(config))
 
 
-def check_translator(config: Entry) -> None:
+def check_translator(config: translation.Translator) -> None:
     """Raise UserError, before any work, if this block's translator is known not to work here."""
     load_translator(config).check()

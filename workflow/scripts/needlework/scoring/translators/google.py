@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from needlework.scoring.translators.base import Translator
 from needlework.scoring.translators.http import Endpoint
 from needlework.services.endpoints import GOOGLE_TRANSLATE, api_key, check_url
+
+if TYPE_CHECKING:
+    from needlework.settings.translation import GoogleTranslator
 
 # The service takes at most 128 texts and, of all of them together, 30,000 characters.
 MAX_TEXTS = 128
@@ -21,6 +24,7 @@ class Google(Translator):
     The service detects the source language itself, which it does better on short answers than we can.
     """
 
+    config: GoogleTranslator
     batch_size = MAX_TEXTS
 
     def identity(self) -> Mapping[str, object]:
@@ -29,8 +33,8 @@ class Google(Translator):
 
     def check(self) -> None:
         """Raise UserError if the key is missing or the URL is not valid."""
-        check_url(self.config["base_url"], "translators.google.base_url")
-        api_key(self.config["key_env"], "the translator google", may_be_none=False)
+        check_url(self.config.base_url, "translators.google.base_url")
+        api_key(self.config.key_env, "the translator google", may_be_none=False)
 
     def translate(self, texts: Sequence[str], languages: Sequence[str]) -> list[str]:
         """The texts in English."""
@@ -58,12 +62,12 @@ class Google(Translator):
     def _endpoint(self) -> Endpoint:
         self.check()
         return Endpoint(
-            self.config["base_url"].rstrip("/") + GOOGLE_TRANSLATE,
+            self.config.base_url.rstrip("/") + GOOGLE_TRANSLATE,
             translator="google",
             # In a header: a URL ends up in the logs of everything on the way.
             header="X-goog-api-key",
             scheme="",
-            secret=api_key(self.config["key_env"], "the translator google", may_be_none=False),
+            secret=api_key(self.config.key_env, "the translator google", may_be_none=False),
         )
 
 

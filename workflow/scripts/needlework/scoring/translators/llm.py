@@ -7,13 +7,16 @@ import re
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from needlework.errors import UserError
 from needlework.models.thoughts import without_reasoning
 from needlework.scoring.translators.base import Translator
 from needlework.scoring.translators.http import Endpoint, Refused
 from needlework.services.endpoints import api_key, check_url, excerpt
+
+if TYPE_CHECKING:
+    from needlework.settings.translation import LlmTranslator
 
 logger = logging.getLogger("needlework")
 
@@ -47,15 +50,16 @@ class Llm(Translator):
     searched for references.
     """
 
+    config: LlmTranslator
     batch_size = 8 * AT_ONCE
 
     def identity(self) -> Mapping[str, object]:
         """The model and its instruction, wherever the model is served."""
-        return {"kind": "llm", "name": self.config["name"], "instruction": INSTRUCTION}
+        return {"kind": "llm", "name": self.config.name, "instruction": INSTRUCTION}
 
     def check(self) -> None:
         """Raise UserError if the key is missing or the URL is not valid."""
-        check_url(self.config["base_url"], "translators.*.base_url")
+        check_url(self.config.base_url, "translators.*.base_url")
         self._secret()
 
     def translate(self, texts: Sequence[str], languages: Sequence[str]) -> list[str]:
@@ -124,7 +128,7 @@ class Llm(Translator):
 
     def _payload(self, text: str) -> dict[str, object]:
         return {
-            "model": self.config["name"],
+            "model": self.config.name,
             "temperature": 0,
             "messages": [
                 {"role": "system", "content": INSTRUCTION},
@@ -133,14 +137,14 @@ class Llm(Translator):
         }
 
     def _secret(self) -> str:
-        variable = self.config["key_env"]
+        variable = self.config.key_env
         return api_key(variable, f"the translator {self._where}") if variable else ""
 
     @cached_property
     def _endpoint(self) -> Endpoint:
         self.check()
         return Endpoint(
-            self.config["base_url"].rstrip("/") + "/chat/completions",
+            self.config.base_url.rstrip("/") + "/chat/completions",
             translator=self._where,
             header="Authorization",
             scheme="Bearer ",
@@ -149,7 +153,7 @@ class Llm(Translator):
 
     @property
     def _where(self) -> str:
-        return f"{self.config['name']} (translators.*, kind llm)"
+        return f"{self.config.name} (translators.*, kind llm)"
 
 
 def _read(body: Any) -> _Written:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from needlework.errors import UserError, not_installed, reason
 from needlework.scoring.translators.base import Translator
+
+if TYPE_CHECKING:
+    from needlework.settings.translation import NllbTranslator
 
 # FLORES codes by ISO 639-1, for the languages of all benchmarks. NLLB knows no Latin Serbian.
 FLORES = {
@@ -57,16 +60,22 @@ BEAMS = 1
 class Nllb(Translator):
     """The model under the keys `name` and `revision`, which takes the likeliest token at each step."""
 
+    config: NllbTranslator
     batch_size = 32
 
     def identity(self) -> Mapping[str, object]:
         """The model and its search."""
-        own = {key: self.config[key] for key in ("kind", "name", "revision")}
-        return own | {"beams": BEAMS, "max_tokens": [MAX_SOURCE_TOKENS, MAX_NEW_TOKENS]}
+        return {
+            "kind": "nllb",
+            "name": self.config.name,
+            "revision": self.config.revision,
+            "beams": BEAMS,
+            "max_tokens": [MAX_SOURCE_TOKENS, MAX_NEW_TOKENS],
+        }
 
     def check(self) -> None:
         """Raise UserError if the model should be in a local folder and is not."""
-        name = self.config["name"]
+        name = self.config.name
         local = Path(name).is_absolute() or name.startswith(".")
         if local and not Path(name, "config.json").is_file():
             raise UserError(
@@ -109,8 +118,8 @@ class Nllb(Translator):
             from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
         except ImportError as error:
             raise not_installed(f"the translator {self._where}", error) from None
-        name, device = self.config["name"], self.config["device"]
-        revision = None if Path(name).is_dir() else self.config["revision"]
+        name, device = self.config.name, self.config.device
+        revision = None if Path(name).is_dir() else self.config.revision
         if device == "auto":
             device = "cuda" if torch.cuda.is_available() else "cpu"
         try:
@@ -126,7 +135,7 @@ class Nllb(Translator):
 
     @property
     def _where(self) -> str:
-        return f"{self.config['name']} (translators.*, kind nllb)"
+        return f"{self.config.name} (translators.*, kind nllb)"
 
 
 TRANSLATOR = Nllb

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
-from needlework.benchmarks.contract import Config
 from needlework.errors import UserError
 from needlework.printable import SECRET
 from needlework.services.endpoints import (
@@ -19,8 +18,11 @@ from needlework.services.endpoints import (
     provider_keys,
 )
 
+if TYPE_CHECKING:
+    from needlework.planning.configuration import Configuration
 
-def check_verbose(config: Config, executor: str, verbose: bool) -> None:
+
+def check_verbose(config: Configuration, executor: str, verbose: bool) -> None:
     """Raise UserError where a run's debugging output would hold a key that is in the environment.
 
     Every job that the Slurm plugin starts writes its whole environment to its log at that level. So it does
@@ -51,14 +53,15 @@ _USUAL = (
 )
 
 
-def key_variables(config: Config) -> list[str]:
+def key_variables(config: Configuration) -> list[str]:
     """The environment variables that can hold a key of this configuration."""
-    entries = [*config["models"].values(), *config["translators"].values()]
-    own = {entry["key_env"] for entry in entries if entry.get("key_env")}
-    for model in config["models"].values():
-        if model["backend"] == "inspect":
-            own.update(provider_keys(model["name"]))
-    return sorted({*_USUAL, *own})
+    models = [config.models[name] for name in config.models]
+    translators = [config.translators[name] for name in config.translators]
+    own = {getattr(entry, "key_env", None) for entry in [*models, *translators]}
+    for model in models:
+        if model.backend == "inspect":
+            own.update(provider_keys(model.name))
+    return sorted({*_USUAL, *filter(None, own)})
 
 
 # Secrets must not stand in a configuration: results, journals and the artifact hold its values.
@@ -81,7 +84,7 @@ _HARMLESS = re.compile(
 )
 
 
-def check_published_values(config: Config) -> None:
+def check_published_values(config: object) -> None:
     """Raise UserError where a value looks like a key or a password; the message does not show it."""
     for where, value in _scalars(config, []):
         name = ".".join(where)

@@ -6,8 +6,9 @@ import pytest
 
 from factories import demo_run
 from needlework.errors import UserError
+from needlework.given import given
 from needlework.planning.config import validated
-from needlework.planning.secret_checks import check_verbose, key_variables
+from needlework.planning.preflight.secrets import check_verbose, key_variables
 from needlework.services.endpoints import environment_logins
 
 SECRET = "sk-very-secret-0123456789"
@@ -20,7 +21,7 @@ def config(monkeypatch) -> dict:
     endpoint = {"backend": "openai", "name": "a/model", "tokenizer": "words", "context": 4096}
     config["models"]["endpoint"] = endpoint | {"key_env": "MY_OWN_KEY"}
     config["models"]["served"] = endpoint | {"backend": "inspect", "name": "openai-api/my-host/a"}
-    config = validated(config)
+    config = given(validated(config))
     for name in {*key_variables(config), *environment_logins()}:
         monkeypatch.delenv(name, raising=False)
     return config

@@ -14,8 +14,8 @@ import pytest
 from tiktoken import load
 
 from needlework.errors import UserError
-from needlework.planning import model_access
-from needlework.planning.model_access import check_encoding, check_hub_model
+from needlework.planning.preflight import weights
+from needlework.planning.preflight.weights import check_encoding, check_hub_model
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -94,18 +94,18 @@ def test_an_encodings_file_is_named_before_it_is_fetched(
 ) -> None:
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     there = f"{os.environ['HF_ENDPOINT']}/org/there/resolve/main"
-    monkeypatch.setattr(model_access, "ENCODINGS", there)
+    monkeypatch.setattr(weights, "ENCODINGS", there)
     said = check_encoding("tokenizers.t", "o200k_base")
     assert said.startswith("tokenizers.t: the first run fetches http") and len(hub.asked) == 1
     assert check_encoding("tokenizers.t", "o200k_harmony", ask=False) == said
     # An unknown encoding is told where it is loaded.
     assert check_encoding("tokenizers.t", "o300k") == "" and len(hub.asked) == 1
-    monkeypatch.setattr(model_access, "ENCODINGS", os.environ["HF_ENDPOINT"])
+    monkeypatch.setattr(weights, "ENCODINGS", os.environ["HF_ENDPOINT"])
     with pytest.raises(UserError, match=r"o200k_base\.tiktoken cannot be reached \(Not Found\)"):
         check_encoding("tokenizers.t", "o200k_base")
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    monkeypatch.setattr(model_access, "ENCODINGS", f"http://127.0.0.1:{port}")
+    monkeypatch.setattr(weights, "ENCODINGS", f"http://127.0.0.1:{port}")
     trouble = (
         r"t: http.*/cl100k_base\.tiktoken cannot be reached \(Connection refused\), and .* no copy"
     )
@@ -123,11 +123,11 @@ def test_an_encoding_in_tiktokens_cache_is_not_asked_for(
     (tmp_path / found[1]).touch()
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     assert check_encoding("tokenizers.t", "o200k_base") == ""
-    assert load.read_file_cached(f"{model_access.ENCODINGS}/o200k_base.tiktoken") == b""
+    assert load.read_file_cached(f"{weights.ENCODINGS}/o200k_base.tiktoken") == b""
 
 
 def test_an_address_that_never_answers_is_left_in_seconds(hub, monkeypatch) -> None:
-    monkeypatch.setattr(model_access, "TIMEOUT_S", 0.05)
+    monkeypatch.setattr(weights, "TIMEOUT_S", 0.05)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
         with pytest.raises(UserError, match="cannot be reached"):

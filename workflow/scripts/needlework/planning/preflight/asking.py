@@ -1,0 +1,79 @@
+"""What a service replies to one request, with the standard library alone."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from http.client import HTTPException
+from typing import Any, NamedTuple
+from urllib.error import HTTPError
+from urllib.parse import unquote
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+from needlework.services.endpoints import excerpt, revealed, secrets_in, without
+
+TIMEOUT_S = 10.0
+# Bytes of a reply that are read: a public service lists hundreds of models.
+_MOST = 1 << 22
+
+
+class Endpoint(NamedTuple):
+    """A served model: its name, the whole address, the variable with the key, and whether it chats."""
+
+    name: str
+    address: str
+    key_env: str | None
+    chat: bool = True
+
+
+class _NoRedirect(HTTPRedirectHandler):
+    """A redirected request would take the key along."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def address_of(url: str) -> str:
+    """An address as the user wrote it, with its login."""
+    return str(revealed({"base_url": url})["base_url"])
+
+
+def ask(endpoint: Endpoint, path: str, body: object = None) -> tuple[int, Any]:
+    """What a model's server replies at a path (`reply_to`)."""
+    address, question, query = endpoint.address.partition("?")
+    scheme, _, rest = address.partition("://")
+    login, at, place = rest.rpartition("@")
+    headers = {"Content-Type": "application/json", "User-Agent": "needlework"}
+    if endpoint.key_env:
+        headers["Authorization"] = f"Bearer {os.environ[endpoint.key_env].strip()}"
+    elif at:
+        user, _, password = login.partition(":")
+        pair = f"{unquote(user)}:{unquote(password)}".encode()
+        headers["Authorization"] = f"Basic {base64.b64encode(pair).decode()}"
+    data = None if body is None else json.dumps(body).encode()
+    url = f"{scheme}://{place.rstrip('/')}/{path}{question}{query}"
+    return reply_to(Request(url, data, headers))
+
+
+def reply_to(request: Request) -> tuple[int, Any]:
+    """The status and the body of a reply, as JSON or else text; status 0 if there is none."""
+    try:
+        with build_opener(_NoRedirect).open(request, timeout=TIMEOUT_S) as reply:
+            status, content = reply.status, reply.read(_MOST)
+    except HTTPError as error:
+        with error:
+            status, content = error.code, error.read(_MOST)
+    except (OSError, HTTPException, ValueError):
+        return 0, None
+    try:
+        return status, json.loads(content)
+    except (ValueError, RecursionError):
+        return status, content.decode("utf-8", "replace")
+
+
+def beginning(endpoint: Endpoint, text: str) -> str:
+    """The beginning of a server's text, without the secrets of its endpoint."""
+    for secret in secrets_in(endpoint.address):
+        text = without(text, secret)
+    return excerpt(text, os.environ.get(endpoint.key_env or "", "").strip())

@@ -1,0 +1,159 @@
+"""One request to an endpoint before any job: whether it takes the key and serves the model.
+
+The list of models costs nothing. Where there is none, or where it lacks the name, a prompt of one word is
+sent with a limit of one token. Only the standard library: Snakemake's own process may have no client, and
+inspect_ai is asked in a process of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.request import Request
+
+from needlework.planning.preflight.asking import Endpoint, address_of, ask, beginning, reply_to
+from needlework.services.endpoints import (
+    GOOGLE_TRANSLATE,
+    excerpt,
+    provider_keys,
+)
+
+if TYPE_CHECKING:
+    from needlework.models.backends.inspect_settings import Inspect
+    from needlework.models.backends.openai_settings import Openai
+    from needlework.settings.translation import GoogleTranslator, LlmTranslator
+
+# inspect_ai is imported first, which takes seconds.
+INSPECT_S = 180.0
+# So many names of a list are shown.
+_SHOWN = 5
+# How Google refuses a key, with status 400.
+_KEY = re.compile("API key not valid|API_KEY_INVALID", re.IGNORECASE)
+
+
+def refusal(model: Openai, unit: str = "words") -> tuple[str, str] | None:
+    """Why an endpoint would refuse a model's requests, and the remedy; None if it would not, or if unknown.
+
+    The model's key is in the environment; its `context` counts `unit`.
+    """
+    endpoint = Endpoint(model.name, address_of(model.base_url), model.key_env, model.chat)
+    context = 0 if unit == "characters" else model.context
+    return _refusal(endpoint, context, model.batch)
+
+
+def _refusal(endpoint: Endpoint, context: int, batch: bool) -> tuple[str, str] | None:
+    status, listed = ask(endpoint, "models")
+    if status == 401:
+        return _key(endpoint.key_env)
+    if status == 0:
+        return None
+    served = _names(listed)
+    if endpoint.name in served:
+        return _too_short(context, served[endpoint.name].get("max_model_len"))
+    if batch:
+        return None
+    status, said = ask(
+        endpoint,
+        "chat/completions" if endpoint.chat else "completions",
+        {"model": endpoint.name, "max_tokens": 1}
+        | (
+            {"messages": [{"role": "user", "content": "Hi"}]} if endpoint.chat else {"prompt": "Hi"}
+        ),
+    )
+    if status == 401:
+        return _key(endpoint.key_env)
+    if status == 404 and served:
+        names = ", ".join(list(served)[:_SHOWN])
+        more = f" and {len(served) - _SHOWN} more" if len(served) > _SHOWN else ""
+        return f"it does not serve {endpoint.name!r}", f"set `name` to one of {names}{more}"
+    if status == 404:
+        text = said if isinstance(said, str) else json.dumps(said)
+        return (
+            f"status 404: {beginning(endpoint, text)}",
+            "correct `name`, or `base_url`, which ends before /chat/completions, often in /v1",
+        )
+    return None
+
+
+def inspect_refusal(model: Inspect) -> tuple[str, str] | None:
+    """As `refusal`, of a model of `backend: inspect`, whose package this Python has."""
+    library = str(Path(__file__).resolve().parents[3])
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "needlework.models.inspect_process"],
+            input=json.dumps(dict(model)),
+            capture_output=True,
+            text=True,
+            timeout=INSPECT_S,
+            env={**os.environ, "PYTHONPATH": library},
+        )
+        status, said = json.loads(done.stdout.splitlines()[-1])
+    except (OSError, subprocess.TimeoutExpired, LookupError, TypeError, ValueError):
+        return None
+    if status == 401 or _KEY.search(said):
+        used = [name for name in provider_keys(model.name) if os.environ.get(name, "").strip()]
+        if used:
+            return _key(" and ".join(used), status)
+        return (
+            f"it refuses the key (status {status})",
+            "set the environment variable that the provider's own programs read",
+        )
+    if status == 404:
+        return f"status 404: {said}", "correct `name`, which is <provider>/<model>, or `args`"
+    return None
+
+
+def translator_refusal(translator: GoogleTranslator | LlmTranslator) -> tuple[str, str] | None:
+    """As `refusal`, of an entry of `translators` with a service; its key is in the environment."""
+    address = address_of(translator.base_url)
+    if translator.kind == "llm":
+        return _refusal(Endpoint(translator.name, address, translator.key_env), 0, batch=False)
+    key = os.environ[translator.key_env].strip()
+    # The list of languages costs nothing.
+    url = f"{address.rstrip('/')}{GOOGLE_TRANSLATE}/languages"
+    status, listed = reply_to(Request(url, headers={"X-goog-api-key": key}))
+    said = excerpt(json.dumps(listed), key)
+    if status == 401 or _KEY.search(said):
+        return _key(translator.key_env, status)
+    if status == 403:
+        remedy = "enable the Cloud Translation API for the project of the key, or set another key"
+        return f"status 403: {said}", remedy
+    return None
+
+
+def _key(variable: str | None, status: int = 401) -> tuple[str, str]:
+    if variable:
+        return (
+            f"it refuses the key in {variable} (status {status})",
+            f"set the environment variable {variable} to a key of this server",
+        )
+    return (
+        "it asks for a key (status 401)",
+        "set `key_env` to the environment variable that holds it",
+    )
+
+
+def _too_short(context: int, limit: object) -> tuple[str, str] | None:
+    """vLLM and SGLang list a model's limit, in its own tokens; `context` may count words, which are fewer."""
+    if type(limit) is not int or limit >= context:
+        return None
+    return (
+        f"it takes {limit:,} tokens, and `context` is {context:,}",
+        f"start it with a longer context (vLLM: --max-model-len {context}), or lower `context`",
+    )
+
+
+def _names(listed: Any) -> dict[str, dict[str, object]]:
+    """The models of a list by their names; none if it is no such list."""
+    data = listed.get("data") if isinstance(listed, dict) else None
+    rows = data if isinstance(data, list) else []
+    return {
+        "".join(filter(str.isprintable, row["id"]))[:200]: row
+        for row in rows
+        if isinstance(row, dict) and isinstance(row.get("id"), str)
+    }
