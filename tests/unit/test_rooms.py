@@ -34,6 +34,7 @@ ORDER = (
     BENCHMARKS,
 )
 ON_TOP = {
+    "answer_states",
     "atomic",
     "codedigest",
     "errors",

@@ -6,7 +6,8 @@ import pyarrow as pa
 import pytest
 
 from factories.models import block
-from needlework.models.audits import MOST_LEVELS, cells, draw, of_questions, other_batches
+from needlework.factor import MOST_LEVELS
+from needlework.models.audits import cells, draw, of_questions, other_batches
 
 TABLE = pa.table(
     {

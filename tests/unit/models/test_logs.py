@@ -17,9 +17,10 @@ import pyarrow as pa
 import pytest
 
 from factories.models import backend_of
+from needlework.answer_states import BESIDE_PROMPT, LONGER, UNKNOWN_END
 from needlework.errors import UserError
 from needlework.journal import Journal
-from needlework.models.accounts import BESIDE_PROMPT, LONGER, UNKNOWN_END, account_of
+from needlework.models.accounts import account_of
 from needlework.models.backends.base import Answer, Request
 from needlework.models.generation import generate
 from needlework.models.logs import files

@@ -16,13 +16,7 @@ import pytest
 from factories.models import requests
 from needlework.errors import UserError
 from needlework.journal import Journal
-from needlework.models.accounts import (
-    Account,
-    account_of,
-    last_lines,
-    read_account,
-    write_account,
-)
+from needlework.models.accounts import Account, account_of, last_lines, read_account, write_account
 from needlework.models.backends.base import Answer, Backend, Request
 from needlework.models.generation import Policy, generate
 from needlework.models.outcomes import Read, cut_prompts, odd_prompts, read_tokens

@@ -15,9 +15,9 @@ import pyarrow as pa
 import pytest
 
 from explorer_run import FACTORS, PROGRAM, ROOT, STYLE, Asked, explore, identifier, write_files
+from needlework import answer_states
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.errors import UserError
-from needlework.models import accounts
 from needlework.prompts.spans import Documents, Span, literal
 from needlework.records import DOCUMENTS, read_table, write_table
 from needlework.results.explorer import page as verdicts
@@ -309,9 +309,9 @@ def test_every_verdict_that_a_metric_writes_has_a_meaning() -> None:
 
 
 def test_every_outcome_and_remark_is_in_words() -> None:
-    assert set(verdicts.OUTCOMES) == set(accounts.OUTCOMES)
-    told = {value for name, value in vars(accounts).items() if name.isupper() and name[0] != "_"}
-    ends = {accounts.STOP, accounts.LENGTH, accounts.UNKNOWN, accounts.ERROR}
+    assert set(verdicts.OUTCOMES) == set(answer_states.OUTCOMES)
+    told = {value for name, value in vars(answer_states).items() if name.isupper() and name[0] != "_"}
+    ends = {answer_states.STOP, answer_states.LENGTH, answer_states.UNKNOWN, answer_states.ERROR}
     assert {remark for remark in told if isinstance(remark, str)} - ends == {
         *verdicts.OUTCOMES,
         *verdicts.REMARKS,

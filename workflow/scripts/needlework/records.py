@@ -98,7 +98,7 @@ GENERATIONS = pa.schema(
         ("error", pa.string()),
         # All that the model wrote, if reasoning was removed from `text`.
         ("raw_text", pa.string()),
-        # What became of the request, and what else is to be told of it (`models.accounts`).
+        # What became of the request, and what else is to be told of it (`answer_states`).
         ("outcome", pa.string()),
         ("remarks", pa.list_(pa.string())),
         # What an endpoint gave beside an empty text.

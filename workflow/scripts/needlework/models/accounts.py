@@ -13,23 +13,31 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from needlework.answer_states import (
+    ANSWERED,
+    BESIDE_PROMPT,
+    CONTROL_TOKENS,
+    CUT,
+    DATED,
+    DROPPED,
+    EMPTY,
+    FAILED,
+    LONGER,
+    ODD_COUNT,
+    OTHER_MODEL,
+    PROMPT_CUT,
+    REASONED,
+    REFUSED,
+    SKIPPED,
+    UNASKED,
+    UNDECODED,
+    UNKNOWN_END,
+    UNKNOWN_MARK,
+)
 from needlework.printable import printable
 
 if TYPE_CHECKING:
     from needlework.models.thoughts import Row
-
-# The state of an answer, in the words of all columns. What becomes of a request (column `outcome`).
-ANSWERED, EMPTY, CUT, PROMPT_CUT = "answered", "empty", "cut", "prompt_cut"
-REFUSED, FAILED, SKIPPED, UNASKED = "refused", "failed", "skipped", "unasked"
-OUTCOMES = (ANSWERED, EMPTY, CUT, PROMPT_CUT, REFUSED, FAILED, SKIPPED, UNASKED)
-# What else is to be told of an answer (column `remarks`).
-REASONED, UNKNOWN_END, OTHER_MODEL = "reasoning_only", "unknown_end", "other_model"
-ODD_COUNT, CONTROL_TOKENS, UNKNOWN_MARK = "odd_count", "control_tokens", "unknown_mark"
-UNDECODED = "undecoded"
-BESIDE_PROMPT, LONGER, DATED, DROPPED = "beside_prompt", "longer", "dated", "dropped"
-# Why an answer ended (column `finish_reason`), UNKNOWN where nobody says; and that there is none.
-STOP, LENGTH, UNKNOWN, ERROR = "stop", "length", "unknown", "error"
-UNANSWERED = (SKIPPED, ERROR)
 
 # Each outcome that is not an answer, and each remark: what happened, and what to do.
 _SAID = {

@@ -9,14 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from needlework import seeding
+from needlework.factor import MOST_LEVELS
 from needlework.models.selection import Selection, mask
 from needlework.records import read_table
 
 if TYPE_CHECKING:
     from needlework.models.settings import AnyModel
 
-# A factor with more levels is none to compare by.
-MOST_LEVELS = 40
 # The prompts in a batch of a model that is asked one at a time.
 _TOGETHER = 4
 _VLLM_AT_ONCE = 128

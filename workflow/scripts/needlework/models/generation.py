@@ -26,13 +26,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from needlework.answer_states import ERROR, FAILED, LENGTH, PROMPT_CUT, REFUSED, SKIPPED, STOP
 from needlework.errors import UserError
 from needlework.folders import entries
 from needlework.jobs.progress import progress, tell
 from needlework.jobs.stop import check_stop, stopping
 from needlework.journal import Journal, Record
 from needlework.models import selection
-from needlework.models.accounts import ERROR, FAILED, LENGTH, PROMPT_CUT, REFUSED, SKIPPED, STOP
 from needlework.models.backends.base import Answer, Backend, Request
 from needlework.models.other_runs import Others, Turns
 from needlework.models.outcomes import Outcomes, Size

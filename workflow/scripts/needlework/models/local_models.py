@@ -14,10 +14,10 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from needlework.answer_states import DATED
 from needlework.errors import UserError, reason
 from needlework.folders import entries
 from needlework.models import chat_templates
-from needlework.models.accounts import DATED
 from needlework.models.backends.base import Answer, Request
 from needlework.models.control_tokens import control_texts, pieces
 from needlework.models.thoughts import marks, part

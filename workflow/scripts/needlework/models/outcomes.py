@@ -8,8 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
 
-from needlework.journal import Journal, Record
-from needlework.models.accounts import (
+from needlework.answer_states import (
     ANSWERED,
     CONTROL_TOKENS,
     CUT,
@@ -30,6 +29,7 @@ from needlework.models.accounts import (
     UNKNOWN_END,
     UNKNOWN_MARK,
 )
+from needlework.journal import Journal, Record
 from needlework.models.backends.base import Request
 from needlework.models.thoughts import Mark, Row, answer_row, undecoded, unknown_mark
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from needlework.answer_states import ANSWERED, CUT, EMPTY, ERROR, PROMPT_CUT
 from needlework.errors import UserError
-from needlework.models.accounts import ANSWERED, CUT, EMPTY, ERROR, PROMPT_CUT
 from needlework.models.outcomes import Size, cut_prompts, read_tokens
 from needlework.records import GENERATIONS, read_table, taken
 

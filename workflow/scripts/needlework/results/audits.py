@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 import numpy as np
 import numpy.typing as npt
 
+from needlework.answer_states import SKIPPED, UNANSWERED
+from needlework.folders import sibling_folders
 from needlework.journal import Journal
-from needlework.models.accounts import SKIPPED, UNANSWERED
-from needlework.models.answer_folders import beside
 from needlework.results.drawing.style import COLOURS, PAGE, style
 
 if TYPE_CHECKING:
@@ -442,7 +442,7 @@ def engine_used(
     """
     jobs = [
         job
-        for job in Journal(journal, beside(Path(journal))).load().values()
+        for job in Journal(journal, sibling_folders(Path(journal))).load().values()
         if job["benchmark"] == benchmark and job["identity"] == identity
     ]
     return dict(jobs[-1]["engine"]) if jobs else {}

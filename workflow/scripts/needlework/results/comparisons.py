@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from needlework.answer_states import UNANSWERED
 from needlework.errors import UserError
-from needlework.factor import Factor
-from needlework.models.accounts import UNANSWERED
-from needlework.models.audits import MOST_LEVELS
+from needlework.factor import MOST_LEVELS, Factor
 from needlework.results import stats
 from needlework.results.drawing.style import COLOURS, PAGE, style
 from needlework.results.page.misreads import CAREFUL

@@ -12,8 +12,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from needlework.answer_states import UNANSWERED
 from needlework.errors import UserError
-from needlework.models.accounts import UNANSWERED
 from needlework.records import read_table, scores_schema, taken
 from needlework.scoring.answer_language import languages_of
 

@@ -75,7 +75,7 @@ class Answer:
 
     Of an endpoint's reply: `reasoning` is what stood beside an empty text, `served` the model that it names
     if that is another than was asked, `unknown_end` that it does not say why the answer ended. `remarks` are
-    kinds of remarks (`accounts`), each with its example behind ": "; `origin` is the endpoint's address,
+    kinds of remarks (`answer_states`), each with its example behind ": "; `origin` is the endpoint's address,
     without a login or a query.
     """
 

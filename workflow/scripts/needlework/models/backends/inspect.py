@@ -16,8 +16,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from needlework.answer_states import DROPPED
 from needlework.errors import UserError
-from needlework.models.accounts import DROPPED
 from needlework.models.backends.base import Answer, Request, sample_seed
 from needlework.models.local_models import messages, regime
 from needlework.models.openai_protocol import (

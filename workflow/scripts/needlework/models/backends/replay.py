@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from needlework.answer_states import BESIDE_PROMPT, LONGER
 from needlework.errors import UserError
-from needlework.models.accounts import BESIDE_PROMPT, LONGER
 from needlework.models.backends.base import Answer, Backend, Request
 from needlework.models.logs.formats import format_of, logged
 from needlework.models.logs.logged import Logged, Run, text_digest

@@ -15,9 +15,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from needlework.answer_states import LENGTH, STOP
 from needlework.data.budgets import Budget
 from needlework.errors import UserError
-from needlework.models.accounts import LENGTH, STOP
 from needlework.models.backends.base import Answer
 from needlework.models.logs import inspect_ai
 from needlework.models.logs.files import ENDINGS, LARGEST, beside, is_there, lines

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from needlework.models.accounts import BESIDE_PROMPT
+from needlework.answer_states import BESIDE_PROMPT
 from needlework.models.backends.base import Answer
 from needlework.models.openai_protocol import ENDS
 

@@ -13,8 +13,8 @@ from typing import Any, TypedDict
 import numpy as np
 import pyarrow as pa
 
+from needlework.answer_states import ANSWERED, CUT, EMPTY, ERROR, FAILED, LENGTH, SKIPPED
 from needlework.errors import UserError
-from needlework.models.accounts import ANSWERED, CUT, EMPTY, ERROR, FAILED, LENGTH, SKIPPED
 from needlework.prompts.spans import Documents
 from needlework.records import instances_schema, read_table
 from needlework.results.explorer.documents import DocumentShards, Sharded, spans

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import pyarrow as pa
 
+from needlework.answer_states import LENGTH, UNANSWERED
 from needlework.atomic import inert
-from needlework.models.accounts import LENGTH, UNANSWERED
 from needlework.records import read_notes, read_table
 from needlework.results import stats
 from needlework.scoring.judge import RIGHT, WRONG, Case, verdict

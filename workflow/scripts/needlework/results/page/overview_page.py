@@ -13,17 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from needlework import __version__
+from needlework.answer_states import CUT, FAILED, SKIPPED, UNANSWERED
 from needlework.atomic import atomic_write
-from needlework.models.accounts import (
-    CUT,
-    FAILED,
-    SKIPPED,
-    UNANSWERED,
-    Account,
-    Remark,
-    remarks,
-    requests_line,
-)
+from needlework.models.accounts import Account, Remark, remarks, requests_line
 from needlework.results.drawing.style import model_colours, on_pages
 from needlework.results.numbers.means import KEYS, explorer, means
 from needlework.results.numbers.tables import empty, frame, panels

@@ -19,13 +19,13 @@ from typing import Any, NotRequired, TypedDict
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from needlework.answer_states import PROMPT_CUT, UNANSWERED, UNKNOWN
 from needlework.atomic import atomic_write
 from needlework.data.registry import load_registry
 from needlework.errors import UserError
-from needlework.folders import files_below
+from needlework.folders import files_below, sibling_folders
 from needlework.journal import Journal, Record
-from needlework.models.accounts import PROMPT_CUT, UNANSWERED, UNKNOWN
-from needlework.models.answer_folders import beside, journal_of
+from needlework.models.answer_folders import journal_of
 from needlework.models.generation import is_answer
 from needlework.models.job_records import software
 from needlework.models.thoughts import written
@@ -119,7 +119,7 @@ def used_records(journal: str | Path, generations: Iterable[str | Path]) -> Iter
                 wanted[row["request_key"]] = row
     identities = [read_notes(file).get("identity") for file in generations]
     searched = [journal_of(journal.parent, own, journal.name) for own in identities[:1] if own]
-    searched.append(Journal(journal, beside(journal)))
+    searched.append(Journal(journal, sibling_folders(journal)))
     # The records of a folder come before those of others, so that mostly only one is read.
     for record in (record for each in searched if wanted for record in each.records()):
         if (row := wanted.get(record["key"])) and _gave(record, row):
@@ -276,7 +276,7 @@ def jobs_of_model(journal: Path, model: str) -> Collection[Record]:
     A record has the model's identity, so an entry with another name finds its own.
     """
     folder = journal / "jobs" / model
-    return Journal(folder, beside(folder)).load().values()
+    return Journal(folder, sibling_folders(folder)).load().values()
 
 
 def model_part(journal: str | Path, model: str, generations: Mapping[str, str]) -> OfModel:
