@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "workflow/scripts"))
 
-from needlework.results.audits import PLANNED, Interval, half_width, sentence  # noqa: E402
+from needlework.results.audit_report import PLANNED, Interval, half_width, sentence  # noqa: E402
 
 ALPHA, MARGIN = 0.05, 0.04
 BASE = "f32"

@@ -19,7 +19,7 @@ from needlework.jobs.stop import FILE
 from needlework.journal import Journal
 from needlework.prompts.spans import Span, literal
 from needlework.records import PASSAGES, instances_schema, write_table
-from needlework.results.audits import excess
+from needlework.results.audit_report import excess
 from needlework.seeding import rng
 
 pytestmark = [

@@ -15,7 +15,7 @@ from needlework.given import given
 from needlework.jobs.job import running
 from needlework.journal import Record
 from needlework.models.answer_folders import journal_of
-from needlework.models.audits import draw, other_batches
+from needlework.models.audit_draws import draw, other_batches
 from needlework.models.backends.base import Backend, load_backend
 from needlework.models.engine_arguments import judging
 from needlework.models.estimates import Answering, Estimate, PromptSet, Work, as_text, write_csv

@@ -17,7 +17,7 @@ from needlework.jobs.stop import Stopped
 from needlework.journal import Journal
 from needlework.models.accounts import account_of, write_account
 from needlework.models.answer_folders import journal_of
-from needlework.models.audits import other_batches
+from needlework.models.audit_draws import other_batches
 from needlework.models.backends.base import Backend, load_backend
 from needlework.models.engine_arguments import judging
 from needlework.models.generation import InstanceRequests, Policy, generate

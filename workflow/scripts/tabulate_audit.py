@@ -9,12 +9,12 @@ from needlework.atomic import atomic_write, write_csv
 from needlework.given import given
 from needlework.jobs.job import running
 from needlework.records import read_notes, read_table
-from needlework.results.audits import (
+from needlework.results.audit_report import (
     ALPHA,
     MARGIN,
     SIDES,
-    Row,
-    Rules,
+    AuditRow,
+    AuditRules,
     Setting,
     answers,
     engine_used,
@@ -34,8 +34,8 @@ with running(snakemake) as logger:
         for name, own in params.files.items()
     }
     n_cells = sum(map(len, cells.values()))
-    rules = Rules(ALPHA / max(1, n_cells), MARGIN, audit.again)
-    table: list[Row] = []
+    rules = AuditRules(ALPHA / max(1, n_cells), MARGIN, audit.again)
+    table: list[AuditRow] = []
     used: dict[str, dict[str, object]] = {base: {}, changed: {}}
     for benchmark, own in params.files.items():
         factors = params.factors[benchmark]

@@ -7,7 +7,7 @@ import pytest
 
 from factories.models import block
 from needlework.factor import MOST_LEVELS
-from needlework.models.audits import cells, draw, of_questions, other_batches
+from needlework.models.audit_draws import cells, draw, of_questions, other_batches
 
 TABLE = pa.table(
     {

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.results.audits import (
+from needlework.results.audit_report import (
     NOTHING,
     PLANNED,
     Interval,

@@ -310,7 +310,9 @@ def test_every_verdict_that_a_metric_writes_has_a_meaning() -> None:
 
 def test_every_outcome_and_remark_is_in_words() -> None:
     assert set(verdicts.OUTCOMES) == set(answer_states.OUTCOMES)
-    told = {value for name, value in vars(answer_states).items() if name.isupper() and name[0] != "_"}
+    told = {
+        value for name, value in vars(answer_states).items() if name.isupper() and name[0] != "_"
+    }
     ends = {answer_states.STOP, answer_states.LENGTH, answer_states.UNKNOWN, answer_states.ERROR}
     assert {remark for remark in told if isinstance(remark, str)} - ends == {
         *verdicts.OUTCOMES,

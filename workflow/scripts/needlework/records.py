@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -114,6 +114,14 @@ TRANSLATIONS = pa.schema(
         ("text", pa.string()),
     ]
 )
+
+
+class AuditCell(TypedDict):
+    """A cell of an audit: a level of a factor ("all" and "" for all prompts), and its number of questions."""
+
+    by: str
+    level: str
+    questions: int
 
 
 def _columns(factors: Mapping[str, str]) -> list[tuple[str, pa.DataType]]:

@@ -10,7 +10,6 @@ from needlework.models.engine_arguments import answer_arguments
 from needlework.models.selection import READERS
 from needlework.models.thoughts import MARK_FILES
 from needlework.planning.affects import affecting
-from needlework.planning.audits import audits
 from needlework.planning.chosen import asked_of, lengths_of, running
 from needlework.planning.inputs.audits import Audits
 from needlework.planning.inputs.base import Inputs
@@ -114,6 +113,10 @@ class Answers(Inputs):
             "gpus": {m: job_gpus(self.config.models[m]) for m in (*models, *self.judges)},
             "readers": list(self.readers()),
             "judge": self.judge_files(),
-            "audited": list(dict.fromkeys(m for pair in audits(self.config) for m in pair[:2])),
+            "audited": list(
+                dict.fromkeys(
+                    m for pair in self.config.run.audits for m in (pair.base, pair.changed)
+                )
+            ),
             "audit_questions": {turn: self.audits.questions(turn) for turn in ("first", "again")},
         }

@@ -15,9 +15,9 @@ import pytest
 
 from needlework.given import given
 from needlework.journal import Journal
-from needlework.results.audits import (
+from needlework.results.audit_report import (
     SIDES,
-    Rules,
+    AuditRules,
     Setting,
     answers,
     beyond,
@@ -33,7 +33,7 @@ from needlework.results.audits import (
     unproven,
 )
 
-RULES = Rules(0.05 / 4, 0.04, 100)
+RULES = AuditRules(0.05 / 4, 0.04, 100)
 USED = {"KEYS": "f32", "threads": 2}
 IGNORED = USED | {"ignored": ["KV: u8 was ignored: KEYS is f32"]}
 SETTING = Setting("f32", "u8", {"engine.KV": (None, "u8")}, USED, IGNORED)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from needlework import seeding
 from needlework.factor import MOST_LEVELS
 from needlework.models.selection import Selection, mask
-from needlework.records import read_table
+from needlework.records import AuditCell, read_table
 
 if TYPE_CHECKING:
     from needlework.models.settings import AnyModel
@@ -19,14 +19,6 @@ if TYPE_CHECKING:
 # The prompts in a batch of a model that is asked one at a time.
 _TOGETHER = 4
 _VLLM_AT_ONCE = 128
-
-
-class Cell(TypedDict):
-    """A cell of an audit: a level of a factor ("all" and "" for all prompts), and its number of questions."""
-
-    by: str
-    level: str
-    questions: int
 
 
 def asked(files: Iterable[str], lengths: Sequence[int], only: Selection) -> pa.Table:
@@ -48,7 +40,7 @@ def of_questions(table: pa.Table, questions: Sequence[str]) -> pa.Table:
     return table.filter(pc.is_in(table["example_id"], value_set=pa.array(questions, pa.string())))
 
 
-def cells(table: pa.Table, factors: Sequence[str]) -> list[Cell]:
+def cells(table: pa.Table, factors: Sequence[str]) -> list[AuditCell]:
     """The cells of an audit: all prompts, and each level of each factor, with the number of their questions.
 
     Of all prompts that there are, whether or not they are asked, so that their number is known before the
