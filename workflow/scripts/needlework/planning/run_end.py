@@ -12,7 +12,7 @@ from needlework.models.accounts import Account, last_lines, read_account, write_
 from needlework.planning.inputs.own_data import own_tables
 from needlework.planning.rule_inputs import RuleInputs
 from needlework.printable import printable
-from needlework.results.page.own_data import read_report
+from needlework.prompts.data_report import read_report
 from needlework.results.page.terminal import fill
 from needlework.services.endpoints import shown_url
 

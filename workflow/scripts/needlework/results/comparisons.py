@@ -19,7 +19,7 @@ from needlework.errors import UserError
 from needlework.factor import MOST_LEVELS, Factor
 from needlework.results import stats
 from needlework.results.drawing.style import COLOURS, PAGE, style
-from needlework.results.page.misreads import CAREFUL
+from needlework.results.numbers.misreads import CAREFUL
 from needlework.results.result import (
     PERCENT,
     Below,

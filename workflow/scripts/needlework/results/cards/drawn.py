@@ -22,8 +22,14 @@ from needlework.results.drawing.style import (
     TALLEST,
     style,
 )
+from needlework.results.numbers.in_words import (
+    METHOD,
+    called,
+    lengths_in_words,
+    questions,
+    sentence,
+)
 from needlework.results.numbers.tables import Answered, records
-from needlework.results.page.words import METHOD, called, lengths_in_words, questions, sentence
 
 if TYPE_CHECKING:
     import pandas as pd

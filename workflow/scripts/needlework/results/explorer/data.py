@@ -19,7 +19,7 @@ from needlework.prompts.spans import Documents
 from needlework.records import instances_schema, read_table
 from needlework.results.explorer.documents import DocumentShards, Sharded, spans
 from needlework.results.explorer.shards import columns, json_bytes, smallest
-from needlework.results.page.misreads import CAREFUL, reading
+from needlework.results.numbers.misreads import CAREFUL, reading
 
 # A model's answers to a benchmark, with their scores and translations, by instance.
 

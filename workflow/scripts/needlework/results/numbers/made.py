@@ -11,8 +11,8 @@ from needlework.results.numbers.answers import answers
 from needlework.results.numbers.claims import claims, compared, models_compared
 from needlework.results.numbers.curves import Curve, curves
 from needlework.results.numbers.means import KEYS, headline, means
+from needlework.results.numbers.misreads import CAREFUL
 from needlework.results.numbers.tables import TABLES, frame
-from needlework.results.page.misreads import CAREFUL
 from needlework.results.result import Context, Run
 
 if TYPE_CHECKING:

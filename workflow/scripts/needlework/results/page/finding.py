@@ -10,10 +10,7 @@ import numpy as np
 
 from needlework.results.columns import LEAST_ANSWERS
 from needlework.results.numbers.claims import ALL
-from needlework.results.numbers.tables import Comparison, Mean, records
-from needlework.results.page.overview import Cell, cell
-from needlework.results.page.terminal import lower_tasks
-from needlework.results.page.words import (
+from needlework.results.numbers.in_words import (
     BY,
     IN_PLURAL,
     MODEL,
@@ -25,6 +22,9 @@ from needlework.results.page.words import (
     place,
     size,
 )
+from needlework.results.numbers.tables import Comparison, Mean, records
+from needlework.results.page.overview import Cell, cell
+from needlework.results.page.terminal import lower_tasks
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,9 +17,10 @@ from needlework.answer_states import CUT, FAILED, SKIPPED, UNANSWERED
 from needlework.atomic import atomic_write
 from needlework.models.accounts import Account, Remark, remarks, requests_line
 from needlework.results.drawing.style import model_colours, on_pages
+from needlework.results.numbers import misreads
 from needlework.results.numbers.means import KEYS, explorer, means
 from needlework.results.numbers.tables import empty, frame, panels
-from needlework.results.page import misreads, overview
+from needlework.results.page import overview
 from needlework.results.page.finding import finding
 from needlework.results.reproduction import Agreement, agreement, agreements
 from needlework.results.reproduction import summary as in_words
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     import jinja2
     import pandas as pd
 
-    from needlework.results.page.judge import Judged
+    from needlework.results.numbers.judge_verdicts import Judged
 
 # The front of the page of results: what was run, and whether the controls say that it can be trusted.
 

@@ -19,7 +19,7 @@ PASSAGES, BOOKS = "passages", "books"
 
 
 @dataclass(frozen=True)
-class Use:
+class TableUse:
     """What a benchmark needs from a table ("corpus/language"): lengths in tokens, numbers of documents.
 
     `kind` is PASSAGES or BOOKS.
@@ -34,7 +34,7 @@ class Use:
 
 def uses(
     benchmark: str, slices: Iterable[tuple[Mapping[str, Any], Mapping[str, Sequence[str]]]]
-) -> list[Use]:
+) -> list[TableUse]:
     """What a benchmark needs from its tables. A slice is given as its settings and its tables by name."""
     found: dict[tuple[str, str], tuple[set[int], set[int]]] = {}
     for settings, tables in slices:
@@ -44,20 +44,20 @@ def uses(
                 lengths.update(settings.get("lengths", ()))
                 documents.update(n for n, _ in settings.get("places", ()))
     return [
-        Use(benchmark, table, kind, tuple(sorted(lengths)), tuple(sorted(documents)))
+        TableUse(benchmark, table, kind, tuple(sorted(lengths)), tuple(sorted(documents)))
         for (table, kind), (lengths, documents) in found.items()
     ]
 
 
 @dataclass(frozen=True)
-class Size:
+class TableSize:
     """The size of a table: texts (of a book: sentences) and tokens."""
 
     texts: int
     tokens: int
 
 
-def sentence(use: Use, size: Size, tokenizer: str) -> tuple[str, bool]:
+def sentence(use: TableUse, size: TableSize, tokenizer: str) -> tuple[str, bool]:
     """A sentence on the prompts for which a table suffices, and whether it suffices for all of them."""
     what = "sentences" if use.kind == BOOKS else "passages"
     said = [
@@ -84,7 +84,7 @@ def sentence(use: Use, size: Size, tokenizer: str) -> tuple[str, bool]:
 
 
 @dataclass(frozen=True)
-class Slice:
+class SliceCounts:
     """A slice of prompts: the numbers of its prompts and questions, and the counts of its `Built`."""
 
     benchmark: str
@@ -128,7 +128,7 @@ _COUNTS = {
 }
 
 
-def left_out(slices: Iterable[Slice]) -> list[str]:
+def left_out(slices: Iterable[SliceCounts]) -> list[str]:
     """One sentence on each count of a benchmark, however many slices and tokenizers have it.
 
     Prompts are added over slices. Slices of a language ask the same questions: the largest number counts,
@@ -164,7 +164,10 @@ def _listed(numbers: Sequence[int]) -> str:
 
 
 def report(
-    found: Sequence[Found], used: Sequence[Use], size: Callable[[str], Size], tokenizer: str
+    found: Sequence[Found],
+    used: Sequence[TableUse],
+    size: Callable[[str], TableSize],
+    tokenizer: str,
 ) -> list[tuple[str, bool]]:
     """All sentences, each with whether nothing is missing."""
     rows = [(one.said(), not one.lost) for one in found]
