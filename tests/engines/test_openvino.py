@@ -19,10 +19,15 @@ import yaml
 from factories.models import backend_of
 from needlework.errors import UserError
 from needlework.journal import Journal
-from needlework.models.backends import openvino
 from needlework.models.backends.base import Answer, Request
+from needlework.models.backends.openvino import backend as openvino
+from needlework.models.backends.openvino.gguf_models import (
+    _constant,
+    _tensors,
+    _weights,
+    kept_folder,
+)
 from needlework.models.generation import generate
-from needlework.models.gguf_models import _constant, _tensors, _weights, kept_folder
 from needlework.models.job_records import remember
 from needlework.planning.config import validated
 from needlework.planning.job_resources import job_gpus, job_threads
@@ -114,7 +119,8 @@ def test_a_converted_file_is_kept_for_later_jobs(folder: Path) -> None:
 
 def test_two_jobs_may_convert_a_file_at_once(tmp_path: Path, small: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from needlework.models.gguf_models import kept_folder; "
+        "import sys; from pathlib import Path; "
+        "from needlework.models.backends.openvino.gguf_models import kept_folder; "
         "print(kept_folder(Path(sys.argv[1]), Path(sys.argv[2])))"
     )
     library = {**os.environ, "PYTHONPATH": str(ROOT / "workflow/scripts")}

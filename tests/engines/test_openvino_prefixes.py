@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from needlework.models.gguf_models import kept_folder
-from needlework.models.openvino_engines import BLOCK, Engine
+from needlework.models.backends.openvino.engines import BLOCK, Engine
+from needlework.models.backends.openvino.gguf_models import kept_folder
 from needlework.prompts.openvino_runtime import genai, runtime
 from smollm2 import first_layers
 

@@ -15,7 +15,7 @@ from http_server import OpenAIServer, completion
 from needlework.journal import Journal
 from needlework.models import generation
 from needlework.models.answer_folders import journal_of, may_have_answers
-from needlework.models.backends.openai import OpenAI
+from needlework.models.backends.openai.backend import OpenAI
 from needlework.models.generation import generate
 from needlework.models.request_keys import RequestKeys
 

@@ -10,9 +10,9 @@ from typing import Annotated, Any, get_args
 from pydantic_core import to_jsonable_python
 
 from needlework.models.backends.controls_settings import Controls
-from needlework.models.backends.inspect_settings import Inspect
-from needlework.models.backends.openai_settings import Openai
-from needlework.models.backends.openvino_settings import Openvino
+from needlework.models.backends.inspect.settings import Inspect
+from needlework.models.backends.openai.settings import Openai
+from needlework.models.backends.openvino.settings import Openvino
 from needlework.models.backends.replay_settings import Replay
 from needlework.models.backends.transformers_settings import Transformers
 from needlework.models.backends.vllm_settings import Vllm

@@ -19,6 +19,7 @@ from needlework.answer_states import LENGTH, STOP
 from needlework.data.budgets import Budget
 from needlework.errors import UserError
 from needlework.models.backends.base import Answer
+from needlework.models.backends.openai.batch_endpoint import read_result
 from needlework.models.logs import inspect_ai
 from needlework.models.logs.files import ENDINGS, LARGEST, beside, is_there, lines
 from needlework.models.logs.logged import (
@@ -38,7 +39,6 @@ from needlework.models.logs.logged import (
     settings,
     text_digest,
 )
-from needlework.models.openai_batch_endpoint import read_result
 
 FINISH_REASONS = (STOP, LENGTH)
 # Of a batch: of a second answer and so on, "-1" and so on behind the prompt's name.

@@ -24,8 +24,8 @@ from needlework.services.endpoints import (
 )
 
 if TYPE_CHECKING:
-    from needlework.models.backends.inspect_settings import Inspect
-    from needlework.models.backends.openai_settings import Openai
+    from needlework.models.backends.inspect.settings import Inspect
+    from needlework.models.backends.openai.settings import Openai
     from needlework.settings.translation import GoogleTranslator, LlmTranslator
 
 # inspect_ai is imported first, which takes seconds.
@@ -85,7 +85,7 @@ def inspect_refusal(model: Inspect) -> tuple[str, str] | None:
     library = str(Path(__file__).resolve().parents[3])
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "needlework.models.inspect_process"],
+            [sys.executable, "-m", "needlework.models.backends.inspect.process"],
             input=json.dumps(dict(model)),
             capture_output=True,
             text=True,

@@ -19,7 +19,7 @@ from needlework.planning.preflight.installed import is_installed
 from needlework.services.endpoints import api_key, check_provider_key, local_proxy, shown_url
 
 if TYPE_CHECKING:
-    from needlework.models.backends.inspect_settings import Inspect
+    from needlework.models.backends.inspect.settings import Inspect
     from needlework.models.settings import AnyModel
     from needlework.planning.configuration import Configuration
 

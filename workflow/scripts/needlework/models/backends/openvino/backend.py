@@ -17,6 +17,7 @@ import numpy as np
 from needlework.errors import UserError, not_installed, reason
 from needlework.journal import Record
 from needlework.models.backends.base import Answer, InAnyOrder, Request, sample_seed
+from needlework.models.backends.openvino.engines import Ended, Engine
 from needlework.models.control_tokens import CONTROL_TEXT, control_texts, pieces
 from needlework.models.engine_arguments import answer_arguments, ignored
 from needlework.models.local_models import (
@@ -37,11 +38,10 @@ from needlework.models.local_models import (
     with_thoughts,
     without_stop,
 )
-from needlework.models.openvino_engines import Ended, Engine
 from needlework.prompts.openvino_runtime import genai, runtime
 
 if TYPE_CHECKING:
-    from needlework.models.backends import openvino_settings
+    from needlework.models.backends.openvino import settings
 
 logger = logging.getLogger("needlework")
 
@@ -79,9 +79,9 @@ class OpenVino(InAnyOrder):
     case).
     """
 
-    config: openvino_settings.Openvino
+    config: settings.Openvino
 
-    def __init__(self, config: openvino_settings.Openvino, model: str, journal: str | Path) -> None:
+    def __init__(self, config: settings.Openvino, model: str, journal: str | Path) -> None:
         super().__init__(config, model, journal)
         self._tokenizer: Any = None
         self._engine: Engine | None = None
@@ -367,7 +367,7 @@ class OpenVino(InAnyOrder):
         scheduler = self._scheduler()
         try:
             if Path(name).is_file():
-                from needlework.models.gguf_models import kept_folder
+                from needlework.models.backends.openvino.gguf_models import kept_folder
 
                 name = str(kept_folder(Path(name), self.journal / "openvino"))
             self._engine = Engine(name, scheduler, self._device, properties)

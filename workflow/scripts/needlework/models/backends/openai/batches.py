@@ -23,7 +23,7 @@ from needlework.jobs.progress import progress
 from needlework.jobs.stop import check_stop, rest
 from needlework.journal import Journal, Record
 from needlework.models.backends.base import Answer
-from needlework.models.openai_batch_endpoint import (
+from needlework.models.backends.openai.batch_endpoint import (
     ENDED,
     Endpoint,
     Refused,

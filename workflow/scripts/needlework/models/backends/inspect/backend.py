@@ -45,7 +45,7 @@ from needlework.services.endpoints import (
 )
 
 if TYPE_CHECKING:
-    from needlework.models.backends import inspect_settings
+    from needlework.models.backends.inspect import settings
 
 logger = logging.getLogger("needlework")
 
@@ -84,10 +84,10 @@ class Inspect(RemoteModel):
     the model a budget of tokens, and perhaps an effort.
     """
 
-    config: inspect_settings.Inspect
+    config: settings.Inspect
     _remedy = "Check the key, `name` and `args`, and whether the provider serves the model"
 
-    def __init__(self, config: inspect_settings.Inspect, model: str, journal: str | Path) -> None:
+    def __init__(self, config: settings.Inspect, model: str, journal: str | Path) -> None:
         provider, own = config.name.partition("/")[0], dict(config.args).get("base_url")
         address = shown_url(own) if own else f"the provider {provider}"
         super().__init__(config, model, journal, address)

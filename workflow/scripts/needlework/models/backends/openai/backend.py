@@ -14,9 +14,9 @@ from needlework.errors import UserError, not_installed
 from needlework.jobs.stop import Stopped
 from needlework.models.answer_folders import journal_of
 from needlework.models.backends.base import Answer, Request, sample_seed
+from needlework.models.backends.openai.batch_endpoint import Endpoint
+from needlework.models.backends.openai.batches import Batches, Line
 from needlework.models.local_models import messages, regime
-from needlework.models.openai_batch_endpoint import Endpoint
-from needlework.models.openai_batches import Batches, Line
 from needlework.models.openai_protocol import (
     Refusal,
     connection_trouble,
@@ -47,7 +47,7 @@ from needlework.services.endpoints import (
 )
 
 if TYPE_CHECKING:
-    from needlework.models.backends.openai_settings import Openai
+    from needlework.models.backends.openai.settings import Openai
 
 logger = logging.getLogger("needlework")
 
