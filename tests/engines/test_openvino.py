@@ -91,7 +91,7 @@ def shared() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(genai(), "Tokenizer", functools.cache(genai().Tokenizer))
-        patch.setattr(openvino, "Engine", once(openvino.Engine))
+        patch.setattr(openvino, "OpenvinoEngine", once(openvino.OpenvinoEngine))
         yield
 
 

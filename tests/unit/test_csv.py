@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from needlework.atomic import inert, write_csv
-from needlework.models.estimates import Estimate
+from needlework.models.estimates import WorkEstimate
 from needlework.models.estimates import write_csv as write_estimates
 from needlework.planning.layout import ROOT
 from needlework.records import GENERATIONS
@@ -60,8 +60,8 @@ def test_a_judges_reply_is_no_formula() -> None:
 
 
 def test_estimates_hold_no_formula(tmp_path: Path) -> None:
-    names = Estimate.__dataclass_fields__
-    write_estimates([Estimate(**dict.fromkeys(names, "=1+1"))], tmp_path / "a.csv")
+    names = WorkEstimate.__dataclass_fields__
+    write_estimates([WorkEstimate(**dict.fromkeys(names, "=1+1"))], tmp_path / "a.csv")
     rows = (tmp_path / "a.csv").read_text(encoding="utf-8").splitlines()
     assert set(rows[1].split(",")) == {"'=1+1"}
 

@@ -23,14 +23,14 @@ from needlework.models.engine_arguments import judging
 from needlework.models.generation import InstanceRequests, Policy, generate
 from needlework.models.job_records import remember
 from needlework.models.selection import check_room
-from needlework.models.thoughts import Row
+from needlework.models.thoughts import AnswerRow
 from needlework.prompts.spans import Documents
 from needlework.records import GENERATIONS, write_table
 
 if TYPE_CHECKING:
     from needlework.planning.configuration import Configuration
 
-Rows = list[Row]
+Rows = list[AnswerRow]
 
 
 def backend_of(job: Any) -> Backend:

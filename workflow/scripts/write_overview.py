@@ -15,7 +15,7 @@ from needlework.results.numbers.tables import read
 from needlework.results.page.overview_page import Front, Ran, write_page
 from needlework.results.page.terminal import (
     OF_MEANS,
-    Cell,
+    TerminalCell,
     cell_of,
     fill,
     lines_of_lower_tasks,
@@ -65,7 +65,7 @@ def left_out_prompts() -> list[str]:
 
 def last_lines(means: pd.DataFrame) -> list[str]:
     """The run's last lines: what each model scores in each benchmark."""
-    found: dict[str, dict[str, Cell | None]] = {
+    found: dict[str, dict[str, TerminalCell | None]] = {
         model: {
             own["title"]: cell_of(
                 means[(means["model"] == model) & (means["benchmark"] == benchmark)]

@@ -25,7 +25,7 @@ from http_server import Fault, FileServer
 from needlework.data.archives import Archive
 from needlework.data.corpora.registry import CORPORA, languages_of
 from needlework.data.registry import SourceFile, load_registry
-from needlework.data.sources import Record, fetch, record_path
+from needlework.data.sources import FetchRecord, fetch, record_path
 from needlework.data.transfer import Patience
 from needlework.errors import UserError
 
@@ -60,8 +60,8 @@ def destination(tmp_path: Path) -> Path:
     return tmp_path / "sources" / ID
 
 
-def the_record(destination: Path) -> Record:
-    return Record(**json.loads(record_path(destination).read_text()))
+def the_record(destination: Path) -> FetchRecord:
+    return FetchRecord(**json.loads(record_path(destination).read_text()))
 
 
 def left_behind(destination: Path) -> set[str]:
@@ -75,7 +75,7 @@ def test_a_file_arrives_whole_with_its_record(server, source, destination):
     record = fetch(source, destination, patience=QUICK)
     assert destination.read_bytes() == DATA
     assert record == the_record(destination)
-    assert record == Record(
+    assert record == FetchRecord(
         id=ID,
         url=f"{server.url}/{ID}",
         via="origin",
@@ -90,7 +90,7 @@ def test_a_file_arrives_whole_with_its_record(server, source, destination):
     assert server.received[0].headers["accept-encoding"] == "identity"
 
 
-def arrives(source: SourceFile, destination: Path, **arguments) -> Record:
+def arrives(source: SourceFile, destination: Path, **arguments) -> FetchRecord:
     """Fetch a file that must arrive whole."""
     record = fetch(source, destination, **{"patience": QUICK, **arguments})
     assert destination.read_bytes() == DATA

@@ -54,7 +54,7 @@ def configured(**changes: Any) -> dict[str, Any]:
     return factories.models.configured("remote", **{**ENTRY, "key_env": "A_KEY", **changes})
 
 
-def backend(server: OpenAIServer, **changes: Any) -> openai.OpenAI:
+def backend(server: OpenAIServer, **changes: Any) -> openai.OpenaiBackend:
     return remote(**{"base_url": server.url, **changes})
 
 

@@ -30,7 +30,7 @@ from needlework.jobs.stop import FILE, Stopped
 from needlework.journal import Journal
 from needlework.models.backends.base import Answer, Request
 from needlework.models.backends.openai import batches
-from needlework.models.backends.openai.backend import OpenAI
+from needlework.models.backends.openai.backend import OpenaiBackend
 from needlework.models.generation import Policy, generate
 from needlework.services.endpoints import Passing
 
@@ -48,7 +48,7 @@ def server(own_key, monkeypatch) -> Iterator[BatchServer]:
         yield running
 
 
-def backend(url: str, journal: Path, **changes: Any) -> OpenAI:
+def backend(url: str, journal: Path, **changes: Any) -> OpenaiBackend:
     return remote(url, **{"batch": True, "journal": str(journal), "timeout": 5, **changes})
 
 

@@ -51,7 +51,7 @@ def made(*models: list[dict]) -> pd.DataFrame:
     return pd.DataFrame([row for own in models for row in own])
 
 
-def grids_of(name: str, scores: pd.DataFrame, *shown: Any) -> list[overview.Grid]:
+def grids_of(name: str, scores: pd.DataFrame, *shown: Any) -> list[overview.MeanGrid]:
     return overview.grids(frame("means", list(means(name, scores, *shown))))
 
 

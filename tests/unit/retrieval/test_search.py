@@ -10,7 +10,7 @@ import pytest
 
 from needlework import records
 from needlework.errors import UserError
-from needlework.retrieval.embedders import NgramEmbedder
+from needlework.retrieval.embedders import NgramHasher
 from needlework.retrieval.search import (
     NOTHING,
     RANKED,
@@ -183,7 +183,7 @@ def test_no_distractor_holds_an_answer() -> None:
     asked = [" ".join(rng.choice(words, 5)) for _ in range(25)]
     # The answer is a word of the question, so the nearest passages hold it.
     answers = [[question.split()[0].upper() + "."] for question in asked]
-    embedder = NgramEmbedder(256)
+    embedder = NgramHasher(256)
     allowed = AnswerFree(texts, answers, metrics.normalise, metrics.contains)
     found = search(embedder.encode(asked), embedder.encode(texts), 300, allowed)
     exact = expected(

@@ -27,7 +27,7 @@ from needlework.errors import UserError
 from needlework.prompts.spans import Documents, render
 from needlework.prompts.tokenizers import Tokenizer, load_tokenizer
 from needlework.records import DISTRACTORS, PASSAGES, QUESTIONS, instances_schema, write_table
-from needlework.retrieval.embedders import NgramEmbedder
+from needlework.retrieval.embedders import NgramHasher
 from needlework.retrieval.search import AnswerFree, distractors, draw, search
 from needlework.scoring.metrics import contains, normalise
 
@@ -77,7 +77,7 @@ def retrieved(
     questions: Mapping[str, pa.Table], passages: Mapping[str, pa.Table], top: int = 300
 ) -> dict[str, pa.Table]:
     """Distractors of English questions, by both retrievals, as the rules find them."""
-    embedder = NgramEmbedder()
+    embedder = NgramHasher()
     example_ids = questions["en"]["example_id"].to_pylist()
     vectors = embedder.encode(questions["en"]["question"].to_pylist())
     answers: dict[str, list[str]] = {i: [] for i in example_ids}

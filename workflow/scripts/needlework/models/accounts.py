@@ -37,7 +37,7 @@ from needlework.answer_states import (
 from needlework.printable import printable
 
 if TYPE_CHECKING:
-    from needlework.models.thoughts import Row
+    from needlework.models.thoughts import AnswerRow
 
 # Each outcome that is not an answer, and each remark: what happened, and what to do.
 _SAID = {
@@ -163,7 +163,9 @@ class Account:
         return _requests([self])
 
 
-def account_of(rows: Iterable[Row], model: str, benchmark: str, asked: bool = True) -> Account:
+def account_of(
+    rows: Iterable[AnswerRow], model: str, benchmark: str, asked: bool = True
+) -> Account:
     """The account of rows of answers: outcome, remarks, error, perhaps origin and now.
 
     A control's answers are answers.

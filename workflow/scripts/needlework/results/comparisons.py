@@ -51,7 +51,7 @@ MEASURES = (
 )
 
 
-class Pair(NamedTuple):
+class ComparedPair(NamedTuple):
     """Two sides to compare. Models with different tokenizers get the same questions in different prompts."""
 
     first: str
@@ -143,7 +143,7 @@ def _given(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def compare(
-    scores: Mapping[str, pd.DataFrame], pairs: Sequence[Pair], factors: Sequence[str]
+    scores: Mapping[str, pd.DataFrame], pairs: Sequence[ComparedPair], factors: Sequence[str]
 ) -> pd.DataFrame:
     """One row per pair, metric, and level of each factor, with the columns LABELS and MEASURES.
 

@@ -137,7 +137,7 @@ def _rated(
         own_metrics: list[str] = []
         own_counts: list[int] = []
         for i, (text, reason) in enumerate(zip(texts, reasons, strict=True)):
-            row = _Row(rows, i)
+            row = _ScoredRow(rows, i)
             if reason in UNANSWERED:
                 # Rated all the same, for the names of the metrics.
                 rated = [(0.0, reason, metric) for *_, metric in rate(row, "", None)]
@@ -179,7 +179,7 @@ class _Columns(dict[str, list[Any]]):
         return found
 
 
-class _Row(Mapping[str, Any]):
+class _ScoredRow(Mapping[str, Any]):
     """One of the rows: most metrics read two or three of its fields."""
 
     __slots__ = ("_columns", "_index")

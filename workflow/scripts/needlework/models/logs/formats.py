@@ -25,7 +25,7 @@ from needlework.models.logs.files import ENDINGS, LARGEST, beside, is_there, lin
 from needlework.models.logs.logged import (
     NAMED,
     Logged,
-    Run,
+    LogRun,
     Sent,
     beside_prompt,
     count,
@@ -53,11 +53,11 @@ class Format(NamedTuple):
 
     what: str
     rows: Callable[[Path], Iterable[tuple[str, Any]]]
-    answers: Callable[[Any, Run], Iterable[Logged]]
-    begin: Callable[[Path, Run], None] = lambda path, run: None
+    answers: Callable[[Any, LogRun], Iterable[Logged]]
+    begin: Callable[[Path, LogRun], None] = lambda path, run: None
 
 
-def logged(path: Path, run: Run) -> Iterator[Logged]:
+def logged(path: Path, run: LogRun) -> Iterator[Logged]:
     """Yield the answers in a file, and store what it says of the run in `run`.
 
     UserError for any fault of the file.
@@ -123,7 +123,7 @@ def _of_lines(path: Path) -> Format:
     return next((kind for wanted, kind in _BY_KEYS if wanted <= keys), _OWN)
 
 
-def _begin_lm_eval(path: Path, run: Run) -> None:
+def _begin_lm_eval(path: Path, run: LogRun) -> None:
     """Take the program, the model and its decoding from the results."""
     task, _, date = path.stem.removeprefix("samples_").rpartition("_")
     results = beside(path, f"results_{date}.json")
@@ -135,7 +135,7 @@ def _begin_lm_eval(path: Path, run: Run) -> None:
     run.said |= settings(own.get("generation_kwargs") if isinstance(own, Mapping) else None)
 
 
-def _lm_eval(row: Any, run: Run) -> Iterator[Logged]:
+def _lm_eval(row: Any, run: LogRun) -> Iterator[Logged]:
     """The answers to a document; lm-eval keeps neither why an answer ended nor its tokens."""
     name, texts = row["doc"]["instance_id"], row["resps"][0]
     texts = [texts] if isinstance(texts, str) else texts
@@ -160,7 +160,7 @@ def _lm_eval_sent(row: Mapping[str, Any]) -> tuple[Sent, str | None]:
     return sent_in(request, exported) if isinstance(request, str) else (sent_as(request), None)
 
 
-def _batch(row: Any, run: Run) -> Iterator[Logged]:
+def _batch(row: Any, run: LogRun) -> Iterator[Logged]:
     """The answer in a line of an output or error file, or what a line of an input file sent."""
     run.said["program"] = "OpenAI batch"
     name = row["custom_id"]
@@ -185,7 +185,7 @@ def _batch(row: Any, run: Run) -> Iterator[Logged]:
     yield Logged(own, sample, replace(answer, served=None), None, model, run=run)
 
 
-def _begin_instances(path: Path, run: Run) -> None:
+def _begin_instances(path: Path, run: LogRun) -> None:
     """Take the program and its decoding from the record."""
     record = beside(path, f"{path.stem.removesuffix('_samples')}.json")
     run.said["program"] = "Every Eval Ever"
@@ -200,7 +200,7 @@ def _begin_instances(path: Path, run: Run) -> None:
     run.said |= settings(given)
 
 
-def _instance(row: Any, run: Run) -> Iterator[Logged]:
+def _instance(row: Any, run: LogRun) -> Iterator[Logged]:
     """The answer in an instance: the same in several, where several metrics score it."""
     metadata = row.get("metadata") or {}
     name, model = row["sample_id"], name_of(row.get("model_id"))
@@ -270,7 +270,7 @@ def _table(path: Path) -> Iterator[tuple[str, Any]]:
         yield f"row {place + 1}", row
 
 
-def _own(row: Any, run: Run) -> Iterator[Logged]:
+def _own(row: Any, run: LogRun) -> Iterator[Logged]:
     """The answer in a row: `instance_id`, `text`, and perhaps `sample`, `finish_reason`, `model`.
 
     The prompt is compared if the row has it: as `messages`, as an export writes them, or as `prompt`.

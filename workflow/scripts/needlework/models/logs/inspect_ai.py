@@ -13,7 +13,7 @@ from needlework.models.backends.base import Answer
 from needlework.models.logs.files import items, members, parsed
 from needlework.models.logs.logged import (
     Logged,
-    Run,
+    LogRun,
     Sent,
     count,
     ended,
@@ -56,7 +56,7 @@ def _order(name: str) -> int | None:
     return len(HEADERS) if name.startswith("samples/") and name.endswith(".json") else None
 
 
-def answers(row: tuple[bool, Any], run: Run) -> Iterator[Logged]:
+def answers(row: tuple[bool, Any], run: LogRun) -> Iterator[Logged]:
     """The answer of a sample: its id is the prompt's name, its epoch the number of the answer."""
     run.appended = True
     header, value = row
@@ -129,7 +129,7 @@ def _resolved(value: Mapping[str, Any], text: str) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def _read_header(value: Mapping[str, Any], run: Run) -> None:
+def _read_header(value: Mapping[str, Any], run: LogRun) -> None:
     """Take the program, the model, its decoding and its system message from a header, or one of its keys."""
     found, plan = value.get("eval") or {}, value.get("plan") or {}
     for key, part in (("eval", found), ("plan", plan)):

@@ -28,7 +28,7 @@ Sent = bytes | str | None
 
 
 @dataclass(slots=True)
-class Run:
+class LogRun:
     """A log's record of its run: program, model and decoding settings.
 
     `beside` says in words what every request of the run had beside the prompt. `appended`: an answer that
@@ -53,7 +53,7 @@ class Logged:
     sent: Sent = None
     served: str | None = None
     place: str = field(default="", compare=False)
-    run: Run = field(default_factory=Run, compare=False)
+    run: LogRun = field(default_factory=LogRun, compare=False)
 
     @property
     def failure(self) -> str | None:

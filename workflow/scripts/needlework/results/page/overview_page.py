@@ -97,7 +97,7 @@ class ShownBenchmark(TypedDict):
     figures: dict[str, ShownResult]
 
 
-class Table(TypedDict):
+class PageTable(TypedDict):
     """A table of a benchmark's page, with its HTML in `shown`."""
 
     name: str
@@ -109,30 +109,30 @@ class Table(TypedDict):
     tex: str
 
 
-class Figure(ShownResult):
+class PageFigure(ShownResult):
     """A figure of a benchmark's page, its SVG in base64."""
 
     name: str
     data: str
 
 
-class Part(TypedDict):
+class PageBenchmark(TypedDict):
     """What the templates show of a benchmark; of means and warnings, those of the models that are shown."""
 
     name: str
     title: str
     data: str
     task_names: dict[str, str]
-    grids: list[overview.Grid]
-    warnings: list[overview.Warning]
+    grids: list[overview.MeanGrid]
+    warnings: list[overview.NumbersWarning]
     apart: set[str]
     misreads: list[dict[str, object]]
     wrong: dict[str, str]
     agreement: list[Agreement]
-    tables: list[Table]
+    tables: list[PageTable]
     on_page: set[str]
-    lead: list[Figure]
-    figures: list[Figure]
+    lead: list[PageFigure]
+    figures: list[PageFigure]
     not_drawn: dict[str, str]
 
 
@@ -360,7 +360,7 @@ def _environment(templates: Path) -> jinja2.Environment:
     return environment
 
 
-def _front(front: Front, results: _Results, parts: Sequence[Part]) -> dict[str, object]:
+def _front(front: Front, results: _Results, parts: Sequence[PageBenchmark]) -> dict[str, object]:
     """What the templates show of `Front`, and the self-check; and how many warnings the page has."""
     warned = [Said(remark.text, _link(remark)) for remark in remarks(front.accounts)]
     titles = {part["name"]: part["title"] for part in parts}
@@ -432,7 +432,7 @@ def _reproduction(printed: pd.DataFrame, picture: str | Path) -> dict[str, str]:
     return found
 
 
-def _part(results: _Results, name: str) -> Part:
+def _part(results: _Results, name: str) -> PageBenchmark:
     own, scores, mine = results.benchmarks[name], results.scores[name], results.shown_scores[name]
     printed = results.printed
     all_means = results.numbers["means"]
@@ -463,7 +463,9 @@ def _part(results: _Results, name: str) -> Part:
     }
 
 
-def _tables_and_figures(results: _Results, own: ShownBenchmark) -> tuple[list[Table], list[Figure]]:
+def _tables_and_figures(
+    results: _Results, own: ShownBenchmark
+) -> tuple[list[PageTable], list[PageFigure]]:
     """A benchmark's tables, and the figures that are drawn, first those with models of the user's.
 
     Those of built-in readers alone are left out, unless the run has no other model.
@@ -471,7 +473,7 @@ def _tables_and_figures(results: _Results, own: ShownBenchmark) -> tuple[list[Ta
     tables = [
         _table(name, entry, results.folder, own["title"]) for name, entry in own["tables"].items()
     ]
-    figures: list[Figure] = [
+    figures: list[PageFigure] = [
         {
             **entry,
             "name": name,
@@ -528,7 +530,7 @@ def _says_of_models(numbers: str | Path, controls: Collection[str]) -> bool:
     return "model" not in head or _has_models(numbers, controls)
 
 
-def _table(name: str, entry: ShownResult, folder: Path, benchmark: str) -> Table:
+def _table(name: str, entry: ShownResult, folder: Path, benchmark: str) -> PageTable:
     """A table with its HTML, which is the repository's own, if it has been made.
 
     Its landmarks are named by the benchmark's title, too: benchmarks have tables of the same title.

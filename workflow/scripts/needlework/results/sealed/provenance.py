@@ -61,7 +61,7 @@ class Download(TypedDict):
     homepage: str
 
 
-class Ended(TypedDict):
+class EndCounts(TypedDict):
     """How a model's answers to a benchmark ended, and their tokens as the backend counted them."""
 
     answers: int
@@ -69,7 +69,7 @@ class Ended(TypedDict):
     tokens: dict[str, int | None]
 
 
-class OfBenchmark(Ended):
+class OfBenchmark(EndCounts):
     """A model's answers to a benchmark, the first prompt as sent, and software, GPUs and engine settings."""
 
     first_prompt: dict[str, object] | None
@@ -258,7 +258,7 @@ def sources(leaves: Mapping[str, str], registry: str | Path) -> list[Download]:
     return found
 
 
-def answers(file: str | Path) -> Ended:
+def answers(file: str | Path) -> EndCounts:
     """How the answers in a file of generations ended."""
     columns = ["prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens"]
     table = read_table(file, ["finish_reason", *columns])

@@ -77,7 +77,7 @@ async def _see(response: Any) -> None:
     _CAME.set(response)
 
 
-class Inspect(RemoteModel):
+class InspectBackend(RemoteModel):
     """The model `name`, which is `<provider>/<model>` as inspect_ai names it, with the provider's `args`.
 
     Keys come from the variables of the environment that the provider's own programs read. `reasoning` gives
@@ -424,4 +424,4 @@ def _of_connection(error: BaseException) -> bool:
     )
 
 
-BACKEND = Inspect
+BACKEND = InspectBackend

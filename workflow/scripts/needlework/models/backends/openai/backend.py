@@ -14,8 +14,8 @@ from needlework.errors import UserError, not_installed
 from needlework.jobs.stop import Stopped
 from needlework.models.answer_folders import journal_of
 from needlework.models.backends.base import Answer, Request, sample_seed
-from needlework.models.backends.openai.batch_endpoint import Endpoint
-from needlework.models.backends.openai.batches import Batches, Line
+from needlework.models.backends.openai.batch_endpoint import BatchEndpoint
+from needlework.models.backends.openai.batches import Batches, BatchRequest
 from needlework.models.local_models import messages, regime
 from needlework.models.openai_protocol import (
     Refusal,
@@ -60,7 +60,7 @@ _TRANSPORT = ("stream", "stream_options")
 FORMER_TOP_K = 50
 
 
-class OpenAI(RemoteModel):
+class OpenaiBackend(RemoteModel):
     """The model `name` at `base_url`, with the API key in the variable that `key_env` names.
 
     `chat` sends each prompt as a user's message, and the endpoint puts it into its chat template;
@@ -184,7 +184,7 @@ class OpenAI(RemoteModel):
 
     def _batch_api(self) -> Batches:
         config = self.config
-        endpoint = Endpoint(
+        endpoint = BatchEndpoint(
             self._client,
             self._runner.run,
             chat=config.chat,
@@ -209,12 +209,12 @@ class OpenAI(RemoteModel):
     def _collect(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:
         places: dict[str, int] = {}
 
-        def lines() -> Iterator[Line]:
+        def lines() -> Iterator[BatchRequest]:
             for place, request in enumerate(requests):
                 self._show_first(request)
                 key = self._key(request)
                 places[key] = place
-                yield Line(key, self._prepared(request), request.n_tokens)
+                yield BatchRequest(key, self._prepared(request), request.n_tokens)
 
         assert self._batches is not None, "`load` has made them"
         try:
@@ -320,4 +320,4 @@ class OpenAI(RemoteModel):
         )
 
 
-BACKEND = OpenAI
+BACKEND = OpenaiBackend

@@ -35,12 +35,12 @@ ENDED = {"completed", "failed", "expired", "cancelled"}
 _UNDER_WAY = {"validating", "in_progress", "finalizing", "cancelling"}
 
 
-class Refused(UserError):
+class BatchRefused(UserError):
     """The endpoint refuses; a retry will not help."""
 
 
 @dataclass
-class Endpoint:
+class BatchEndpoint:
     """The batch API of one endpoint, through `client`, an openai.AsyncOpenAI, one call after the other.
 
     `run` waits for a coroutine. `chat` is whether the endpoint gives chat completions. `headers` go with
@@ -171,17 +171,17 @@ class Endpoint:
         except openai.APIConnectionError as error:
             trouble = connection_trouble(error.__cause__)
             if self.proxy and of_proxy(error.__cause__):
-                raise Refused(f"{trouble}; {self.proxy}") from None
+                raise BatchRefused(f"{trouble}; {self.proxy}") from None
             raise Passing(trouble) from None
         except openai.APIStatusError as error:
             content = error.response.text
             shown = excerpt(self.clean(message_of(parsed(content))), "")
             reply = f"status {error.status_code}: {shown}"
             if self.proxy and not is_json(error.response.content):
-                raise Refused(f"{reply}; {self.proxy}") from None
+                raise BatchRefused(f"{reply}; {self.proxy}") from None
             if may_pass(error.status_code) and not NO_MONEY.search(content):
                 raise Passing(reply, retry_after(error.response.headers)) from None
-            raise Refused(reply) from None
+            raise BatchRefused(reply) from None
 
 
 def n_done(reply: Mapping[str, object]) -> int:
