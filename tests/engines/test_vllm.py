@@ -370,8 +370,8 @@ from vllm import LLMEngine
 
 backend = VllmBackend(given({"repeatable": True, "template": {}, "stop": [], "system": None,
                 "answer_prefix": None, "name": sys.argv[2], "revision": None, "chat": True,
-                "chat_template": None, "reasoning": None, "lora": None, "trust_remote_code": False, "variant": None,
-                "engine": json.loads(sys.argv[3])}), "tiny", "journal")
+                "chat_template": None, "reasoning": None, "lora": None, "trust_remote_code": False,
+                "variant": None, "engine": json.loads(sys.argv[3])}), "tiny", "journal")
 backend.load()
 recorded = backend.settings()
 def look(worker):
