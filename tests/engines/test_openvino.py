@@ -28,7 +28,7 @@ from needlework.models.backends.openvino.gguf_models import (
     kept_folder,
 )
 from needlework.models.generation import generate
-from needlework.models.job_records import remember
+from needlework.models.job_records import write_job_record
 from needlework.planning.config import validated
 from needlework.planning.job_resources import job_gpus, job_threads
 from needlework.planning.rule_inputs import RuleInputs
@@ -415,7 +415,7 @@ def test_the_settings_are_what_the_engine_does(given, used, told, tmp_path, capl
     assert json.dumps(settings)
     assert (settings["KEY_CACHE_PRECISION"], settings["VALUE_CACHE_PRECISION"]) == used
     assert [sentence[: sentence.index(":", 20)] for sentence in settings["ignored"]] == told
-    remember(tmp_path / "m", "lost_in_the_middle", backend)
+    write_job_record(tmp_path / "m", "lost_in_the_middle", backend)
     assert all(f"models.m.engine.{sentence}" in caplog.text for sentence in told)
 
 

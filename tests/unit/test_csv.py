@@ -11,8 +11,7 @@ import pyarrow as pa
 import pytest
 
 from needlework.atomic import inert, write_csv
-from needlework.models.estimates import WorkEstimate
-from needlework.models.estimates import write_csv as write_estimates
+from needlework.models.estimates import WorkEstimate, write_estimates
 from needlework.planning.layout import ROOT
 from needlework.records import GENERATIONS
 from needlework.results.numbers import judge_verdicts

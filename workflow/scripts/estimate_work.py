@@ -15,10 +15,17 @@ from needlework.given import given
 from needlework.jobs.job import running
 from needlework.journal import Record
 from needlework.models.answer_folders import journal_of
-from needlework.models.audit_draws import draw, other_batches
+from needlework.models.audit_draws import draw_questions, other_batches
 from needlework.models.backends.base import Backend, load_backend
 from needlework.models.engine_arguments import judging
-from needlework.models.estimates import Answering, PromptSet, Work, WorkEstimate, as_text, write_csv
+from needlework.models.estimates import (
+    Answering,
+    PromptSet,
+    Work,
+    WorkEstimate,
+    as_text,
+    write_estimates,
+)
 from needlework.models.generation import Policy, is_answer
 from needlework.models.outcomes import Outcomes, PromptSize, best_records
 from needlework.models.selection import Selection
@@ -111,7 +118,7 @@ with running(snakemake) as logger:
             def drawn(
                 benchmark: str, questions: Sequence[str], limits: Sequence[int | None] = limits
             ) -> list[str]:
-                found = draw(questions, None, config.run.seed, benchmark)
+                found = draw_questions(questions, None, config.run.seed, benchmark)
                 for limit in limits:
                     found = found[:limit]
                 return found
@@ -147,7 +154,7 @@ with running(snakemake) as logger:
     if config.judge:
         rows.append(of_judge(config.judge, rows))
     audits = of_audits()
-    write_csv([*rows, *audits], params.table)
+    write_estimates([*rows, *audits], params.table)
     text = as_text(rows)
     if audits:
         text = (

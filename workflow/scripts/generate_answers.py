@@ -21,7 +21,7 @@ from needlework.models.audit_draws import other_batches
 from needlework.models.backends.base import Backend, load_backend
 from needlework.models.engine_arguments import judging
 from needlework.models.generation import InstanceRequests, Policy, generate
-from needlework.models.job_records import remember
+from needlework.models.job_records import write_job_record
 from needlework.models.selection import check_room
 from needlework.models.thoughts import AnswerRow
 from needlework.prompts.spans import Documents
@@ -77,7 +77,7 @@ def answers_of(
         longest = requests.longest(entry.context)
         reserve = config.tokenizers[entry.tokenizer].reserve
         check_room(backend.model, entry, longest, backend.overhead(), reserve)
-        remember(
+        write_job_record(
             folder_of(job) / "jobs" / job.wildcards.model,
             job.wildcards.benchmark,
             backend,

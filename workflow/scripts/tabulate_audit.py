@@ -16,12 +16,12 @@ from needlework.results.audit_report import (
     AuditRow,
     AuditRules,
     Setting,
-    answers,
+    audit_answers,
+    audit_rows,
+    audit_summary,
     engine_used,
     joined,
     pages,
-    rows,
-    summary,
 )
 from needlework.results.drawing.save import save_figure
 
@@ -40,7 +40,7 @@ with running(snakemake) as logger:
     for benchmark, own in params.files.items():
         factors = params.factors[benchmark]
         sides = {
-            side: answers(
+            side: audit_answers(
                 read_table(own[side][0]),
                 read_table(own[side][1]),
                 params.metrics[benchmark],
@@ -48,14 +48,14 @@ with running(snakemake) as logger:
             )
             for side in SIDES
         }
-        table += rows(benchmark, joined(sides), cells[benchmark], rules)
+        table += audit_rows(benchmark, joined(sides), cells[benchmark], rules)
         for model, (_, generations) in ((base, own["base"]), (changed, own["changed"])):
             identity = read_notes(generations)["identity"]
             journal = Path(snakemake.config["journal"]) / "jobs" / model
             used[model] |= engine_used(journal, benchmark, identity)
     write_csv(pd.DataFrame(table), output.csv, float_format="%.6g")
     setting = Setting(base, changed, params.changes, used[base], used[changed], params.worse_than)
-    text = summary(table, setting, audit)
+    text = audit_summary(table, setting, audit)
     with atomic_write(output.summary) as part:
         part.write_text(text, encoding="utf-8")
     logger.info("\n%s", text)

@@ -14,9 +14,9 @@ with running(snakemake):
     for path in inputs.scores:
         scores.setdefault(Path(path).stem, []).append(path)
     verdicts = judge_verdicts.verdicts(read_table(inputs.prompts), read_table(inputs.replies))
-    agreement = judge_verdicts.agreement(known_cases(inputs.known), verdicts)
+    agreement = judge_verdicts.known_agreement(known_cases(inputs.known), verdicts)
     used = judge_verdicts.unused(verdicts) if judge_verdicts.distrust(agreement) else verdicts
-    judged = judge_verdicts.judged(scores, used)
+    judged = judge_verdicts.judged_answers(scores, used)
     for table, file in (
         (verdicts, output.verdicts),
         (agreement, output.agreement),

@@ -7,7 +7,7 @@ import pandas as pd
 import pyarrow.compute as pc
 
 from needlework.jobs.job import running
-from needlework.models.accounts import Account, account_of, added, read_account
+from needlework.models.accounts import Account, account_of, read_account, summed
 from needlework.prompts.data_report import SliceCounts, left_out, read_report
 from needlework.records import read_notes, read_table
 from needlework.results.numbers import judge_verdicts
@@ -17,10 +17,10 @@ from needlework.results.page.terminal import (
     OF_MEANS,
     TerminalCell,
     cell_of,
-    fill,
     lines_of_lower_tasks,
     lines_of_models,
     lines_to_paste,
+    wrapped,
 )
 from needlework.results.sealed.clone import workflow
 
@@ -37,7 +37,7 @@ def account(path: str) -> Account:
     shards = [f".{number}-of-{n}" for number in range(n)] if n > 1 else [""]
     folder = Path("logs/generate_answers", model)
     told = [read_account(folder / f"{benchmark}{shard}.json") for shard in shards]
-    for own in added(one for one in told if one):
+    for own in summed(one for one in told if one):
         sent = {name: getattr(own, name) for name in ("sent_now", "origins", "new_origins")}
         found = replace(found, **sent, address=own.address, losses=own.losses)
     return found
@@ -87,10 +87,12 @@ def last_lines(means: pd.DataFrame) -> list[str]:
 
 
 with running(snakemake):
-    judging = judge_verdicts.summary(snakemake.input.judged) if snakemake.input.judged else None
-    unused = [fill(judging["unused"])] if judging and judging["unused"] else []
+    judging = (
+        judge_verdicts.judge_summary(snakemake.input.judged) if snakemake.input.judged else None
+    )
+    unused = [wrapped(judging["unused"])] if judging and judging["unused"] else []
     tables = {Path(path).stem: read(path) for path in snakemake.input.numbers}
-    lines = [*map(fill, left_out_prompts()), *last_lines(tables["means"]), *unused]
+    lines = [*map(wrapped, left_out_prompts()), *last_lines(tables["means"]), *unused]
     Path(snakemake.output.lines).write_text("\n".join(lines), encoding="utf-8")
     front = Front(
         run=RUN,

@@ -26,7 +26,7 @@ from needlework.models.estimates import (
     as_text,
     billions,
     throughput,
-    write_csv,
+    write_estimates,
 )
 from needlework.models.generation import InstanceRequests, Policy, generate
 from needlework.prompts.spans import render
@@ -327,7 +327,7 @@ def test_the_table_fits_a_terminal_of_80_columns() -> None:
 
 
 def test_the_file_has_it_all(tmp_path) -> None:
-    write_csv([row()], tmp_path / "new/estimate.csv")
+    write_estimates([row()], tmp_path / "new/estimate.csv")
     (found,) = csv.DictReader((tmp_path / "new/estimate.csv").read_text("utf-8").splitlines())
     assert found["left_cached_tokens"] == "316000000"
     assert (found["hours"], found["cost"]) == ("5.1355", "")

@@ -17,7 +17,7 @@ from needlework.prompts.data_report import (
     left_out,
     read_report,
     report,
-    sentence,
+    table_in_words,
     uses,
     write_report,
 )
@@ -39,7 +39,7 @@ SIZE = TableSize(texts=20, tokens=300)
 def test_lengths_and_documents_are_compared_with_the_data(
     use: TableUse, said: str, enough: bool
 ) -> None:
-    text, right = sentence(use, SIZE, "words")
+    text, right = table_in_words(use, SIZE, "words")
     assert said in text and right == enough
 
 

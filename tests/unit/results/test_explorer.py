@@ -24,7 +24,7 @@ from needlework.results.explorer import page as verdicts
 from needlework.results.explorer.data import Explored
 from needlework.results.explorer.documents import DocumentShards
 from needlework.results.explorer.page import IN_WORDS, MEANINGS, write_explorer
-from needlework.results.explorer.shards import columns, encoded, smallest
+from needlework.results.explorer.shards import column_shard, encoded, smallest
 
 TYPES = {"u8": "<u1", "u16": "<u2", "u32": "<u4", "i32": "<i4", "f32": "<f4"}
 SPANS = [
@@ -106,7 +106,7 @@ def test_columns_come_back_as_they_were() -> None:
         "real": np.array([0.5, np.nan], np.float32),
         "whole": np.array([-1, 2**31 - 1], np.int32),
     }
-    header, back = unpacked(columns({"name": "नाम"}, arrays))
+    header, back = unpacked(column_shard({"name": "नाम"}, arrays))
     assert header["name"] == "नाम"
     for name, array in arrays.items():
         np.testing.assert_array_equal(back[name], array)

@@ -16,7 +16,7 @@ from needlework.retrieval.search import (
     RANKED,
     AnswerFree,
     distractors,
-    draw,
+    random_ranking,
     search,
 )
 from needlework.retrieval.vectors import BLOCK, read_array, write_array
@@ -198,15 +198,15 @@ def test_no_distractor_holds_an_answer() -> None:
 
 def test_a_draw_is_uniform_and_depends_on_its_name_alone() -> None:
     names = [("random", f"q{i}", "de") for i in range(400)]
-    whole = draw(names, 200, 20)
+    whole = random_ranking(names, 200, 20)
     assert (np.diff(whole["score"], axis=1) <= 0).all()
     assert whole["score"].min() >= 0 and whole["score"].max() < 1
     assert all(len(set(rows)) == 20 for rows in whole["row"].tolist())
     # 400 x 20 draws of 200 passages: 40 each, with a standard deviation of about 6.
     counts = np.bincount(whole["row"].ravel(), minlength=200)
     assert counts.min() > 10 and counts.max() < 75
-    np.testing.assert_array_equal(draw(names[7:9], 200, 20), whole[7:9])
-    other = draw([("random", "q0", "en")], 200, 20)
+    np.testing.assert_array_equal(random_ranking(names[7:9], 200, 20), whole[7:9])
+    other = random_ranking([("random", "q0", "en")], 200, 20)
     assert other["row"][0].tolist() != whole["row"][0].tolist()
 
 
@@ -214,11 +214,11 @@ def test_a_draw_has_allowed_passages_alone() -> None:
     n = 2 * BLOCK + 50
     answers = np.random.default_rng(0).random((30, n)) < 0.7
     names = [("random", f"q{i}") for i in range(30)]
-    drawn = draw(names, n, 300, lambda question, rows: ~answers[question, rows])
+    drawn = random_ranking(names, n, 300, lambda question, rows: ~answers[question, rows])
     assert (drawn["row"] >= 0).all()
     assert not answers[np.arange(30)[:, None], drawn["row"]].any()
     # Also where it asks for more than there is.
-    (drawn,) = draw([("q",)], 10, 15, lambda question, rows: rows % 2 == 0)
+    (drawn,) = random_ranking([("q",)], 10, 15, lambda question, rows: rows % 2 == 0)
     assert sorted(drawn["row"].tolist()) == [-1] * 10 + [0, 2, 4, 6, 8]
 
 

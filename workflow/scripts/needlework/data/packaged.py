@@ -19,7 +19,7 @@ def is_packaged(name: str | None) -> bool:
     return name is not None and name.startswith(PREFIX)
 
 
-def is_installed(name: str) -> bool:
+def packaged_is_installed(name: str) -> bool:
     """Whether the package that `package:<distribution>/<path>` names is installed; the path is ignored."""
     return _root(name) is not None
 
@@ -57,7 +57,7 @@ def local_name(name: str, where: str) -> str:
     found = find(name)
     if found is not None:
         return str(found)
-    if not is_installed(name):
+    if not packaged_is_installed(name):
         raise UserError(
             f"{where}: {name} is not installed: run `make weights`, or name a file or folder of your own."
         )

@@ -194,7 +194,7 @@ def account_of(
     return replace(own, origins=dict(origins), new_origins=dict(+new), sent_now=sent_now)
 
 
-def added(accounts: Iterable[Account]) -> list[Account]:
+def summed(accounts: Iterable[Account]) -> list[Account]:
     """One account per model: the sum of its shards' accounts."""
     found: dict[tuple[str, str], Account] = {}
     for own in accounts:
@@ -240,13 +240,13 @@ class Remark:
 
 def last_lines(accounts: Iterable[Account]) -> list[str]:
     """The last lines of a run: how many requests were sent and answered, and warnings about the others."""
-    every = added(accounts)
+    every = summed(accounts)
     return [*requests_line(every), *(remark.text for remark in remarks(every))]
 
 
 def requests_line(accounts: Iterable[Account]) -> list[str]:
     """How many requests were sent and answered; [] without accounts."""
-    every = added(accounts)
+    every = summed(accounts)
     models = [own for own in every if own.asked]
     if models:
         return [f"Requests: {_requests(models)}"]
@@ -255,7 +255,7 @@ def requests_line(accounts: Iterable[Account]) -> list[str]:
 
 def remarks(accounts: Iterable[Account]) -> Iterator[Remark]:
     """The warnings about requests without an answer, about answers, and about failed jobs."""
-    every = added(accounts)
+    every = summed(accounts)
     having = {kind: [own for own in every if own.count(kind)] for kind in _SAID}
     for own in every:
         job = own.model, own.benchmark
@@ -280,7 +280,7 @@ _OTHER = "not the configured"
 def _requests(accounts: Iterable[Account]) -> str:
     """How many requests were sent now, where and when those of the other answers were, and all answers."""
     models: dict[str, Account] = {}
-    for own in added(replace(own, benchmark="") for own in accounts):
+    for own in summed(replace(own, benchmark="") for own in accounts):
         models[own.model] = own
     found = {own.model: own.from_journal() for own in models.values() if own.from_journal()}
     asked: dict[str, list[str]] = {}
@@ -338,7 +338,7 @@ def _period(days: Iterable[str]) -> str:
 def _of_many(kind: str, accounts: Sequence[Account], run: Sequence[Account]) -> str:
     """One line of what happened in many jobs of a run alike, with those where it happened most."""
     counted = [own for own in run if own.asked or own in accounts]
-    (every,) = added(replace(own, model="", benchmark="", asked=True) for own in counted)
+    (every,) = summed(replace(own, model="", benchmark="", asked=True) for own in counted)
     most = sorted(accounts, key=lambda own: -own.count(kind))[:MOST_ALIKE]
     named = "; ".join(f"{own.model}, {own.benchmark} ({own.count(kind):,})" for own in most)
     more = len(accounts) - len(most)

@@ -29,7 +29,7 @@ def asked(files: Iterable[str], lengths: Sequence[int], only: Selection) -> pa.T
     return table.filter(mask(table, only))
 
 
-def draw(questions: Iterable[str], n: int | None, *seed: object) -> list[str]:
+def draw_questions(questions: Iterable[str], n: int | None, *seed: object) -> list[str]:
     """`n` of the questions by seed, in the order of the draw; a larger number begins with a smaller one."""
     order = sorted(set(questions), key=lambda name: seeding.rank_key("audit", *seed, name))
     return order[:n]

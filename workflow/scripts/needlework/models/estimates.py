@@ -345,7 +345,7 @@ def _cost(price: Price | None, read: int, cached: int, written: int) -> float | 
     return ((read - cached) * price.input + cached * again + written * price.output) / 1_000_000
 
 
-def write_csv(rows: Sequence[WorkEstimate], path: str | Path) -> None:
+def write_estimates(rows: Sequence[WorkEstimate], path: str | Path) -> None:
     """Write the estimates with all that they were made from, one row each."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)

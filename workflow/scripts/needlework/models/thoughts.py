@@ -10,9 +10,9 @@ import re
 from codecs import getincrementaldecoder
 from collections.abc import Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, cast
 
+from needlework.data.resources import resource_rows
 from needlework.journal import Record
 
 if TYPE_CHECKING:
@@ -59,25 +59,18 @@ class AnswerRow(TypedDict, total=False):
     origin: str | None
 
 
-_RESOURCES = Path(__file__).resolve().parents[4] / "resources"
 # The tables below resources/ with which replies are read: marks, and words for a prompt that is too long.
 MARK_FILES = ("reasoning_marks.tsv", "answer_marks.tsv", "too_long.tsv")
 
 
-def rows_of(name: str) -> list[list[str]]:
-    """The lines of a table below resources/, without comments, by their cells."""
-    lines = (_RESOURCES / name).read_text(encoding="utf-8").splitlines()
-    return [line.split("\t") for line in lines if line and not line.startswith("#")]
-
-
-KNOWN = tuple(ReasoningMark(begin or None, end) for begin, end, _ in rows_of(MARK_FILES[0]))
-_AROUND_ANSWERS = tuple(mark for mark, _ in rows_of(MARK_FILES[1]))
+KNOWN = tuple(ReasoningMark(begin or None, end) for begin, end, _ in resource_rows(MARK_FILES[0]))
+_AROUND_ANSWERS = tuple(mark for mark, _ in resource_rows(MARK_FILES[1]))
 # The harmony format if the engine leaves special tokens out: whole, and where a cut left its beginning.
 _BARE_HARMONY = re.compile(r"\s*(?:analysis|commentary).*?(assistantfinal)", re.DOTALL)
 _BARE_BEGUN = re.compile(r"\s*(?:analysis|commentary)(?=[\w\"'(])")
 
 
-def marks(
+def reasoning_marks(
     thoughts: Sequence[Marks] | None, reasoning: Reasoning | None
 ) -> tuple[ReasoningMark, ...]:
     """The reasoning marks of a model by these keys: its `thoughts`, or else all known marks."""
@@ -197,7 +190,7 @@ def without_reasoning(text: str) -> str:
     return text if found is None else found.text.strip()
 
 
-def written(record: Record) -> str:
+def whole_text(record: Record) -> str:
     """All that the model wrote, without special tokens."""
     return _without(_source(record), record.get("special", ()))
 
@@ -220,10 +213,10 @@ def answer_row(record: Record, marks: Sequence[ReasoningMark], opened: bool) -> 
     cut = record["finish_reason"] == "length"
     found = part(_source(record), marks, cut=cut, opened=opened and whole is not None)
     if found is None:
-        row["text"] = written(record)
+        row["text"] = whole_text(record)
     else:
         row["text"] = _without(found.text, special).lstrip()
-        row["raw_text"] = written(record)
+        row["raw_text"] = whole_text(record)
         if found.mark is None:
             row["finish_reason"] = "length"
     mark = None if found is None else found.mark

@@ -57,7 +57,7 @@ class TableSize:
     tokens: int
 
 
-def sentence(use: TableUse, size: TableSize, tokenizer: str) -> tuple[str, bool]:
+def table_in_words(use: TableUse, size: TableSize, tokenizer: str) -> tuple[str, bool]:
     """A sentence on the prompts for which a table suffices, and whether it suffices for all of them."""
     what = "sentences" if use.kind == BOOKS else "passages"
     said = [
@@ -171,7 +171,7 @@ def report(
 ) -> list[tuple[str, bool]]:
     """All sentences, each with whether nothing is missing."""
     rows = [(one.said(), not one.lost) for one in found]
-    return rows + [sentence(use, size(use.table), tokenizer) for use in used]
+    return rows + [table_in_words(use, size(use.table), tokenizer) for use in used]
 
 
 def write_report(lines: Sequence[tuple[str, bool]], path: str | Path) -> None:

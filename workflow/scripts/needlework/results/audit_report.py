@@ -106,7 +106,7 @@ def settled(found: Interval, margin: float) -> bool:
     return found.low > 0 or found.high < 0 or -margin <= found.low <= found.high <= margin
 
 
-def sentence(found: Interval, margin: float) -> str:
+def verdict_in_words(found: Interval, margin: float) -> str:
     """The verdict of an interval of a score difference as text, in percent points."""
     if not found.n:
         return "cannot tell: no question was answered by both"
@@ -194,7 +194,7 @@ def excess(a: Array, a_again: Array, b: Array, b_again: Array) -> npt.NDArray[np
     return between - floor
 
 
-def answers(
+def audit_answers(
     scores: pa.Table, generations: pa.Table, metric: str | None, factors: Sequence[str]
 ) -> pd.DataFrame:
     """A row for each answer: its question, factors as text, `text`, `value`, and whether it was `given`.
@@ -231,7 +231,7 @@ def joined(sides: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     return made
 
 
-def rows(
+def audit_rows(
     benchmark: str, answered: pd.DataFrame, cells: Sequence[AuditCell], rules: AuditRules
 ) -> list[AuditRow]:
     """The table's rows: one per cell of a benchmark. `answered` is the result of `joined`."""
@@ -271,7 +271,7 @@ def _row(benchmark: str, cell: AuditCell, asked: pd.DataFrame, rules: AuditRules
         "difference": found.mean,
         "ci_low": found.low,
         "ci_high": found.high,
-        "sentence": sentence(found, rules.margin),
+        "sentence": verdict_in_words(found, rules.margin),
         "settled": settled(found, rules.margin),
         "texts_differ": _mean(text),
         "verdicts_differ": _mean(before != after),
@@ -443,8 +443,8 @@ def engine_used(
     return dict(jobs[-1]["engine"]) if jobs else {}
 
 
-def summary(table: Sequence[AuditRow], of: Setting, audit: SeededAudit) -> str:
-    """The summary. `table` has the rows of `rows`."""
+def audit_summary(table: Sequence[AuditRow], of: Setting, audit: SeededAudit) -> str:
+    """The summary. `table` has the rows of `audit_rows`."""
     lines = [f"## Audit: `{of.changed}` against `{of.base}`", ""]
     lines += [*_settings(of), *_verdict(table, of), ""]
     lines += [f"| {' | '.join(_HEAD)} |", f"|{'---|' * len(_HEAD)}"]

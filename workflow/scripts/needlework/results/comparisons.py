@@ -338,7 +338,7 @@ def figure(table: pd.DataFrame, sets: Sets, title: str) -> Figure:
         for ax in axes[len(metrics) :]:
             ax.remove()
         for ax, metric in zip(axes, metrics, strict=False):
-            _panel(ax, overall[overall["metric"] == metric], pairs)
+            _pairs_panel(ax, overall[overall["metric"] == metric], pairs)
             ax.set_title(str(metric).replace("_", " "))
             ax.set_xlabel("Difference (points)")
             ax.tick_params(labelbottom=True)
@@ -347,7 +347,7 @@ def figure(table: pd.DataFrame, sets: Sets, title: str) -> Figure:
     return made
 
 
-def _panel(ax: Axes, rows: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> None:
+def _pairs_panel(ax: Axes, rows: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> None:
     """One metric: pairs from top to bottom."""
     for row in rows.itertuples():
         y = len(pairs) - 1 - pairs.index((row.first, row.second))

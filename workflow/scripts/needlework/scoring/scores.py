@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from needlework.answer_states import UNANSWERED
 from needlework.errors import UserError
 from needlework.records import read_table, scores_schema, taken
-from needlework.scoring.answer_language import languages_of
+from needlework.scoring.answer_language import identified_languages
 
 # The metric of the second scorer, in the scores of every benchmark.
 CAREFUL = "careful"
@@ -156,7 +156,7 @@ def _rated(
             "" if reason in UNANSWERED else text
             for text, reason in zip(texts, reasons, strict=True)
         )
-        langs = pa.array(languages_of(answered), pa.string())
+        langs = pa.array(identified_languages(answered), pa.string())
         spoken.append(langs.take(pa.array(np.repeat(np.arange(len(langs)), own_counts))))
     made = {
         "value": pa.array(np.frombuffer(values, np.float64)),

@@ -10,7 +10,7 @@ from needlework.models.engine_arguments import answer_arguments
 from needlework.models.selection import READERS
 from needlework.models.thoughts import MARK_FILES
 from needlework.planning.affects import affecting
-from needlework.planning.chosen import asked_of, lengths_of, running
+from needlework.planning.chosen import asked_of, lengths_of, models_of_run
 from needlework.planning.inputs.audits import Audits
 from needlework.planning.inputs.base import Inputs
 from needlework.planning.inputs.prompts import Prompts
@@ -93,7 +93,9 @@ class Answers(Inputs):
 
     def readers(self) -> dict[str, str]:
         """The backends of the run's built-in readers, by name."""
-        return {n: model.backend for n, model in running(self.config) if model.backend in READERS}
+        return {
+            n: model.backend for n, model in models_of_run(self.config) if model.backend in READERS
+        }
 
     def card_models(self) -> list[str]:
         """The models that have a report card: all but built-in readers."""

@@ -18,7 +18,7 @@ from needlework.errors import UserError
 from needlework.prompts.spans import Documents
 from needlework.records import instances_schema, read_table
 from needlework.results.explorer.documents import DocumentShards, Sharded, spans
-from needlework.results.explorer.shards import columns, json_bytes, smallest
+from needlework.results.explorer.shards import column_shard, json_bytes, smallest
 from needlework.results.numbers.misreads import CAREFUL, reading
 
 # A model's answers to a benchmark, with their scores and translations, by instance.
@@ -296,13 +296,13 @@ class Index:
             "readings": list(self.reading.values),
             "preview": PREVIEW,
         }
-        return columns(header, arrays)
+        return column_shard(header, arrays)
 
     def beginnings(self) -> bytes:
         """A shard with the beginnings of all distinct texts: their UTF-8 bytes, and the offset of each."""
         texts = [text.encode("utf-8", "replace") for text in self.texts.values]
         offsets = np.cumsum([0, *map(len, texts)]).astype(np.uint32)
-        return columns(
+        return column_shard(
             {}, {"offsets": offsets, "bytes": np.frombuffer(b"".join(texts), dtype=np.uint8)}
         )
 

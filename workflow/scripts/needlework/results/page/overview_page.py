@@ -22,8 +22,7 @@ from needlework.results.numbers.means import KEYS, explorer, means
 from needlework.results.numbers.tables import empty, frame, panels
 from needlework.results.page import overview
 from needlework.results.page.finding import finding
-from needlework.results.reproduction import Agreement, agreement, agreements
-from needlework.results.reproduction import summary as in_words
+from needlework.results.reproduction import Agreement, agreement, agreements, coverage_in_words
 from needlework.results.rows import scores_of
 from needlework.results.sealed.clone import workflow
 
@@ -157,7 +156,7 @@ class _Results:
     """A run's results as every part of the page reads them.
 
     benchmarks: as in `write_page`. readers: the backends of built-in readers. folder: of the page. tables: as
-    in `write_page`. printed: all numbers of the papers (`reproduction.compared`), if there are any.
+    in `write_page`. printed: all numbers of the papers (`reproduction.reproduced`), if there are any.
     """
 
     benchmarks: Mapping[str, ShownBenchmark]
@@ -355,7 +354,7 @@ def _environment(templates: Path) -> jinja2.Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
     )
-    environment.filters["percent"] = percent
+    environment.filters["percent"] = one_decimal
     environment.filters["result_name"] = result_name
     return environment
 
@@ -422,7 +421,7 @@ def _reproduction(printed: pd.DataFrame, picture: str | Path) -> dict[str, str]:
     """
     from markupsafe import Markup
 
-    found = {"words": in_words(printed), "picture": "", "data": ""}
+    found = {"words": coverage_in_words(printed), "picture": "", "data": ""}
     if not overview.not_drawn(picture):
         text = Path(picture).read_text(encoding="utf-8")
         # There can be hundreds of dots, so none is a tab stop. The CSV has the same links.
@@ -573,7 +572,7 @@ def result_name(name: str) -> str:
     return re.sub(r"^(table|figure)(\d)", r"\1 \2", name).replace("_", " ").capitalize()
 
 
-def percent(value: float) -> str:
+def one_decimal(value: float) -> str:
     """0.523 as "52.3"."""
     return f"{100 * value:.1f}"
 

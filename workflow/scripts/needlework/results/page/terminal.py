@@ -19,7 +19,7 @@ MOST_LINES = 10
 _NAME, _TITLE = 30, 18
 
 
-def fill(text: str) -> str:
+def wrapped(text: str) -> str:
     """A sentence in lines of the terminal's width; lines after the first are set in."""
     return textwrap.fill(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
@@ -73,7 +73,7 @@ def lines_of_lower_tasks(
             f"{title} {task}" for title, cell in cells[model].items() if cell for task in cell.lower
         ]
         if own:
-            said.append(fill(f"Left out, and lower: {model}, {'; '.join(own)}."))
+            said.append(wrapped(f"Left out, and lower: {model}, {'; '.join(own)}."))
     return said
 
 

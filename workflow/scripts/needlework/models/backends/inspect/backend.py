@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from needlework.answer_states import DROPPED
 from needlework.errors import UserError
 from needlework.models.backends.base import Answer, Request, sample_seed
-from needlework.models.local_models import messages, regime
+from needlework.models.local_models import regime
 from needlework.models.openai_protocol import (
     ENDS,
     Refusal,
@@ -32,6 +32,7 @@ from needlework.models.openai_protocol import (
     read_reply,
 )
 from needlework.models.remote_models import RateLimit, RemoteModel
+from needlework.prompts.spans import messages
 from needlework.services.endpoints import (
     SET_UP_INSPECT,
     Passing,
@@ -194,7 +195,7 @@ class InspectBackend(RemoteModel):
         config, sampling = self.config, self.config.sampling
         text = request.prompt.encode("utf-8", "replace").decode("utf-8")
         kinds = {"system": ChatMessageSystem, "user": ChatMessageUser}
-        chat = [kinds[own["role"]](content=own["content"]) for own in messages(config.system, text)]
+        chat = [kinds[own["role"]](content=own["content"]) for own in messages(text, config.system)]
         thoughts = config.reasoning.max_tokens if config.reasoning else 0
         settings = {
             "temperature": sampling.temperature,

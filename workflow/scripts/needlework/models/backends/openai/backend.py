@@ -16,7 +16,7 @@ from needlework.models.answer_folders import journal_of
 from needlework.models.backends.base import Answer, Request, sample_seed
 from needlework.models.backends.openai.batch_endpoint import BatchEndpoint
 from needlework.models.backends.openai.batches import Batches, BatchRequest
-from needlework.models.local_models import messages, regime
+from needlework.models.local_models import regime
 from needlework.models.openai_protocol import (
     Refusal,
     connection_trouble,
@@ -28,6 +28,7 @@ from needlework.models.openai_protocol import (
 )
 from needlework.models.remote_models import RateLimit, RemoteModel
 from needlework.models.request_keys import request_key
+from needlework.prompts.spans import messages
 from needlework.services.bounded_replies import (
     FILE_BYTES,
     REPLY_BYTES,
@@ -235,7 +236,7 @@ class OpenaiBackend(RemoteModel):
         config, sampling = self.config, self.config.sampling
         # Half a character, which JSON cannot hold, becomes a question mark.
         text = request.prompt.encode("utf-8", "replace").decode("utf-8")
-        asked = {"messages": messages(config.system, text)} if config.chat else {"prompt": text}
+        asked = {"messages": messages(text, config.system)} if config.chat else {"prompt": text}
         body = {
             "model": config.name,
             **asked,

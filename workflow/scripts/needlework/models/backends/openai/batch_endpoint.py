@@ -16,10 +16,11 @@ from needlework.models.openai_protocol import (
     NO_MONEY,
     Refusal,
     connection_trouble,
+    count_of,
     is_json,
+    json_or_text,
     message_of,
     of_proxy,
-    parsed,
     read_body,
 )
 from needlework.services.endpoints import Passing, excerpt, may_pass, retry_after
@@ -112,7 +113,7 @@ class BatchEndpoint:
         """
         right, wrong = (self._read(reply.get(f"{kind}_file_id")) for kind in ("output", "error"))
         found = wrong | right
-        done = _count(reply, "completed")
+        done = count_of(reply.get("request_counts"), "completed") or 0
         # Endpoints differ in what they count as completed, and whether failures are in a file.
         if len(right) < done and len(found) < n_done(reply):
             return found, f"the files of {reply.get('id')} hold {len(right)} of {done} results"
@@ -150,7 +151,7 @@ class BatchEndpoint:
 
     def _json(self, call: Awaitable[Any], timeout: float | None = None) -> dict[str, Any]:
         content = self._call(call, timeout).http_response.text
-        body = self.keep(parsed(content))
+        body = self.keep(json_or_text(content))
         if not isinstance(body, dict):
             raise Passing(f"the response is not a JSON object: {excerpt(self.clean(content), '')}")
         return body
@@ -175,7 +176,7 @@ class BatchEndpoint:
             raise Passing(trouble) from None
         except openai.APIStatusError as error:
             content = error.response.text
-            shown = excerpt(self.clean(message_of(parsed(content))), "")
+            shown = excerpt(self.clean(message_of(json_or_text(content))), "")
             reply = f"status {error.status_code}: {shown}"
             if self.proxy and not is_json(error.response.content):
                 raise BatchRefused(f"{reply}; {self.proxy}") from None
@@ -186,13 +187,8 @@ class BatchEndpoint:
 
 def n_done(reply: Mapping[str, object]) -> int:
     """How many requests of a batch are done, as far as the endpoint says."""
-    return _count(reply, "completed") + _count(reply, "failed")
-
-
-def _count(reply: Mapping[str, object], which: str) -> int:
     counts = reply.get("request_counts")
-    count = counts.get(which) if isinstance(counts, dict) else None
-    return count if type(count) is int else 0
+    return sum(count_of(counts, which) or 0 for which in ("completed", "failed"))
 
 
 def read_result(line: Mapping[str, Any], chat: bool, clean: Callable[[str], str]) -> Answer:

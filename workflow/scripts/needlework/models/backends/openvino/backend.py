@@ -24,7 +24,6 @@ from needlework.models.local_models import (
     check_template,
     form,
     local_regime,
-    messages,
     new_tokens,
     read_chat_template,
     reasoning_identity,
@@ -39,6 +38,7 @@ from needlework.models.local_models import (
     without_stop,
 )
 from needlework.prompts.openvino_runtime import genai, runtime
+from needlework.prompts.spans import messages
 
 if TYPE_CHECKING:
     from needlework.models.backends.openvino import settings
@@ -192,7 +192,7 @@ class OpenvinoBackend(InAnyOrder):
             jinja = self._jinja or template_text(self._tokenizer, None)
             check = check_template(self.config, prompt, jinja, special, self.where)
             text = self._tokenizer.apply_chat_template(
-                messages(self.config.system, prompt),
+                messages(prompt, self.config.system),
                 add_generation_prompt=True,
                 chat_template=self._jinja,
                 extra_context=template_variables(self.config.template),
