@@ -3,7 +3,7 @@
 # `mlneedle_table1`, `oneruler_figure3` ...
 
 from needlework.planning.affects import numbers_digest, shown_digest
-from needlework.planning.comparisons import compared_files, pairs
+from needlework.planning.compared_runs import compared_files, pairs
 
 # The titles of all results by their CSV files.
 TITLES = files.results.titles()

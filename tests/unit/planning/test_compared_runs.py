@@ -7,7 +7,7 @@ import pytest
 from factories import demo_run
 from needlework.errors import UserError
 from needlework.given import given
-from needlework.planning.comparisons import compared_files, pairs, sides
+from needlework.planning.compared_runs import compared_files, pairs, sides
 from needlework.planning.config import validated
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 import yaml
 
-from needlework.data.registry import load_registry
+from needlework.data.published_files import load_registry
 from needlework.errors import UserError
 from needlework.journal import Journal
 from needlework.models.backends.base import Answer, Backend, Request

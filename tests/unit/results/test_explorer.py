@@ -22,9 +22,9 @@ from needlework.prompts.spans import Documents, Span, literal
 from needlework.records import DOCUMENTS, read_table, write_table
 from needlework.results.explorer import page as verdicts
 from needlework.results.explorer.data import Explored
+from needlework.results.explorer.data_files import column_shard, encoded, smallest
 from needlework.results.explorer.documents import DocumentShards
 from needlework.results.explorer.page import IN_WORDS, MEANINGS, write_explorer
-from needlework.results.explorer.shards import column_shard, encoded, smallest
 
 TYPES = {"u8": "<u1", "u16": "<u2", "u32": "<u4", "i32": "<i4", "f32": "<f4"}
 SPANS = [

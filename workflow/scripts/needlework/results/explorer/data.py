@@ -17,8 +17,8 @@ from needlework.answer_states import ANSWERED, CUT, EMPTY, ERROR, FAILED, LENGTH
 from needlework.errors import UserError
 from needlework.prompts.spans import Documents
 from needlework.records import instances_schema, read_table
+from needlework.results.explorer.data_files import column_shard, json_bytes, smallest
 from needlework.results.explorer.documents import DocumentShards, Sharded, spans
-from needlework.results.explorer.shards import column_shard, json_bytes, smallest
 from needlework.results.numbers.misreads import CAREFUL, reading
 
 # A model's answers to a benchmark, with their scores and translations, by instance.

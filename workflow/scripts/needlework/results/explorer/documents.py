@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from needlework.prompts.spans import ROLES, Documents
-from needlework.results.explorer.shards import column_shard, json_bytes
+from needlework.results.explorer.data_files import column_shard, json_bytes
 
 # Characters of text in a shard: one is decompressed within some milliseconds.
 SHARD_CHARACTERS = 1 << 19

@@ -15,8 +15,8 @@ from needlework.atomic import atomic_write
 from needlework.errors import UserError
 from needlework.prompts.spans import ROLES
 from needlework.results.explorer.data import Explored, write_benchmark
+from needlework.results.explorer.data_files import encoded, script
 from needlework.results.explorer.documents import DocumentShards
-from needlework.results.explorer.shards import encoded, script
 
 # What verdicts, outcomes of requests and remarks mean, for readers of the explorer.
 

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from needlework.answer_states import PROMPT_CUT, UNANSWERED, UNKNOWN
 from needlework.atomic import atomic_write
-from needlework.data.registry import load_registry
+from needlework.data.published_files import load_registry
 from needlework.errors import UserError
 from needlework.folders import files_below, sibling_folders
 from needlework.journal import Journal, Record

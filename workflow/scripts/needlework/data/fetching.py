@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, urlsplit, urlunsplit
 
-from needlework.data.registry import SourceFile
+from needlework.data.published_files import SourceFile
 from needlework.data.transfer import (
     PATIENCE,
     LocalFile,
