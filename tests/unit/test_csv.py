@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from needlework.atomic import inert, write_csv
-from needlework.models.estimates import WorkEstimate, write_estimates
+from needlework.models.estimates import WorkRow, save_estimates
 from needlework.planning.layout import ROOT
 from needlework.records import GENERATIONS
 from needlework.results.numbers import judge_verdicts
@@ -59,8 +59,8 @@ def test_a_judges_reply_is_no_formula() -> None:
 
 
 def test_estimates_hold_no_formula(tmp_path: Path) -> None:
-    names = WorkEstimate.__dataclass_fields__
-    write_estimates([WorkEstimate(**dict.fromkeys(names, "=1+1"))], tmp_path / "a.csv")
+    names = WorkRow.__dataclass_fields__
+    save_estimates([WorkRow(**dict.fromkeys(names, "=1+1"))], tmp_path / "a.csv")
     rows = (tmp_path / "a.csv").read_text(encoding="utf-8").splitlines()
     assert set(rows[1].split(",")) == {"'=1+1"}
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from needlework.data.corpora.found import Found
 from needlework.jobs.job import running
 from needlework.jobs.progress import tell
-from needlework.prompts.data_report import TableSize, TableUse, report, write_report
+from needlework.prompts.data_report import TableSize, Use, report, write_report
 from needlework.prompts.tokenizers import load_tokenizer
 from needlework.records import read_notes, read_table
 
@@ -27,7 +27,7 @@ with running(snakemake):
     # A corpus of questions and the passages made of it are the same rows.
     notes = [read_notes(path).get("found") for path in files.values()]
     found = {own["where"]: Found(**own) for own in notes if own}
-    uses = [TableUse(*use) for use in snakemake.params.uses]
+    uses = [Use(*use) for use in snakemake.params.uses]
     lines = report(list(found.values()), uses, size, name)
     tell("\n".join(said for said, _ in lines))
     write_report(lines, snakemake.output[0])

@@ -18,14 +18,7 @@ from needlework.models.answer_folders import journal_of
 from needlework.models.audit_draws import draw_questions, other_batches
 from needlework.models.backends.base import Backend, load_backend
 from needlework.models.engine_arguments import judging
-from needlework.models.estimates import (
-    Answering,
-    PromptSet,
-    Work,
-    WorkEstimate,
-    as_text,
-    write_estimates,
-)
+from needlework.models.estimates import Answering, PromptSet, Work, WorkRow, as_text, save_estimates
 from needlework.models.generation import Policy, is_answer
 from needlework.models.outcomes import Outcomes, PromptSize, best_records
 from needlework.models.selection import Selection
@@ -106,7 +99,7 @@ with running(snakemake) as logger:
         lengths = params.lengths[model]
         return [(name, prompts(name, tokenizer), own, only[name]) for name, own in lengths.items()]
 
-    def of_audits() -> list[WorkEstimate]:
+    def of_audits() -> list[WorkRow]:
         """What `snakemake audit` takes: of each model the questions that are drawn, and some again."""
         rows = []
         for model, (turn, limits) in product(params.audited, params.audit_questions.items()):
@@ -128,7 +121,7 @@ with running(snakemake) as logger:
                 rows.append(replace(found, benchmark=f"{found.benchmark} ({turn} in audits)"))
         return rows
 
-    def of_judge(name: str, rows: Sequence[WorkEstimate]) -> WorkEstimate:
+    def of_judge(name: str, rows: Sequence[WorkRow]) -> WorkRow:
         """What the judge takes: of prompts that are made, or else of those that are expected."""
         judged = [row for row in rows if row.model not in params.readers]
         entry: AnyModel = given({**dict(config.models[name]), **judging(config.models[name])})
@@ -154,7 +147,7 @@ with running(snakemake) as logger:
     if config.judge:
         rows.append(of_judge(config.judge, rows))
     audits = of_audits()
-    write_estimates([*rows, *audits], params.table)
+    save_estimates([*rows, *audits], params.table)
     text = as_text(rows)
     if audits:
         text = (

@@ -43,12 +43,8 @@ with running(snakemake) as logger:
         table = table[table["result"].notna()]
     write_csv(table, snakemake.output.csv)
     write_csv(reproduction.counts(table), snakemake.output.counts)
-    logger.info("%s", reproduction.coverage_in_words(table))
+    logger.info("%s", reproduction.coverage(table))
     titles = {name: own["title"] for name, own in params.benchmarks.items()}
     drawn = reproduction.comparable(table)
-    figure = (
-        reproduction.draw_reproduction(table, titles)
-        if drawn
-        else notice(reproduction.coverage_in_words(table))
-    )
+    figure = reproduction.picture(table, titles) if drawn else notice(reproduction.coverage(table))
     save_figure([figure], Path(snakemake.output.svg).with_suffix(""))

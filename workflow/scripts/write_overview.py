@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from needlework.jobs.job import running
 from needlework.models.accounts import Account, account_of, read_account, summed
-from needlework.prompts.data_report import SliceCounts, left_out, read_report
+from needlework.prompts.data_report import LeftOut, left_out, read_report
 from needlework.records import read_notes, read_table
 from needlework.results.numbers import judge_verdicts
 from needlework.results.numbers.tables import read
@@ -57,9 +57,7 @@ def left_out_prompts() -> list[str]:
         questions = read_table(path, ["example_id"])["example_id"]
         of = path.parent.parent.name, path.parent.name, path.stem
         counts = read_notes(path).get("left_out", {})
-        slices.append(
-            SliceCounts(*of, len(questions), pc.count_distinct(questions).as_py(), counts)
-        )
+        slices.append(LeftOut(*of, len(questions), pc.count_distinct(questions).as_py(), counts))
     return left_out(slices)
 
 
@@ -87,9 +85,7 @@ def last_lines(means: pd.DataFrame) -> list[str]:
 
 
 with running(snakemake):
-    judging = (
-        judge_verdicts.judge_summary(snakemake.input.judged) if snakemake.input.judged else None
-    )
+    judging = judge_verdicts.summary(snakemake.input.judged) if snakemake.input.judged else None
     unused = [wrapped(judging["unused"])] if judging and judging["unused"] else []
     tables = {Path(path).stem: read(path) for path in snakemake.input.numbers}
     lines = [*map(wrapped, left_out_prompts()), *last_lines(tables["means"]), *unused]

@@ -16,14 +16,7 @@ from needlework.given import given as blocks
 from needlework.journal import Journal
 from needlework.models.backends.base import Answer, Backend, Request
 from needlework.models.generation import Policy, generate
-from needlework.models.thoughts import (
-    KNOWN,
-    ReasoningMark,
-    part,
-    reasoning_marks,
-    undecoded,
-    unknown_mark,
-)
+from needlework.models.thoughts import KNOWN, ReasoningMark, marks_of, part, undecoded, unknown_mark
 
 HARMONY = "<|channel|>analysis<|message|>Paris?<|end|><|start|>assistant<|channel|>final<|message|>"
 
@@ -85,14 +78,14 @@ def test_what_stands_between_known_marks_is_never_the_answer(mark, thought, answ
 
 
 def test_the_configuration_names_other_marks_or_none() -> None:
-    own = reasoning_marks(blocks([{"begin": "(((", "end": ")))"}, {"end": "So:"}]), None)
+    own = marks_of(blocks([{"begin": "(((", "end": ")))"}, {"end": "So:"}]), None)
     assert own == (ReasoningMark("(((", ")))"), ReasoningMark(None, "So:"))
     assert part("(((a.c)))b", own, cut=False).text == "b"
     assert part("hm. So: b", own, cut=False).text == "b"
     assert part("<think>a</think>b", own, cut=False) is None
-    assert part("<think>a</think>b", reasoning_marks([], None), cut=False) is None
-    assert reasoning_marks(None, None) == KNOWN
-    assert reasoning_marks(None, blocks({"end": "So:"})) == (ReasoningMark(None, "So:"), *KNOWN)
+    assert part("<think>a</think>b", marks_of([], None), cut=False) is None
+    assert marks_of(None, None) == KNOWN
+    assert marks_of(None, blocks({"end": "So:"})) == (ReasoningMark(None, "So:"), *KNOWN)
 
 
 class Thinking(Backend):

@@ -19,7 +19,7 @@ from needlework.results.drawing.style import COLUMN, TALLEST, style
 from needlework.results.numbers.answers import answers as answers_of
 from needlework.results.numbers.claims import claims, comparison_rows
 from needlework.results.numbers.curves import crossed, curves
-from needlework.results.numbers.in_words import lengths_in_words, loss, missed, model_in_words
+from needlework.results.numbers.in_words import lengths_in_words, loss, missed, sentence
 from needlework.results.numbers.means import KEYS
 from needlework.results.numbers.tables import COMPARED, frame, panels, read
 from needlework.results.result import Context
@@ -247,7 +247,7 @@ def comparisons(draw) -> pd.DataFrame:
 @given(comparisons())
 def test_a_sentence_claims_the_shown_losses_largest_first(compared) -> None:
     """What could be missed is a table."""
-    said = model_in_words("m", compared, TITLES)
+    said = sentence("m", compared, TITLES)
     named = [int(number) for number in re.findall(r"comparison (\d+) against", said)]
     shown = compared[compared["shown"].astype(bool)].sort_values("difference", kind="stable")
     assert compared["difference"].iloc[named].tolist() == shown["difference"].tolist()
@@ -272,7 +272,7 @@ def test_a_sentence_claims_the_shown_losses_largest_first(compared) -> None:
 def test_a_real_loss_is_told_with_its_interval() -> None:
     rows = scores("mine", lambda lang, n, d, i: n == 1000 or i < 4, lengths=(1000, 2000), n=40)
     _, found, _ = made(rows, "mine")
-    said = model_in_words("mine", found, TITLES)
+    said = sentence("mine", found, TITLES)
     assert re.match(
         r"mine loses 90 points \[\d+, \d+\] at 2000 tokens against 1000 tokens \(Bench, 40 questions\)",
         said,
@@ -281,7 +281,7 @@ def test_a_real_loss_is_told_with_its_interval() -> None:
 
 def test_prompts_of_one_kind_show_nothing() -> None:
     points, found, answers = made(scores("mine", lambda *_: True), "mine")
-    said = model_in_words("mine", found, TITLES)
+    said = sentence("mine", found, TITLES)
     assert "To show where mine breaks, ask the same questions at two lengths" in said
     figure = draw_card("mine", points, found, answers, TITLES)
     assert figure.get_size_inches()[0] == pytest.approx(COLUMN)
@@ -334,7 +334,7 @@ def test_a_card_from_its_files_is_the_same(tmp_path, langs, depths) -> None:
     for table, file in zip(kept, files, strict=True):
         table.to_csv(file, index=False)
     again = [read(file) for file in files]
-    assert model_in_words("007", again[1], TITLES) == model_in_words("007", kept[1], TITLES)
+    assert sentence("007", again[1], TITLES) == sentence("007", kept[1], TITLES)
     words = [
         {text.get_text() for text in draw_card("007", *tables, TITLES).findobj(Text)}
         for tables in (kept, again)

@@ -24,7 +24,7 @@ from needlework.results.numbers.means import means
 from needlework.results.numbers.tables import empty, frame
 from needlework.results.page import overview
 from needlework.results.page.overview_page import Front, write_page, write_unfinished
-from needlework.results.reproduction import draw_reproduction
+from needlework.results.reproduction import picture
 from needlework.results.result import Grid
 from needlework.results.written_tables import html_table
 
@@ -167,9 +167,7 @@ def test_printed_numbers_stand_above_the_means(verdict: str, tmp_path: Path) -> 
     said = {"verdict": verdict, "reason": "other <data>", "link": "explorer/index.html#b=b"}
     table = pd.DataFrame([place | numbers | said])[list(reproduction.COLUMNS)]
     figure = (
-        draw_reproduction(table, {"b": "B"})
-        if verdict == "covers"
-        else notice(reproduction.coverage_in_words(table))
+        picture(table, {"b": "B"}) if verdict == "covers" else notice(reproduction.coverage(table))
     )
     save_figure([figure], tmp_path / "results/reproduction")
     table.to_csv(tmp_path / "results/reproduction.csv", index=False)

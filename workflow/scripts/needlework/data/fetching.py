@@ -13,14 +13,7 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from needlework.data.published_files import SourceFile
-from needlework.data.transfer import (
-    PATIENCE,
-    LocalFile,
-    PartialFile,
-    Patience,
-    TransferError,
-    WebFile,
-)
+from needlework.data.transfer import PATIENCE, LocalFile, Partial, Patience, TransferError, WebFile
 from needlework.errors import UserError
 
 logger = logging.getLogger(__name__)
@@ -69,7 +62,7 @@ def fetch(
     address, and the remedy.
     """
     destination = Path(destination)
-    part = PartialFile(destination, title=file.id)
+    part = Partial(destination, title=file.id)
     place, listing = _locate(file, mirror, patience)
     try:
         destination.parent.mkdir(parents=True, exist_ok=True)
@@ -153,9 +146,7 @@ def _as_listed(file: SourceFile, checksums: str | None) -> SourceFile:
     return file
 
 
-def _verify(
-    part: PartialFile, sha256: str, expected: SourceFile, file: SourceFile, where: str
-) -> str:
+def _verify(part: Partial, sha256: str, expected: SourceFile, file: SourceFile, where: str) -> str:
     """What the whole file was checked against. A wrong one is deleted, and TransferError raised."""
     if expected.size not in (None, part.length):
         against, right = "published size", False
@@ -182,7 +173,7 @@ def _digest(path: Path, algorithm: str) -> str:
         return hashlib.file_digest(file, algorithm).hexdigest()
 
 
-def _disk_trouble(part: PartialFile, error: OSError) -> str:
+def _disk_trouble(part: Partial, error: OSError) -> str:
     if error.errno in DISK_FULL:
         megabytes = max(1, -(-part.missing_room() // 1_000_000))
         return (

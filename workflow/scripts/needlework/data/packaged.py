@@ -7,6 +7,7 @@ distribution. The distribution's code is not run.
 from __future__ import annotations
 
 import difflib
+from importlib.util import find_spec
 from pathlib import Path
 
 from needlework.errors import UserError
@@ -17,6 +18,14 @@ PREFIX = "package:"
 def is_packaged(name: str | None) -> bool:
     """Whether a name means a file of a package."""
     return name is not None and name.startswith(PREFIX)
+
+
+def is_installed(package: str) -> bool:
+    """Whether this Python finds a package. The package is not imported, only its parent packages are."""
+    try:
+        return find_spec(package) is not None
+    except ImportError:
+        return False
 
 
 def packaged_is_installed(name: str) -> bool:

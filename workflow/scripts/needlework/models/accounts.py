@@ -13,27 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from needlework.answer_states import (
-    ANSWERED,
-    BESIDE_PROMPT,
-    CONTROL_TOKENS,
-    CUT,
-    DATED,
-    DROPPED,
-    EMPTY,
-    FAILED,
-    LONGER,
-    ODD_COUNT,
-    OTHER_MODEL,
-    PROMPT_CUT,
-    REASONED,
-    REFUSED,
-    SKIPPED,
-    UNASKED,
-    UNDECODED,
-    UNKNOWN_END,
-    UNKNOWN_MARK,
-)
+from needlework import answer_states as states
 from needlework.printable import printable
 
 if TYPE_CHECKING:
@@ -41,38 +21,40 @@ if TYPE_CHECKING:
 
 # Each outcome that is not an answer, and each remark: what happened, and what to do.
 _SAID = {
-    EMPTY: "{n} of {sent} answers are empty{reasoned} and count as wrong. {remedy_empty} To ask and pay "
-    "again, set `generation: {{again: [empty]}}`",
-    CUT: "{n} of {sent} answers were cut at the limit on new tokens and are scored as they are. If the "
-    "model reasons, set `reasoning`",
-    PROMPT_CUT: "{n} of {sent} prompts were cut by the server ({example}) and count as failures, not as "
-    "wrong answers. Raise the server's context or lower `context`. To ask and pay again, set "
+    states.EMPTY: "{n} of {sent} answers are empty{reasoned} and count as wrong. {remedy_empty} To ask and "
+    "pay again, set `generation: {{again: [empty]}}`",
+    states.CUT: "{n} of {sent} answers were cut at the limit on new tokens and are scored as they are. If "
+    "the model reasons, set `reasoning`",
+    states.PROMPT_CUT: "{n} of {sent} prompts were cut by the server ({example}) and count as failures, not "
+    "as wrong answers. Raise the server's context or lower `context`. To ask and pay again, set "
     "`generation: {{again: [cut]}}`",
-    REFUSED: "{n} of {sent} requests were refused, though their prompts fit into the model's `context` "
-    "({example}). Lower `context`, or raise the server's. The same command asks them again",
-    FAILED: "{n} of {sent} requests failed ({example}). Correct the cause. The same command asks them again",
-    SKIPPED: "{n} of {total} prompts do not fit into the model's context and were not sent",
-    UNASKED: "{n} of {total} requests were not sent before the job failed. The same command sends them",
-    UNKNOWN_END: "{n} of {sent} answers came without a `finish_reason`, so they may be incomplete",
-    OTHER_MODEL: "{n} of {sent} answers name another model than `name` ({example}). Check what the endpoint "
-    "serves",
-    ODD_COUNT: "{n} of {sent} prompts have an unexpected count of tokens ({example}). Set `tokenizer` to "
-    "the model's own, or check that the server does not cut prompts",
-    UNKNOWN_MARK: "{n} of {sent} answers begin with an unknown tag ({example}) and are scored with the text "
-    "in it. If that text is reasoning, name the tag in `thoughts` of the model",
-    UNDECODED: "{n} of {sent} answers are in a tokenizer's letters, such as {example} for a byte, and are "
-    "scored as they are. The server does not decode them. Correct its tokenizer, and set `variant` of the "
-    "model to ask again",
-    LONGER: "{n} of {sent} answers are longer than their limit on new tokens ({example}) and are scored "
-    "whole. A run of this model would have cut them",
-    BESIDE_PROMPT: "{n} of {sent} requests had other text before the prompt ({example}). If it is no part of "
-    "the model's chat template, ask the prompts without it",
-    DROPPED: "{n} of {sent} requests were sent without a setting that the provider does not take "
+    states.REFUSED: "{n} of {sent} requests were refused, though their prompts fit into the model's "
+    "`context` ({example}). Lower `context`, or raise the server's. The same command asks them again",
+    states.FAILED: "{n} of {sent} requests failed ({example}). Correct the cause. The same command asks "
+    "them again",
+    states.SKIPPED: "{n} of {total} prompts do not fit into the model's context and were not sent",
+    states.UNASKED: "{n} of {total} requests were not sent before the job failed. The same command sends "
+    "them",
+    states.UNKNOWN_END: "{n} of {sent} answers came without a `finish_reason`, so they may be incomplete",
+    states.OTHER_MODEL: "{n} of {sent} answers name another model than `name` ({example}). Check what the "
+    "endpoint serves",
+    states.ODD_COUNT: "{n} of {sent} prompts have an unexpected count of tokens ({example}). Set "
+    "`tokenizer` to the model's own, or check that the server does not cut prompts",
+    states.UNKNOWN_MARK: "{n} of {sent} answers begin with an unknown tag ({example}) and are scored with "
+    "the text in it. If that text is reasoning, name the tag in `thoughts` of the model",
+    states.UNDECODED: "{n} of {sent} answers are in a tokenizer's letters, such as {example} for a byte, "
+    "and are scored as they are. The server does not decode them. Correct its tokenizer, and set `variant` "
+    "of the model to ask again",
+    states.LONGER: "{n} of {sent} answers are longer than their limit on new tokens ({example}) and are "
+    "scored whole. A run of this model would have cut them",
+    states.BESIDE_PROMPT: "{n} of {sent} requests had other text before the prompt ({example}). If it is no "
+    "part of the model's chat template, ask the prompts without it",
+    states.DROPPED: "{n} of {sent} requests were sent without a setting that the provider does not take "
     "({example}). The provider's own value was used",
-    DATED: "{n} of {sent} prompts have the fixed date {example}, since the chat template writes today's. To "
-    "set another, use `template: {{date: ...}}`",
-    CONTROL_TOKENS: "{n} of {total} prompts quote the text of a control token, such as {example}, which the "
-    "model may read as one",
+    states.DATED: "{n} of {sent} prompts have the fixed date {example}, since the chat template writes "
+    "today's. To set another, use `template: {{date: ...}}`",
+    states.CONTROL_TOKENS: "{n} of {total} prompts quote the text of a control token, such as {example}, "
+    "which the model may read as one",
 }
 
 
@@ -116,12 +98,12 @@ class Account:
     @property
     def sent(self) -> int:
         """The requests that were sent, now or before."""
-        return self.total - self.outcomes.get(SKIPPED, 0) - self.outcomes.get(UNASKED, 0)
+        return self.total - self.count(states.SKIPPED) - self.count(states.UNASKED)
 
     def left(self, again: Iterable[str]) -> int:
         """How many requests the next run sends; `again` is `generation.again`."""
-        kinds = [REFUSED, FAILED, UNASKED, *({"cut": PROMPT_CUT, "empty": EMPTY}[a] for a in again)]
-        return sum(self.outcomes.get(kind, 0) for kind in kinds)
+        chosen = [{"cut": states.PROMPT_CUT, "empty": states.EMPTY}[kind] for kind in again]
+        return sum(map(self.count, [states.REFUSED, states.FAILED, states.UNASKED, *chosen]))
 
     def state(self, again: Iterable[str]) -> str:
         """A parameter of the job: it changes if the job left requests that are to be sent again."""
@@ -137,7 +119,7 @@ class Account:
 
     def sentence(self, kind: str) -> str:
         """A sentence on the requests with this outcome or remark: what happened, and what to do."""
-        reasoned = self.remarks.get(REASONED, 0)
+        reasoned = self.remarks.get(states.REASONED, 0)
         words = {
             "n": f"{self.count(kind):,}",
             "sent": f"{self.sent:,}",
@@ -177,11 +159,11 @@ def account_of(
     sent_now = 0
     examples: dict[str, str] = {}
     for row in rows:
-        outcome = str(row["outcome"] or ANSWERED)
-        outcomes[outcome if asked else ANSWERED] += 1
+        outcome = str(row["outcome"] or states.ANSWERED)
+        outcomes[outcome if asked else states.ANSWERED] += 1
         if error := row.get("error"):
             examples.setdefault(outcome, printable(str(error), lines=False))
-        sent_now += bool(row.get("now")) and outcome != SKIPPED
+        sent_now += bool(row.get("now")) and outcome != states.SKIPPED
         if origin := printable(row.get("origin") or "", lines=False):
             origins[origin] += 1
             new[origin] += bool(row.get("now"))
@@ -290,7 +272,7 @@ def _requests(accounts: Iterable[Account]) -> str:
     said += f"{sum(sum(origins.values()) for origins in found.values()):,} from the journal"
     if len(asked) == 1:
         said += "".join(asked)
-    answered = sum(own.outcomes.get(ANSWERED, 0) for own in models.values())
+    answered = sum(own.outcomes.get(states.ANSWERED, 0) for own in models.values())
     total = sum(own.total for own in models.values())
     said += f"; {answered:,} of {total:,} answered in full."
     if len(asked) > 1:

@@ -164,7 +164,7 @@ def billions(name: str) -> float | None:
 
 
 @dataclass(frozen=True)
-class WorkEstimate:
+class WorkRow:
     """One row: a model and a benchmark. A value that cannot be estimated is empty.
 
     `prompts` counts samples, without the prompts that exceed the model's context (`skipped`). Fields
@@ -272,7 +272,7 @@ class Work:
             )
         return left
 
-    def estimate(self) -> WorkEstimate:
+    def estimate(self) -> WorkRow:
         """What the requests take."""
         counts, left, tokens = self.counts, self.left, self.prompts.tokens
         entry, gpus = self.answering.entry, self.answering.gpus
@@ -280,7 +280,7 @@ class Work:
         read, written = int((left * tokens).sum()), int((left * self.output).sum())
         rate = self.rate
         hours = rate and ((read - cached) / rate.prefill + written / rate.decode) / 3600
-        return WorkEstimate(
+        return WorkRow(
             self.answering.model,
             self.benchmark,
             entry.backend,
@@ -302,7 +302,7 @@ class Work:
             counted_in=self.answering.counted_in,
         )
 
-    def with_more(self, more: int) -> WorkEstimate:
+    def with_more(self, more: int) -> WorkRow:
         """What that takes with so many further prompts of the usual size, none of them answered."""
         own, before = self.estimate(), self.left
         self.left = self.counts
@@ -310,7 +310,7 @@ class Work:
         times = more / max(1, every.prompts)
         added = {
             each.name: value + times * usual
-            for each in fields(WorkEstimate)
+            for each in fields(WorkRow)
             if isinstance(usual := getattr(every, each.name), int | float)
             and each.name not in ("prefill_per_s", "decode_per_s", "gpus", "skipped")
             and (value := getattr(own, each.name)) is not None
@@ -345,12 +345,12 @@ def _cost(price: Price | None, read: int, cached: int, written: int) -> float | 
     return ((read - cached) * price.input + cached * again + written * price.output) / 1_000_000
 
 
-def write_estimates(rows: Sequence[WorkEstimate], path: str | Path) -> None:
+def save_estimates(rows: Sequence[WorkRow], path: str | Path) -> None:
     """Write the estimates with all that they were made from, one row each."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, [field.name for field in fields(WorkEstimate)])
+        writer = csv.DictWriter(file, [field.name for field in fields(WorkRow)])
         writer.writeheader()
         for row in rows:
             writer.writerow({k: inert(_rounded(v)) for k, v in asdict(row).items()})
@@ -369,7 +369,7 @@ _HEADS = (
 )
 
 
-def as_text(rows: Sequence[WorkEstimate]) -> str:
+def as_text(rows: Sequence[WorkRow]) -> str:
     """The requests left, as a table for a terminal of 80 columns: by model, with a sum."""
     body = [(row.model, [f"  {row.benchmark}", *_cells([row])]) for row in rows]
     if len(rows) > 1:
@@ -390,7 +390,7 @@ def as_text(rows: Sequence[WorkEstimate]) -> str:
     return "\n".join([*lines, *_remarks(rows)])
 
 
-def _cells(rows: Sequence[WorkEstimate]) -> list[str]:
+def _cells(rows: Sequence[WorkRow]) -> list[str]:
     """The numbers of a line: sums over these rows."""
     read = sum(row.left_prompt_tokens for row in rows)
     return [
@@ -411,7 +411,7 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     ).rstrip()
 
 
-def _remarks(rows: Sequence[WorkEstimate]) -> list[str]:
+def _remarks(rows: Sequence[WorkRow]) -> list[str]:
     remarks = []
     if skipped := sum(row.skipped for row in rows):
         remarks.append(f"{skipped:,} prompts exceed their model's context and are not asked.")

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import (
-    Callable,
-    Collection,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-    Set,
-)
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -38,13 +30,7 @@ from needlework.models.other_runs import Others, Turns
 from needlework.models.outcomes import Outcomes, PromptSize
 from needlework.models.request_keys import RequestKeys
 from needlework.models.selection import Selection
-from needlework.models.thoughts import (
-    KNOWN,
-    AnswerRow,
-    ReasoningMark,
-    reasoning_marks,
-    reasoning_of,
-)
+from needlework.models.thoughts import KNOWN, AnswerRow, ReasoningMark, marks_of, reasoning_of
 from needlework.models.work_done import WorkDone
 from needlework.prompts.ordering import Order, PromptStore, cut
 from needlework.records import GENERATIONS, read_names, read_table
@@ -224,7 +210,7 @@ class Policy:
     def of(cls, model: AnyModel, again: Collection[str] = ()) -> Policy:
         """The policy of a model's entry in the configuration."""
         reasoning = reasoning_of(model)
-        own = reasoning_marks(model.thoughts, reasoning)
+        own = marks_of(model.thoughts, reasoning)
         return cls(model.context, model.max_failed, own, bool(reasoning), again)
 
 

@@ -20,7 +20,7 @@ from needlework.folders import entries
 from needlework.models import chat_templates
 from needlework.models.backends.base import Answer, Request
 from needlework.models.control_tokens import control_texts, pieces
-from needlework.models.thoughts import part, reasoning_marks
+from needlework.models.thoughts import marks_of, part
 from needlework.prompts.spans import messages
 from needlework.records import file_digest
 
@@ -223,7 +223,7 @@ def check_template(
     values = {**special, **template_variables(config.template), "add_generation_prompt": True}
     name = config.name or "the tokenizer"
     try:
-        chat_templates.fill_template(jinja, chat, values)
+        chat_templates.fill_jinja(jinja, chat, values)
     except ValueError as error:
         raise _unfilled(where, name, error) from None
 
@@ -313,7 +313,7 @@ def with_thoughts(tokenizer: Any, tokens: Sequence[int], answer: Answer, config:
     if not config.reasoning:
         return replace(answer, whole=whole, special=special) if special else answer
     cut = answer.finish_reason == "length"
-    found = part(whole, reasoning_marks(config.thoughts, config.reasoning), cut=cut, opened=True)
+    found = part(whole, marks_of(config.thoughts, config.reasoning), cut=cut, opened=True)
     answer = replace(answer, whole=whole, special=special)
     if found is None:
         return replace(answer, reasoning_tokens=0)

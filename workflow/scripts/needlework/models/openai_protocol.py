@@ -21,9 +21,7 @@ from needlework.models.thoughts import MARK_FILES
 from needlework.services.endpoints import excerpt, may_pass
 
 # How endpoints say that a prompt is too long.
-TOO_LONG = re.compile(
-    "|".join(f"(?:{own})" for own, _ in resource_rows(MARK_FILES[2])), re.IGNORECASE
-)
+TOO_LONG = re.compile("|".join(own for own, _ in resource_rows(MARK_FILES[2])), re.IGNORECASE)
 # A length that is refused in unknown words: these, beside a number near that of the prompt's tokens.
 _OF_LENGTH = re.compile(r"token|length|context|too (long|large)|exceed", re.IGNORECASE)
 _NEAR = (0.7, 1.5)

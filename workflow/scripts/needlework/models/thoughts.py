@@ -70,7 +70,7 @@ _BARE_HARMONY = re.compile(r"\s*(?:analysis|commentary).*?(assistantfinal)", re.
 _BARE_BEGUN = re.compile(r"\s*(?:analysis|commentary)(?=[\w\"'(])")
 
 
-def reasoning_marks(
+def marks_of(
     thoughts: Sequence[Marks] | None, reasoning: Reasoning | None
 ) -> tuple[ReasoningMark, ...]:
     """The reasoning marks of a model by these keys: its `thoughts`, or else all known marks."""

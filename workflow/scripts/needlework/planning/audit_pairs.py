@@ -10,7 +10,7 @@ from needlework.benchmarks.benchmark import load_benchmark
 from needlework.errors import UserError
 from needlework.models.engine_arguments import answer_arguments
 from needlework.planning.affects import affecting, not_affecting
-from needlework.planning.chosen import models_of_run
+from needlework.planning.chosen import models_of
 from needlework.planning.known_names import check_named
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def check_audits(config: Configuration) -> None:
 
 def check_shared(config: Configuration) -> None:
     """Raise UserError if models of the run at different addresses would share their answers."""
-    for (one, first), (two, second) in combinations(models_of_run(config), 2):
+    for (one, first), (two, second) in combinations(models_of(config), 2):
         addresses = [
             [dict(own).get(key) for key in ("base_url", "args")] for own in (first, second)
         ]

@@ -11,13 +11,7 @@ from needlework.data.packaged import is_packaged, packaged_is_installed
 from needlework.errors import UserError
 from needlework.models.selection import COLUMNS, check_room, shared
 from needlework.models.thoughts import reasoning_of
-from needlework.planning.chosen import (
-    asked_of,
-    benchmarks_of,
-    known_lengths,
-    lengths_of,
-    models_of_run,
-)
+from needlework.planning.chosen import asked_of, benchmarks_of, known_lengths, lengths_of, models_of
 from needlework.planning.known_names import check_named
 
 if TYPE_CHECKING:
@@ -62,7 +56,7 @@ def models_left_out(config: Configuration) -> list[str]:
     """
     found = [
         name
-        for name, model in models_of_run(config)
+        for name, model in models_of(config)
         if model.optional
         and model.name
         and is_packaged(model.name)
@@ -78,7 +72,7 @@ def models_left_out(config: Configuration) -> list[str]:
 def check_models(config: Configuration) -> None:
     """Raise UserError for a key of a model of the run, or of the judge, that fits no other key."""
     judge = [(config.judge, config.models[config.judge])] if config.judge else []
-    for name, model in dict([*models_of_run(config), *judge]).items():
+    for name, model in dict([*models_of(config), *judge]).items():
         where = f"models.{name}"
         check_named(f"{where}.tokenizer", [model.tokenizer], config.tokenizers, "tokenizers")
         _check_remote_code(f"tokenizers.{model.tokenizer}", config.tokenizers[model.tokenizer])

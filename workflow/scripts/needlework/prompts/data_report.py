@@ -19,7 +19,7 @@ PASSAGES, BOOKS = "passages", "books"
 
 
 @dataclass(frozen=True)
-class TableUse:
+class Use:
     """What a benchmark needs from a table ("corpus/language"): lengths in tokens, numbers of documents.
 
     `kind` is PASSAGES or BOOKS.
@@ -34,7 +34,7 @@ class TableUse:
 
 def uses(
     benchmark: str, slices: Iterable[tuple[Mapping[str, Any], Mapping[str, Sequence[str]]]]
-) -> list[TableUse]:
+) -> list[Use]:
     """What a benchmark needs from its tables. A slice is given as its settings and its tables by name."""
     found: dict[tuple[str, str], tuple[set[int], set[int]]] = {}
     for settings, tables in slices:
@@ -44,7 +44,7 @@ def uses(
                 lengths.update(settings.get("lengths", ()))
                 documents.update(n for n, _ in settings.get("places", ()))
     return [
-        TableUse(benchmark, table, kind, tuple(sorted(lengths)), tuple(sorted(documents)))
+        Use(benchmark, table, kind, tuple(sorted(lengths)), tuple(sorted(documents)))
         for (table, kind), (lengths, documents) in found.items()
     ]
 
@@ -57,7 +57,7 @@ class TableSize:
     tokens: int
 
 
-def table_in_words(use: TableUse, size: TableSize, tokenizer: str) -> tuple[str, bool]:
+def table_in_words(use: Use, size: TableSize, tokenizer: str) -> tuple[str, bool]:
     """A sentence on the prompts for which a table suffices, and whether it suffices for all of them."""
     what = "sentences" if use.kind == BOOKS else "passages"
     said = [
@@ -84,7 +84,7 @@ def table_in_words(use: TableUse, size: TableSize, tokenizer: str) -> tuple[str,
 
 
 @dataclass(frozen=True)
-class SliceCounts:
+class LeftOut:
     """A slice of prompts: the numbers of its prompts and questions, and the counts of its `Built`."""
 
     benchmark: str
@@ -128,7 +128,7 @@ _COUNTS = {
 }
 
 
-def left_out(slices: Iterable[SliceCounts]) -> list[str]:
+def left_out(slices: Iterable[LeftOut]) -> list[str]:
     """One sentence on each count of a benchmark, however many slices and tokenizers have it.
 
     Prompts are added over slices. Slices of a language ask the same questions: the largest number counts,
@@ -165,7 +165,7 @@ def _listed(numbers: Sequence[int]) -> str:
 
 def report(
     found: Sequence[Found],
-    used: Sequence[TableUse],
+    used: Sequence[Use],
     size: Callable[[str], TableSize],
     tokenizer: str,
 ) -> list[tuple[str, bool]]:

@@ -20,12 +20,7 @@ from needlework.factor import MOST_LEVELS, Factor
 from needlework.results import stats
 from needlework.results.drawing.style import COLOURS, PAGE, style
 from needlework.results.numbers.misreads import CAREFUL
-from needlework.results.result import (
-    PERCENT,
-    Below,
-    Grid,
-    Number,
-)
+from needlework.results.result import PERCENT, Below, Grid, Number
 from needlework.results.significance import ALPHA, holm, paired_test
 from needlework.results.written_tables import lay_out
 

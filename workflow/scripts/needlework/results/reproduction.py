@@ -221,7 +221,7 @@ def counts(table: pd.DataFrame) -> pd.DataFrame:
     return found.groupby(by, sort=False).size().rename("n").reset_index()
 
 
-def coverage_in_words(table: pd.DataFrame) -> str:
+def coverage(table: pd.DataFrame) -> str:
     """A sentence on how many printed numbers are covered; without verdicts, the most frequent reason."""
     judged = table[table["verdict"].isin(JUDGED)]
     if judged.empty:
@@ -301,7 +301,7 @@ NOTE = (
 )
 
 
-def draw_reproduction(table: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+def picture(table: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     """The picture of `reproduction.reproduced` of all benchmarks, whose titles are by name.
 
     Each benchmark has a panel of shares, with differences in percent points; all counts are in one, with
@@ -313,7 +313,7 @@ def draw_reproduction(table: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     tall = HEIGHT * len(rows) * (1.4 if len(panels) == 1 else 1)
     with style():
         figure = figure_of(width, AROUND + tall)
-        figure.suptitle(wrapped(coverage_in_words(table), width), fontsize=8)
+        figure.suptitle(wrapped(coverage(table), width), fontsize=8)
         grid = figure.subplots(len(rows), len(rows[0]), squeeze=False)
         for axes_row, row in zip(grid, rows, strict=True):
             for axes in axes_row[len(row) :]:

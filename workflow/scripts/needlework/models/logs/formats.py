@@ -31,7 +31,7 @@ from needlework.models.logs.logged import (
     count,
     ended,
     failed,
-    first_line,
+    line_of,
     name_of,
     number,
     sent_as,
@@ -83,7 +83,7 @@ def logged(path: Path, run: LogRun) -> Iterator[Logged]:
 
 
 def _said(error: Exception) -> str:
-    return first_line(error) or type(error).__name__
+    return line_of(error) or type(error).__name__
 
 
 def format_of(path: Path) -> Format:
@@ -127,7 +127,7 @@ def _begin_lm_eval(path: Path, run: LogRun) -> None:
     """Take the program, the model and its decoding from the results."""
     task, _, date = path.stem.removeprefix("samples_").rpartition("_")
     results = beside(path, f"results_{date}.json")
-    run.said["program"] = first_line(f"lm-eval {results.get('lm_eval_version') or ''}")
+    run.said["program"] = line_of(f"lm-eval {results.get('lm_eval_version') or ''}")
     if model := name_of(results.get("model_name")):
         run.said["model"] = model
     configs = results.get("configs")
@@ -178,7 +178,7 @@ def _batch(row: Any, run: LogRun) -> Iterator[Logged]:
     response = row["response"]
     body = response.get("body") if isinstance(response, Mapping) else None
     body = body if isinstance(body, Mapping) else {}
-    answer = read_result(row, body.get("object") != "text_completion", first_line)
+    answer = read_result(row, body.get("object") != "text_completion", line_of)
     model = name_of(body.get("model"))
     if model:
         run.said.setdefault("model", model)
@@ -191,7 +191,7 @@ def _begin_instances(path: Path, run: LogRun) -> None:
     run.said["program"] = "Every Eval Ever"
     library = record.get("eval_library")
     if isinstance(library, Mapping):
-        run.said["program"] = first_line(f"{library.get('name')} {library.get('version')}")
+        run.said["program"] = line_of(f"{library.get('name')} {library.get('version')}")
     results: Any = record.get("evaluation_results")
     try:
         given = results[0]["generation_config"]["generation_args"]

@@ -18,7 +18,7 @@ from needlework.models.logs.logged import (
     count,
     ended,
     failed,
-    first_line,
+    line_of,
     name_of,
     number,
     sent_as,
@@ -65,7 +65,7 @@ def logged_answers(row: tuple[bool, Any], run: LogRun) -> Iterator[Logged]:
         return
     name, epoch = value["id"], value["epoch"]
     if not isinstance(name, str) or type(epoch) is not int or epoch < 1:
-        raise ValueError(f"id {first_line(name)!r}, epoch {first_line(epoch)!r}")
+        raise ValueError(f"id {line_of(name)!r}, epoch {line_of(epoch)!r}")
     served = (value.get("output") or {}).get("model")
     yield Logged(name, number(epoch - 1), _answer(value), _sent(value), name_of(served), run=run)
 
@@ -138,7 +138,7 @@ def _read_header(value: Mapping[str, Any], run: LogRun) -> None:
     if found:
         packages = found.get("packages")
         version = packages.get("inspect_ai", "") if isinstance(packages, Mapping) else ""
-        run.said["program"] = first_line(f"inspect_ai {version}")
+        run.said["program"] = line_of(f"inspect_ai {version}")
         if model := name_of(found.get("model")):
             run.said["model"] = model
     for config in (plan.get("config"), found.get("model_generate_config")):

@@ -75,16 +75,16 @@ def ended(text: str, reason: object, **told: Any) -> Answer:
     if reason is None or reason in ("", "unknown"):
         return Answer(text, "stop", unknown_end=True, **told)
     if (known := ENDS.get(str(reason).casefold())) is None:
-        return Answer("", error=f"the answer was ended with {first_line(reason)}")
+        return Answer("", error=f"the answer was ended with {line_of(reason)}")
     return Answer(text, known, **told)
 
 
 def failed(why: object) -> Answer:
     """A request that has no answer in the log."""
-    return Answer("", error=f"the log has no answer: {first_line(why)}")
+    return Answer("", error=f"the log has no answer: {line_of(why)}")
 
 
-def first_line(text: object) -> str:
+def line_of(text: object) -> str:
     """The beginning of a text's first line."""
     lines = str(text).strip().splitlines() or [""]
     return lines[0][:_EXCERPT]
@@ -99,14 +99,14 @@ def count(counts: object, *names: str) -> int | None:
     numbers = [n if type(n) is int and n >= 0 else None for n in found]
     total = sum(n for n in numbers if n is not None)
     if total >= _MOST:
-        raise ValueError(f"{first_line(total)} tokens are too many")
+        raise ValueError(f"{line_of(total)} tokens are too many")
     return None if numbers[0] is None else total
 
 
 def number(value: object) -> int:
     """The index of an answer among its prompt's samples, from 0. Raises ValueError if it is no index."""
     if type(value) is not int or not 0 <= value < _MOST:
-        raise ValueError(f"{first_line(value)!r} is no number of an answer")
+        raise ValueError(f"{line_of(value)!r} is no number of an answer")
     return value
 
 
@@ -124,9 +124,7 @@ def settings(values: object) -> dict[str, object]:
         return {}
     given = {key: values.get(key) for key in DECODING}
     return {
-        key: first_line(value).encode("utf-8", "replace").decode()
-        if isinstance(value, str)
-        else value
+        key: line_of(value).encode("utf-8", "replace").decode() if isinstance(value, str) else value
         for key, value in given.items()
         if isinstance(value, str)
         or (isinstance(value, int | float) and type(value) is not bool and math.isfinite(value))

@@ -9,7 +9,7 @@ from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.contract import Run
 from needlework.models.engine_arguments import decoding, unlike_papers
 from needlework.models.selection import CONTROLS, asks_nothing, in_words
-from needlework.planning.chosen import asked_of, lengths_of, metric_of, models_of_run
+from needlework.planning.chosen import asked_of, lengths_of, metric_of, models_of
 from needlework.planning.inputs.base import Inputs
 from needlework.planning.inputs.scores import Scores
 from needlework.planning.layout import resource
@@ -39,7 +39,7 @@ class Facts(Inputs):
             return said
         own = load_benchmark(benchmark)
         config: Any = self.config
-        entries: Any = dict(models_of_run(self.config))
+        entries: Any = dict(models_of(self.config))
         settings: Run = {
             **said,
             "models": self.models,
@@ -68,7 +68,7 @@ class Facts(Inputs):
     def unit_of_length(self) -> str:
         """The unit of prompt lengths: "words" if all of the run's tokenizers count words, or "tokens"."""
         tokenizers = self.config.tokenizers
-        kinds = {tokenizers[model.tokenizer].kind for _, model in models_of_run(self.config)}
+        kinds = {tokenizers[model.tokenizer].kind for _, model in models_of(self.config)}
         return "words" if kinds == {"words"} else "tokens"
 
     def asked(self, benchmark: str) -> str:

@@ -45,7 +45,7 @@ def _own(prompts: Prompts, table: str) -> list[str]:
 
 
 def own_uses(prompts: Prompts) -> list[tuple[Any, ...]]:
-    """What the benchmarks need from these tables, as tuples of fields of `data_report.TableUse`."""
+    """What the benchmarks need from these tables, as tuples of fields of `data_report.Use`."""
     own = set(own_tables(prompts))
     found = [use for b in _benchmarks(prompts) for use in uses(b, _slices(prompts, b))]
     return [astuple(use) for use in found if use.table in own]

@@ -17,11 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.request import Request
 
 from needlework.planning.preflight.asking import ServedModel, address_of, ask, beginning, reply_to
-from needlework.services.endpoints import (
-    GOOGLE_TRANSLATE,
-    excerpt,
-    provider_keys,
-)
+from needlework.services.endpoints import GOOGLE_TRANSLATE, excerpt, provider_keys
 
 if TYPE_CHECKING:
     from needlework.models.backends.inspect.settings import Inspect

@@ -26,8 +26,8 @@ from needlework.results.numbers.in_words import (
     METHOD,
     called,
     lengths_in_words,
-    model_in_words,
     questions,
+    sentence,
 )
 from needlework.results.numbers.tables import Answered, records
 
@@ -356,7 +356,7 @@ def said(
 ) -> str:
     """The sentences of a card, and claimed and effective lengths."""
     reached = [lengths(row, points, titles) for row in records(facts)]
-    return " ".join(filter(None, [model_in_words(model, compared, titles), *reached]))
+    return " ".join(filter(None, [sentence(model, compared, titles), *reached]))
 
 
 def legend(model: str, points: pd.DataFrame, facts: pd.DataFrame) -> str:

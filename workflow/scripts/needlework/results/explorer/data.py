@@ -28,7 +28,7 @@ _OUTCOMES = {LENGTH: CUT, ERROR: FAILED, SKIPPED: SKIPPED}
 
 
 @dataclass(frozen=True)
-class ExploredAnswers:
+class ShownAnswers:
     """The files of a model's answers to a benchmark."""
 
     tokenizer: str
@@ -40,7 +40,7 @@ class ExploredAnswers:
 class ModelAnswers:
     """A model's answers, scores and translations, by instance."""
 
-    def __init__(self, files: ExploredAnswers) -> None:
+    def __init__(self, files: ShownAnswers) -> None:
         self.file = files.generations
         table = read_table(files.generations)
         self.columns = {column: table[column].to_pylist() for column in table.column_names}
@@ -311,7 +311,7 @@ Write = Callable[[str, bytes], None]
 
 
 @dataclass(frozen=True)
-class ExploredPrompts:
+class ShownPrompts:
     """The files of the prompts that a benchmark has in one tokenizer."""
 
     instances: Sequence[str]
@@ -331,8 +331,8 @@ class Explored:
 
     title: str
     asked: Sequence[str]
-    prompts: Mapping[str, ExploredPrompts]
-    answers: Mapping[str, ExploredAnswers]
+    prompts: Mapping[str, ShownPrompts]
+    answers: Mapping[str, ShownAnswers]
     designed: tuple[str, Sequence[str]] = ("", ())
     without: str = ""
     held: Sequence[str] = ()

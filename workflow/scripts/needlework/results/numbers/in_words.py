@@ -68,7 +68,7 @@ def _without_preposition(side: str) -> str:
     return side.partition(" ")[2]
 
 
-def model_in_words(model: str, compared: pd.DataFrame, titles: Mapping[str, str]) -> str:
+def sentence(model: str, compared: pd.DataFrame, titles: Mapping[str, str]) -> str:
     """The sentences below a model's card: one per shown loss, the largest first.
 
     `compared` are the comparisons of its card, `titles` of benchmarks.

@@ -176,7 +176,7 @@ class Judged(TypedDict):
     said: list[str]
 
 
-def judge_summary(files: Sequence[str]) -> Judged:
+def summary(files: Sequence[str]) -> Judged:
     """What the page says of the judge of a run.
 
     `files` are those of `judged_answers`, `known_agreement` and `verdicts` (CSV), and the replies, in the

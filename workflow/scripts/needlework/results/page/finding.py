@@ -82,7 +82,7 @@ class ModelRow:
 
 
 @dataclass(frozen=True)
-class PairedDifference:
+class Lead:
     """A model's mean less another's, in points on the same prompts, with its interval; told: by a test."""
 
     difference: float
@@ -96,7 +96,7 @@ class Matrix:
     """The paired comparisons of a benchmark's models: one row and one column per model."""
 
     title: str
-    cells: Mapping[str, Mapping[str, PairedDifference]]
+    cells: Mapping[str, Mapping[str, Lead]]
 
 
 class MainFinding(TypedDict):
@@ -248,18 +248,16 @@ def _means(
     }
 
 
-def _pairs(
-    compared: pd.DataFrame, models: Sequence[str]
-) -> dict[str, dict[str, dict[str, PairedDifference]]]:
+def _pairs(compared: pd.DataFrame, models: Sequence[str]) -> dict[str, dict[str, dict[str, Lead]]]:
     """The comparisons of models, by benchmark, from both sides."""
-    found: dict[str, dict[str, dict[str, PairedDifference]]] = {}
+    found: dict[str, dict[str, dict[str, Lead]]] = {}
     row: Comparison
     for row in records(compared[compared["axis"] == MODEL]):
         cells = found.setdefault(row["benchmark"], {model: {} for model in models})
         value, low, high = (100 * n for n in (row["difference"], row["ci_low"], row["ci_high"]))
         told = bool(row["shown"])
-        cells[row["card"]][row["level"]] = PairedDifference(value, low, high, told)
-        cells[row["level"]][row["card"]] = PairedDifference(-value, -high, -low, told)
+        cells[row["card"]][row["level"]] = Lead(value, low, high, told)
+        cells[row["level"]][row["card"]] = Lead(-value, -high, -low, told)
     return found
 
 

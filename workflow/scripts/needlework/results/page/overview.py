@@ -47,7 +47,7 @@ class MeanGrid:
 
 
 @dataclass(frozen=True)
-class NumbersWarning:
+class Warning:
     """A warning about the numbers of a model, or of several, and its link to the explorer."""
 
     model: str
@@ -90,7 +90,7 @@ def cell(row: Mean) -> MeanCell:
     return MeanCell(*ends, int(row["n"]), int(row["n_questions"]), row["link"])
 
 
-def warnings(benchmark: str, scores: pd.DataFrame) -> list[NumbersWarning]:
+def warnings(benchmark: str, scores: pd.DataFrame) -> list[Warning]:
     """Per model: prompts that other models were not asked, and prompts that are too short."""
     found, everything = [], _asked(scores)
     short: dict[str, list[str]] = {}
@@ -102,16 +102,14 @@ def warnings(benchmark: str, scores: pd.DataFrame) -> list[NumbersWarning]:
                 f"answered {len(everything) - len(own):,} of {len(everything):,} questions (counted per "
                 "task, language and length). Its means cannot be ranked with those of the other models"
             )
-            found.append(
-                NumbersWarning(str(model), text, explorer(benchmark, {"model": str(model)}))
-            )
+            found.append(Warning(str(model), text, explorer(benchmark, {"model": str(model)})))
         # Benchmarks whose texts can end before a prompt is full say so in this column.
         if "exhausted" in once and (n := int((once["exhausted"] == True).sum())):  # noqa: E712 (or None)
             short.setdefault(f"{n:,} of {len(once):,}", []).append(str(model))
     for counted, models in short.items():
         text = f"{counted} prompts are shorter than configured: the haystack texts are too short"
         link = explorer(benchmark, {"model": models, "exhausted": "yes"})
-        found.append(NumbersWarning(", ".join(models), text, link))
+        found.append(Warning(", ".join(models), text, link))
     return found
 
 

@@ -22,7 +22,7 @@ from needlework.results.numbers.means import KEYS, explorer, means
 from needlework.results.numbers.tables import empty, frame, panels
 from needlework.results.page import overview
 from needlework.results.page.finding import finding
-from needlework.results.reproduction import Agreement, agreement, agreements, coverage_in_words
+from needlework.results.reproduction import Agreement, agreement, agreements, coverage
 from needlework.results.rows import scores_of
 from needlework.results.sealed.clone import workflow
 
@@ -123,7 +123,7 @@ class PageBenchmark(TypedDict):
     data: str
     task_names: dict[str, str]
     grids: list[overview.MeanGrid]
-    warnings: list[overview.NumbersWarning]
+    warnings: list[overview.Warning]
     apart: set[str]
     misreads: list[dict[str, object]]
     wrong: dict[str, str]
@@ -421,7 +421,7 @@ def _reproduction(printed: pd.DataFrame, picture: str | Path) -> dict[str, str]:
     """
     from markupsafe import Markup
 
-    found = {"words": coverage_in_words(printed), "picture": "", "data": ""}
+    found = {"words": coverage(printed), "picture": "", "data": ""}
     if not overview.not_drawn(picture):
         text = Path(picture).read_text(encoding="utf-8")
         # There can be hundreds of dots, so none is a tab stop. The CSV has the same links.

@@ -56,10 +56,8 @@ def cell_of(means: pd.DataFrame) -> TerminalCell | None:
     """The cell of a model's MEANS in a benchmark; None if it has no answers there."""
     row: Mean
     for row in records(means[means["kind"] == "headline"]):
-        mean, _, _ = mean_of(row).partition(", n = ")
-        return TerminalCell(
-            mean, int(row["n_questions"]), row["metric"], row["size"], lower_tasks(means)
-        )
+        mean, n = mean_of(row).partition(", n = ")[0], int(row["n_questions"])
+        return TerminalCell(mean, n, row["metric"], row["size"], lower_tasks(means))
     return None
 
 
