@@ -19,7 +19,7 @@ from needlework.records import (
     scores_schema,
     write_table,
 )
-from needlework.results.explorer.data import Answers, Explored, Prompts
+from needlework.results.explorer.data import Explored, ShownAnswers, ShownPrompts
 from needlework.results.explorer.page import write_explorer
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -57,7 +57,7 @@ def identifier(number: int) -> str:
 
 def write_files(
     folder: Path, asked: Iterable[Asked], passages: Mapping[str, str] = {}
-) -> tuple[dict[str, Prompts], dict[str, Answers]]:
+) -> tuple[dict[str, ShownPrompts], dict[str, ShownAnswers]]:
     """The files of a run; `passages` are the documents `texts/en/<name>`."""
     asked = list(asked)
     corpus = folder / "texts/en.parquet"
@@ -119,14 +119,14 @@ def write_files(
         write_table(
             pa.Table.from_pylist(translated, schema=TRANSLATIONS), own / "translations.parquet"
         )
-        answers[model] = Answers(
+        answers[model] = ShownAnswers(
             tokenizer="words",
             **{
                 kind: str(own / f"{kind}.parquet")
                 for kind in ("generations", "scores", "translations")
             },
         )
-    return {"words": Prompts([str(instances)], [str(corpus)], [])}, answers
+    return {"words": ShownPrompts([str(instances)], [str(corpus)], [])}, answers
 
 
 def _instances(asked: Iterable[Asked]) -> Iterator[dict[str, Any]]:

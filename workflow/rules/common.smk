@@ -29,7 +29,7 @@ from needlework.jobs.short_log import shorten
 from needlework.jobs.stop import stop_at_signals
 from needlework.benchmarks.parts import part_file
 from needlework.jobs.job import NEW_OBJECTS
-from needlework.planning.audits import check_audits, check_shared
+from needlework.planning.audit_pairs import check_audits, check_shared
 from needlework.planning.config_files import check_folder
 from needlework.planning.given_files import located, read_nodes
 from needlework.benchmarks.benchmark import load_benchmark

@@ -18,6 +18,7 @@ import pytest
 from factories import demo_run
 from needlework.errors import UserError
 from needlework.given import given as blocks
+from needlework.models.backends.base import backend_names
 from needlework.planning.config import validated
 from needlework.planning.preflight.checks import check
 from needlework.planning.preflight.files import check_model_files, without_records
@@ -196,11 +197,7 @@ def test_the_locked_environments_hold_every_package_of_the_tables() -> None:
     tables = (BACKENDS, PROVIDERS, EMBEDDERS, TRANSLATORS)
     named = {package for table in tables for own in table.values() for package in own}
     assert {package.replace(".", "_") for package in named} <= locked
-    folder = ROOT / "workflow/scripts/needlework/models/backends"
-    kinds = {path.stem.removesuffix("_settings") for path in folder.glob("*.py")}
-    kinds -= {"__init__", "base", "controls"}
-    readers = {"lexical", "oracle", "empty", "replay"}
-    assert set(BACKENDS) == kinds - readers
+    assert set(BACKENDS) == set(backend_names()) - {"lexical", "oracle", "empty", "replay"}
     assert set(TRANSLATORS) == set(translator_kinds()) - {"none"}
 
 

@@ -14,14 +14,14 @@ from matplotlib.text import Text
 from needlework.factor import Factor
 from needlework.results import published
 from needlework.results.cards.card import Card, Part
-from needlework.results.cards.drawn import FORMS, HEADS, draw, percent
+from needlework.results.cards.drawn import FORMS, HEADS, draw_card, whole_percent
 from needlework.results.drawing.style import COLUMN, TALLEST, style
 from needlework.results.numbers.answers import answers as answers_of
-from needlework.results.numbers.claims import claims, compared
+from needlework.results.numbers.claims import claims, comparison_rows
 from needlework.results.numbers.curves import crossed, curves
+from needlework.results.numbers.in_words import lengths_in_words, loss, missed, sentence
 from needlework.results.numbers.means import KEYS
 from needlework.results.numbers.tables import COMPARED, frame, panels, read
-from needlework.results.page.words import lengths_in_words, loss, missed, sentence
 from needlework.results.result import Context
 
 RUN = Context(published.none(), {})
@@ -68,7 +68,9 @@ def curves_of(
 def tables(found):
     """Points and comparisons of curves."""
     points = frame("points", [point for curve in found for point in curve.points()])
-    return points, claims(frame("comparisons", [row for own in found for row in compared(own)]))
+    return points, claims(
+        frame("comparisons", [row for own in found for row in comparison_rows(own)])
+    )
 
 
 def made(rows: pd.DataFrame, *models: str):
@@ -281,9 +283,9 @@ def test_prompts_of_one_kind_show_nothing() -> None:
     points, found, answers = made(scores("mine", lambda *_: True), "mine")
     said = sentence("mine", found, TITLES)
     assert "To show where mine breaks, ask the same questions at two lengths" in said
-    figure = draw("mine", points, found, answers, TITLES)
+    figure = draw_card("mine", points, found, answers, TITLES)
     assert figure.get_size_inches()[0] == pytest.approx(COLUMN)
-    bare = draw("mine", points, found, answers, TITLES, form="page")
+    bare = draw_card("mine", points, found, answers, TITLES, form="page")
     assert bare.get_supxlabel() == "" != figure.get_supxlabel()
     assert bare.get_size_inches()[1] < figure.get_size_inches()[1]
 
@@ -307,7 +309,7 @@ def test_what_a_reader_must_know_of_answers_is_counted() -> None:
 
 
 def test_a_share_is_never_rounded_to_none_or_all() -> None:
-    assert [percent(*pair) for pair in ((0, 9), (1, 1000), (999, 1000), (9, 9), (0, 0))] == [
+    assert [whole_percent(*pair) for pair in ((0, 9), (1, 1000), (999, 1000), (9, 9), (0, 0))] == [
         *("0%", "<1%", ">99%", "100%", "\u2013")
     ]
 
@@ -315,7 +317,7 @@ def test_a_share_is_never_rounded_to_none_or_all() -> None:
 def test_names_of_models_stay_on_the_card_as_they_are() -> None:
     model = "$x_1$ " + "long-name-" * 9
     rows = scores(model, lambda lang, n, d, i: i < 5, ("en", "hi"), (1000, 2000), (0.0, 0.5, 1.0))
-    figure = draw(model, *made(rows, model), TITLES)
+    figure = draw_card(model, *made(rows, model), TITLES)
     with style():
         figure.draw_without_rendering()
     assert figure.get_size_inches()[1] <= TALLEST
@@ -334,7 +336,7 @@ def test_a_card_from_its_files_is_the_same(tmp_path, langs, depths) -> None:
     again = [read(file) for file in files]
     assert sentence("007", again[1], TITLES) == sentence("007", kept[1], TITLES)
     words = [
-        {text.get_text() for text in draw("007", *tables, TITLES).findobj(Text)}
+        {text.get_text() for text in draw_card("007", *tables, TITLES).findobj(Text)}
         for tables in (kept, again)
     ]
     assert words[0] == words[1] and "2000" in words[0]
@@ -380,7 +382,7 @@ def test_effective_lengths_are_of_the_same_questions(lost: int, reached: tuple) 
 
 def test_languages_are_one_strip_with_the_best_first() -> None:
     rows = scores("a", lambda lang, n, d, i: i < {"en": 20, "hi": 5}[lang], ("hi", "en"))
-    figure = draw("a", *made(rows, "a"), TITLES, colour="#123456", form="page")
+    figure = draw_card("a", *made(rows, "a"), TITLES, colour="#123456", form="page")
     (strip,) = [
         ax
         for ax in figure.axes
@@ -393,7 +395,7 @@ def test_languages_are_one_strip_with_the_best_first() -> None:
 def test_the_table_of_answers_lies_on_the_card(form: str) -> None:
     """Also where nothing is compared, so that no panel is wider."""
     rows = scores("mine", lambda *place: True, ("en",), (1000,), (0.0,))
-    figure = draw("mine", *made(rows, "mine"), TITLES, form=form)
+    figure = draw_card("mine", *made(rows, "mine"), TITLES, form=form)
     with style():
         figure.draw_without_rendering()
     heads = [text for text in figure.findobj(Text) if text.get_text() in HEADS]

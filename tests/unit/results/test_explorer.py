@@ -15,16 +15,16 @@ import pyarrow as pa
 import pytest
 
 from explorer_run import FACTORS, PROGRAM, ROOT, STYLE, Asked, explore, identifier, write_files
+from needlework import answer_states
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.errors import UserError
-from needlework.models import accounts
 from needlework.prompts.spans import Documents, Span, literal
 from needlework.records import DOCUMENTS, read_table, write_table
 from needlework.results.explorer import page as verdicts
 from needlework.results.explorer.data import Explored
+from needlework.results.explorer.data_files import column_shard, encoded, smallest
 from needlework.results.explorer.documents import DocumentShards
 from needlework.results.explorer.page import IN_WORDS, MEANINGS, write_explorer
-from needlework.results.explorer.shards import columns, encoded, smallest
 
 TYPES = {"u8": "<u1", "u16": "<u2", "u32": "<u4", "i32": "<i4", "f32": "<f4"}
 SPANS = [
@@ -106,7 +106,7 @@ def test_columns_come_back_as_they_were() -> None:
         "real": np.array([0.5, np.nan], np.float32),
         "whole": np.array([-1, 2**31 - 1], np.int32),
     }
-    header, back = unpacked(columns({"name": "नाम"}, arrays))
+    header, back = unpacked(column_shard({"name": "नाम"}, arrays))
     assert header["name"] == "नाम"
     for name, array in arrays.items():
         np.testing.assert_array_equal(back[name], array)
@@ -309,9 +309,11 @@ def test_every_verdict_that_a_metric_writes_has_a_meaning() -> None:
 
 
 def test_every_outcome_and_remark_is_in_words() -> None:
-    assert set(verdicts.OUTCOMES) == set(accounts.OUTCOMES)
-    told = {value for name, value in vars(accounts).items() if name.isupper() and name[0] != "_"}
-    ends = {accounts.STOP, accounts.LENGTH, accounts.UNKNOWN, accounts.ERROR}
+    assert set(verdicts.OUTCOMES) == set(answer_states.OUTCOMES)
+    told = {
+        value for name, value in vars(answer_states).items() if name.isupper() and name[0] != "_"
+    }
+    ends = {answer_states.STOP, answer_states.LENGTH, answer_states.UNKNOWN, answer_states.ERROR}
     assert {remark for remark in told if isinstance(remark, str)} - ends == {
         *verdicts.OUTCOMES,
         *verdicts.REMARKS,

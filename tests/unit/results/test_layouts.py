@@ -21,7 +21,7 @@ from needlework.benchmarks.benchmark import load_benchmark
 from needlework.factor import Factor
 from needlework.records import write_table
 from needlework.results import written_tables
-from needlework.results.page.prompts import describe
+from needlework.results.numbers.prompt_table import describe
 from needlework.results.result import PERCENT, Grid, Line, Mark, Number, PromptTable
 from needlework.results.written_tables import escape, html_table, lay_out
 

@@ -362,7 +362,7 @@ def judged(benchmark: str, rows: pd.DataFrame, run: Mapping[str, Any]) -> pd.Dat
         rows = rows.replace({"template": {"paper": run["template"]}})
     results = load_benchmark(benchmark).by_name
     made = {name: results[name](rows, Context(paper, run)) for name in LOOKED_AT[benchmark]}
-    return reproduction.compared(benchmark, paper, made, [], {}).set_index(PLACE)
+    return reproduction.reproduced(benchmark, paper, made, [], {}).set_index(PLACE)
 
 
 @cache

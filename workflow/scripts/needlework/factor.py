@@ -9,6 +9,9 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+# A factor with more levels is none to compare by.
+MOST_LEVELS = 40
+
 
 def in_1024(tokens: Any) -> str:
     """A number of tokens in units of 1,024 ("8K"), or in full where it is no multiple."""

@@ -42,6 +42,11 @@ def entries(folder: str | Path, suffix: str = "", *, hidden: bool = False) -> li
     return sorted(folder / name for name in shown if name.endswith(suffix))
 
 
+def sibling_folders(folder: Path) -> list[Path]:
+    """The other folders in the parent of a folder, sorted."""
+    return [path for path in entries(folder.parent) if path.is_dir() and path != folder]
+
+
 def matching(folder: str | Path, pattern: str) -> list[Path]:
     """The paths below a folder that match a pattern, as of `Path.glob` without `**`, sorted.
 

@@ -48,7 +48,7 @@ _PART = 1 << 20
 ACTIVE_SECONDS = 600.0
 
 
-class Read(NamedTuple):
+class ReadState(NamedTuple):
     """How far a writer's file was read: to a byte and the number of a line; its unreadable lines.
 
     `lost` is the number of records that should stand in their place; `sure` is "" if that is exact.
@@ -61,7 +61,7 @@ class Read(NamedTuple):
     sure: str = ""
 
 
-_UNREAD = Read()
+_UNREAD = ReadState()
 
 
 class Journal:
@@ -80,7 +80,7 @@ class Journal:
         self._name = ""
         # How many lines this writer's file has.
         self._written = 0
-        self._read: dict[str, Read] = {}
+        self._read: dict[str, ReadState] = {}
         # By the key of a record that counts: the day on which its writer started (ISO; "" if unknown).
         self.days: dict[str, str] = {}
         # What is lost of a file, by its name, in a sentence.
@@ -199,7 +199,7 @@ class Journal:
         return files
 
     def _records_of(
-        self, path: Path, before: Read = _UNREAD, keys: Collection[str] | None = None
+        self, path: Path, before: ReadState = _UNREAD, keys: Collection[str] | None = None
     ) -> Iterator[tuple[int, Record]]:
         """The complete records of a file from where it was read to, each with the byte at which it ends.
 
@@ -240,7 +240,7 @@ class Journal:
             raise unreadable(path, error) from None
         if damaged:
             sure = "at least "
-        self._read[path.name] = Read(
+        self._read[path.name] = ReadState(
             end, number + damaged, n_unreadable + damaged, lost + damaged, sure
         )
 

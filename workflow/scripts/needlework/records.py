@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -98,7 +98,7 @@ GENERATIONS = pa.schema(
         ("error", pa.string()),
         # All that the model wrote, if reasoning was removed from `text`.
         ("raw_text", pa.string()),
-        # What became of the request, and what else is to be told of it (`models.accounts`).
+        # What became of the request, and what else is to be told of it (`answer_states`).
         ("outcome", pa.string()),
         ("remarks", pa.list_(pa.string())),
         # What an endpoint gave beside an empty text.
@@ -114,6 +114,14 @@ TRANSLATIONS = pa.schema(
         ("text", pa.string()),
     ]
 )
+
+
+class AuditCell(TypedDict):
+    """A cell of an audit: a level of a factor ("all" and "" for all prompts), and its number of questions."""
+
+    by: str
+    level: str
+    questions: int
 
 
 def _columns(factors: Mapping[str, str]) -> list[tuple[str, pa.DataType]]:

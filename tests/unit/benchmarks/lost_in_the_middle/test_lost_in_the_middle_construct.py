@@ -38,8 +38,8 @@ from needlework.errors import UserError
 from needlework.prompts.spans import ROLES, Documents, render
 from needlework.prompts.tokenizers import Tokenizer, load_tokenizer
 from needlework.records import instances_schema, write_table
-from needlework.results.page.prompts import describe
-from needlework.retrieval.embedders import NgramEmbedder
+from needlework.results.numbers.prompt_table import describe
+from needlework.retrieval.embedders import NgramHasher
 from needlework.retrieval.search import AnswerFree, distractors, search
 
 WORDS = load_tokenizer("words", {"kind": "words"})
@@ -550,7 +550,7 @@ OTHER = {"source": "constructed", "tasks": ["oracle", "multi_document_qa"]}
 
 def searched(questions: pa.Table, passages: pa.Table, top: int = 40) -> pa.Table:
     """Distractors of real retrieval with the demo's embedder."""
-    embedder = NgramEmbedder(dimensions=256)
+    embedder = NgramHasher(dimensions=256)
     comparison = plan.search(block(**OTHER, needles="xquad"), "en").comparison
     screen = import_module(f"needlework.data.comparison.{comparison}")
     texts, answers = passages["text"].to_pylist(), questions["answers"].to_pylist()

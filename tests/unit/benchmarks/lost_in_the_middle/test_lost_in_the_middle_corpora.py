@@ -15,7 +15,7 @@ from needlework.benchmarks.lost_in_the_middle import pairs_corpus as key_value
 from needlework.benchmarks.lost_in_the_middle import wikipedia
 from needlework.data.corpora import extractive, json_lines, titled
 from needlework.data.corpora.registry import languages_of
-from needlework.data.registry import load_registry
+from needlework.data.published_files import load_registry
 from needlework.errors import UserError
 from needlework.given import given
 

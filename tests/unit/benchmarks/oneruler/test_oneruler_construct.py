@@ -26,7 +26,7 @@ from needlework.prompts.counting.pieces import Pieces, fit
 from needlework.prompts.spans import Documents, numbered, render, span_text
 from needlework.prompts.tokenizers import Tokenizer, load_tokenizer
 from needlework.records import DOCUMENTS, write_table
-from needlework.results.page.prompts import describe
+from needlework.results.numbers.prompt_table import describe
 from needlework.seeding import rng
 
 WORDS = load_tokenizer("words", {"kind": "words"})

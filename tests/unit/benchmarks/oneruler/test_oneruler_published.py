@@ -12,7 +12,7 @@ from factories.oneruler import LANGUAGES, config, files
 from needlework.benchmarks.oneruler import factors, paper, rows
 from needlework.errors import UserError
 from needlework.planning.rule_inputs import RuleInputs
-from needlework.prompts.books import token_counts
+from needlework.prompts.book_counts import token_counts
 from needlework.prompts.wording import read_template
 from needlework.results import published
 from needlework.results.result import Context

@@ -232,7 +232,7 @@ def rules(lang: str, *, abbreviated: Iterable[str] = (), joiner: str | None = No
     )
 
 
-def fold(text: str) -> str:
+def fold_spaces(text: str) -> str:
     """`text` with every run of white space as one space, and none around it."""
     return re.sub(r"\s+", " ", text).strip()
 
@@ -242,7 +242,7 @@ def split(text: str, rules: Rules) -> list[str]:
 
     A sentence has at most MAX_CHARACTERS characters.
     """
-    text = fold(text)
+    text = fold_spaces(text)
     sentences = (text[start:end].strip() for start, end in _spans(text, rules))
     return [part for sentence in sentences if sentence for part in _parts(sentence)]
 

@@ -75,7 +75,7 @@ class Whole:
     size: int | None
 
 
-class Part:
+class Partial:
     """A file that is still being fetched: `<destination>.part`; `.part.json` describes the whole file."""
 
     def __init__(self, destination: Path, *, title: str) -> None:
@@ -175,7 +175,7 @@ class LocalFile:
         """The file's text; None if there is no such file."""
         return self.path.read_text("utf-8", errors="replace") if self.path.is_file() else None
 
-    def copy_into(self, part: Part, *, size: int | None, prefix: int | None) -> bool:
+    def copy_into(self, part: Partial, *, size: int | None, prefix: int | None) -> bool:
         """Fill `part` with the file or its first `prefix` bytes; True if that is the whole file."""
         if not self.path.is_file():
             raise TransferError(
@@ -202,7 +202,7 @@ class WebFile:
         """The file's text; None if there is no such file."""
         return self._persist(self._text, arrived=lambda: 0)
 
-    def copy_into(self, part: Part, *, size: int | None, prefix: int | None) -> bool:
+    def copy_into(self, part: Partial, *, size: int | None, prefix: int | None) -> bool:
         """Fill `part` with the file or its first `prefix` bytes; True if that is the whole file.
 
         `size` is the whole file's published size, if known.
@@ -250,7 +250,7 @@ class WebFile:
                     )
             return content.decode("utf-8", errors="replace")
 
-    def _continue(self, part: Part, size: int | None, prefix: int | None) -> bool:
+    def _continue(self, part: Partial, size: int | None, prefix: int | None) -> bool:
         """One attempt of `copy_into`, from where the last one ended if the file is still the same."""
         begun = part.whole(self.shown)
         if begun is not None:
@@ -315,7 +315,7 @@ class WebFile:
             )
 
 
-def _range_headers(part: Part, begun: Whole | None, prefix: int | None) -> dict[str, str]:
+def _range_headers(part: Partial, begun: Whole | None, prefix: int | None) -> dict[str, str]:
     last = "" if prefix is None else prefix - 1
     if begun is not None:
         return {"Range": f"bytes={part.length}-{last}", "If-Range": begun.validator or ""}

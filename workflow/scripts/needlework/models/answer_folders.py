@@ -16,7 +16,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from needlework.folders import entries
+from needlework.folders import entries, sibling_folders
 from needlework.journal import Journal
 
 # No name of an entry has this sign.
@@ -28,13 +28,8 @@ def journal_of(folder: Path, identity: Mapping[str, object], entry: str) -> Jour
     text = json.dumps(dict(identity), sort_keys=True)
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     own = folder / f"{_label(identity)}{_SIGN}{digest}"
-    older = [path for path in beside(folder / entry) if _SIGN not in path.name]
+    older = [path for path in sibling_folders(folder / entry) if _SIGN not in path.name]
     return Journal(own, [folder / entry, *older])
-
-
-def beside(folder: Path) -> list[Path]:
-    """The other folders where a folder is."""
-    return [path for path in entries(folder.parent) if path.is_dir() and path != folder]
 
 
 def may_have_answers(folder: Path, entry: Mapping[str, object], name: str | None = None) -> bool:

@@ -29,7 +29,7 @@ _lock = Lock()
 _running: dict[int, subprocess.Popen[str]] = {}
 
 
-def fill(jinja: str, chat: Sequence[Mapping[str, str]], values: Mapping[str, object]) -> str:
+def fill_jinja(jinja: str, chat: Sequence[Mapping[str, str]], values: Mapping[str, object]) -> str:
     """A chat in a template, filled by a process of bounded memory and time.
 
     `values` are the template's other variables. Raises ValueError with the reason if it cannot be filled.
@@ -80,7 +80,7 @@ def added_words(
 
     Tags, and names of roles and the like, introduce an answer. So do at most three words that also stand
     between a question and an answer that was given. `before` are the messages before the prompt,
-    `values` as of `fill`.
+    `values` as of `fill_jinja`.
     """
     tail = _behind(filled, prompt)
     words = _words(tail)
@@ -111,7 +111,7 @@ def _introduction(jinja: str, form: str) -> list[str]:
     turns = {"user": _ASKED, "assistant": _ANSWERED}
     chat = [*before, *({"role": role, "content": text} for role, text in turns.items())]
     try:
-        text = fill(jinja, chat, {**values, "add_generation_prompt": False})
+        text = fill_jinja(jinja, chat, {**values, "add_generation_prompt": False})
     except ValueError:
         return []
     return _words(text.rpartition(_ANSWERED)[0].rpartition(_ASKED)[2])

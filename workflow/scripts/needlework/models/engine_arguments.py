@@ -40,7 +40,7 @@ _ADDED = {"system": "a system prompt", "answer_prefix": "a begun answer", "stop"
 _TEMPLATE = 0.01
 
 
-def added(entry: AnyModel, tokenizer: Tokenizer, lengths: Sequence[int]) -> list[str]:
+def unlike_papers(entry: AnyModel, tokenizer: Tokenizer, lengths: Sequence[int]) -> list[str]:
     """How a model is asked otherwise than in any paper, in words; `lengths` are those in tokens."""
     said = [f"{words}, in the paper none" for key, words in _ADDED.items() if dict(entry).get(key)]
     if lengths and tokenizer.kind in ("words", "characters"):

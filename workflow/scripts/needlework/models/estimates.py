@@ -22,11 +22,11 @@ import pyarrow.compute as pc
 from needlework.atomic import inert
 from needlework.models.backends.base import Backend, Request
 from needlework.models.generation import languages, of_kind
-from needlework.models.outcomes import Size
+from needlework.models.outcomes import PromptSize
 from needlework.models.request_keys import RequestKeys
 from needlework.models.selection import Selection, mask
 from needlework.models.thoughts import reasoning_of
-from needlework.prompts.ordering import Order, Prompts
+from needlework.prompts.ordering import Order, PromptStore
 from needlework.records import read_table
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class PromptSet:
         """`factors` are those by which `of_lengths` may select."""
         columns = list(dict.fromkeys([*self.COLUMNS, *factors]))
         self.documents = documents
-        self.spans, tables = Prompts(), []
+        self.spans, tables = PromptStore(), []
         for file in files:
             table = read_table(file, list(dict.fromkeys([*columns, *of_kind(file)])))
             self.spans.add(table["prompt"])
@@ -127,7 +127,7 @@ def _blocks(shared: Any, tokens: Any) -> Any:
     return np.minimum(shared, tokens - 1).clip(0) // BLOCK * BLOCK
 
 
-class Throughput(NamedTuple):
+class TokensPerSecond(NamedTuple):
     """Tokens per second of a job, for prompts and for answers, and whether they were measured."""
 
     prefill: float
@@ -141,17 +141,17 @@ class Throughput(NamedTuple):
 PREFILL_PER_S, DECODE_PER_S = 160_000, 16_000
 
 
-def throughput(entry: AnyModel, gpus: int) -> Throughput | None:
+def throughput(entry: AnyModel, gpus: int) -> TokensPerSecond | None:
     """A model's throughput: the configured one, or a guess from the size in its name.
 
     None if nothing is configured and there is no GPU or no size to tell from.
     """
     if own := entry.throughput:
-        return Throughput(own.prefill, own.decode, "configured")
+        return TokensPerSecond(own.prefill, own.decode, "configured")
     size = billions(entry.name or "")
     if not gpus or size is None:
         return None
-    return Throughput(
+    return TokensPerSecond(
         PREFILL_PER_S * gpus / size, DECODE_PER_S * gpus / size, f"guessed from {size:g}B"
     )
 
@@ -164,7 +164,7 @@ def billions(name: str) -> float | None:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class WorkRow:
     """One row: a model and a benchmark. A value that cannot be estimated is empty.
 
     `prompts` counts samples, without the prompts that exceed the model's context (`skipped`). Fields
@@ -194,7 +194,7 @@ class Estimate:
     counted_in: str = "tokens"
 
 
-def _none(sizes: Mapping[str, Size]) -> Set[str]:
+def _none(sizes: Mapping[str, PromptSize]) -> Set[str]:
     return set()
 
 
@@ -213,7 +213,7 @@ class Answering:
     gpus: int = 0
     counted_in: str = "tokens"
     done: Container[str] = ()
-    retried: Callable[[Mapping[str, Size]], Set[str]] = _none
+    retried: Callable[[Mapping[str, PromptSize]], Set[str]] = _none
 
 
 class Work:
@@ -253,7 +253,7 @@ class Work:
         made, former = RequestKeys(backend.identity()), backend.former_identity()
         older = RequestKeys(former) if former else None
         keys: dict[int, list[str]] = {}
-        sizes: dict[str, Size] = {}
+        sizes: dict[str, PromptSize] = {}
         for place in fitting:
             for sample in range(self.answering.entry.samples):
                 r = self.prompts.request(place, sample)
@@ -262,7 +262,7 @@ class Work:
                     old, _ = older.of(r, backend.depends_on(r))
                     key = old if old in done else key
                 keys.setdefault(place, []).append(key)
-                sizes[key] = Size.of(r)
+                sizes[key] = PromptSize.of(r)
         again = self.answering.retried(sizes)
         left = np.zeros(len(self.counts), np.int64)
         for place, own in keys.items():
@@ -272,7 +272,7 @@ class Work:
             )
         return left
 
-    def estimate(self) -> Estimate:
+    def estimate(self) -> WorkRow:
         """What the requests take."""
         counts, left, tokens = self.counts, self.left, self.prompts.tokens
         entry, gpus = self.answering.entry, self.answering.gpus
@@ -280,7 +280,7 @@ class Work:
         read, written = int((left * tokens).sum()), int((left * self.output).sum())
         rate = self.rate
         hours = rate and ((read - cached) / rate.prefill + written / rate.decode) / 3600
-        return Estimate(
+        return WorkRow(
             self.answering.model,
             self.benchmark,
             entry.backend,
@@ -302,7 +302,7 @@ class Work:
             counted_in=self.answering.counted_in,
         )
 
-    def with_more(self, more: int) -> Estimate:
+    def with_more(self, more: int) -> WorkRow:
         """What that takes with so many further prompts of the usual size, none of them answered."""
         own, before = self.estimate(), self.left
         self.left = self.counts
@@ -310,7 +310,7 @@ class Work:
         times = more / max(1, every.prompts)
         added = {
             each.name: value + times * usual
-            for each in fields(Estimate)
+            for each in fields(WorkRow)
             if isinstance(usual := getattr(every, each.name), int | float)
             and each.name not in ("prefill_per_s", "decode_per_s", "gpus", "skipped")
             and (value := getattr(own, each.name)) is not None
@@ -345,12 +345,12 @@ def _cost(price: Price | None, read: int, cached: int, written: int) -> float | 
     return ((read - cached) * price.input + cached * again + written * price.output) / 1_000_000
 
 
-def write_csv(rows: Sequence[Estimate], path: str | Path) -> None:
+def save_estimates(rows: Sequence[WorkRow], path: str | Path) -> None:
     """Write the estimates with all that they were made from, one row each."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, [field.name for field in fields(Estimate)])
+        writer = csv.DictWriter(file, [field.name for field in fields(WorkRow)])
         writer.writeheader()
         for row in rows:
             writer.writerow({k: inert(_rounded(v)) for k, v in asdict(row).items()})
@@ -369,7 +369,7 @@ _HEADS = (
 )
 
 
-def as_text(rows: Sequence[Estimate]) -> str:
+def as_text(rows: Sequence[WorkRow]) -> str:
     """The requests left, as a table for a terminal of 80 columns: by model, with a sum."""
     body = [(row.model, [f"  {row.benchmark}", *_cells([row])]) for row in rows]
     if len(rows) > 1:
@@ -390,7 +390,7 @@ def as_text(rows: Sequence[Estimate]) -> str:
     return "\n".join([*lines, *_remarks(rows)])
 
 
-def _cells(rows: Sequence[Estimate]) -> list[str]:
+def _cells(rows: Sequence[WorkRow]) -> list[str]:
     """The numbers of a line: sums over these rows."""
     read = sum(row.left_prompt_tokens for row in rows)
     return [
@@ -411,7 +411,7 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     ).rstrip()
 
 
-def _remarks(rows: Sequence[Estimate]) -> list[str]:
+def _remarks(rows: Sequence[WorkRow]) -> list[str]:
     remarks = []
     if skipped := sum(row.skipped for row in rows):
         remarks.append(f"{skipped:,} prompts exceed their model's context and are not asked.")

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import (
-    Callable,
-    Collection,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-    Set,
-)
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -26,21 +18,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from needlework.answer_states import ERROR, FAILED, LENGTH, PROMPT_CUT, REFUSED, SKIPPED, STOP
 from needlework.errors import UserError
 from needlework.folders import entries
 from needlework.jobs.progress import progress, tell
 from needlework.jobs.stop import check_stop, stopping
 from needlework.journal import Journal, Record
 from needlework.models import selection
-from needlework.models.accounts import ERROR, FAILED, LENGTH, PROMPT_CUT, REFUSED, SKIPPED, STOP
 from needlework.models.backends.base import Answer, Backend, Request
 from needlework.models.other_runs import Others, Turns
-from needlework.models.outcomes import Outcomes, Size
+from needlework.models.outcomes import Outcomes, PromptSize
 from needlework.models.request_keys import RequestKeys
 from needlework.models.selection import Selection
-from needlework.models.thoughts import KNOWN, Mark, Row, marks, reasoning_of
+from needlework.models.thoughts import KNOWN, AnswerRow, ReasoningMark, marks_of, reasoning_of
 from needlework.models.work_done import WorkDone
-from needlework.prompts.ordering import Order, Prompts, cut
+from needlework.prompts.ordering import Order, PromptStore, cut
 from needlework.records import GENERATIONS, read_names, read_table
 
 if TYPE_CHECKING:
@@ -105,7 +97,7 @@ class InstanceRequests(Iterable[Request]):
                     yield Request(sample=number, spans=spans, documents=self.documents, **row)
                 sample = 0
 
-    def sizes(self) -> dict[str, Size]:
+    def sizes(self) -> dict[str, PromptSize]:
         """The size of each instance of all shards."""
         rows = self._rows
         kinds = pc.binary_join_element_wise(rows["task"], rows["languages"], " ")
@@ -113,7 +105,7 @@ class InstanceRequests(Iterable[Request]):
         tokens = rows["n_tokens"]
         shared = self._shared if self.samples == 1 else tokens
         columns = (kinds, rows[names], tokens, rows["max_new_tokens"], pa.array(shared))
-        made = map(Size, *(column.to_pylist() for column in columns))
+        made = map(PromptSize, *(column.to_pylist() for column in columns))
         return dict(zip(rows["instance_id"].to_pylist(), made, strict=True))
 
     def longest(self, context: int) -> int:
@@ -152,13 +144,13 @@ class InstanceRequests(Iterable[Request]):
         return self._read[0]
 
     @property
-    def _prompts(self) -> Prompts:
+    def _prompts(self) -> PromptStore:
         return self._read[1]
 
     @cached_property
-    def _read(self) -> tuple[pa.Table, Prompts]:
+    def _read(self) -> tuple[pa.Table, PromptStore]:
         columns = [*self.COLUMNS, "prompt"] + ["length"] * (self.lengths is not None)
-        prompts, rows = Prompts(), []
+        prompts, rows = PromptStore(), []
         seen: dict[str, set[object]] = {}
         for file in progress(self.files, desc="instances", unit="file"):
             own = selection.columns(self.only, read_names(file)) if self.only else []
@@ -210,7 +202,7 @@ class Policy:
 
     context: int | None = None
     max_failed: int = 0
-    marks: Sequence[Mark] = KNOWN
+    marks: Sequence[ReasoningMark] = KNOWN
     opened: bool = False
     again: Collection[str] = ()
 
@@ -218,7 +210,7 @@ class Policy:
     def of(cls, model: AnyModel, again: Collection[str] = ()) -> Policy:
         """The policy of a model's entry in the configuration."""
         reasoning = reasoning_of(model)
-        own = marks(model.thoughts, reasoning)
+        own = marks_of(model.thoughts, reasoning)
         return cls(model.context, model.max_failed, own, bool(reasoning), again)
 
 
@@ -230,7 +222,7 @@ def generate(
     *,
     known: Set[tuple[str, int]] | None = None,
     loaded: Callable[[], None] = lambda: None,
-    told: Callable[[list[Row]], None] = lambda rows: None,
+    told: Callable[[list[AnswerRow]], None] = lambda rows: None,
 ) -> pa.Table:
     """The model's answers, one row a request (schema GENERATIONS), by instance_id and sample.
 
@@ -280,7 +272,7 @@ class _Job:
         self._policy = policy
         # By request: instance_id, sample, key.
         self._asked: list[tuple[str, int, str]] = []
-        self._sizes: dict[str, Size] = {}
+        self._sizes: dict[str, PromptSize] = {}
         # The text of a control token in a prompt whose engine may read it as one.
         self._controls: dict[str, str] = {}
         self._outcomes: dict[str, Record] = {}
@@ -299,7 +291,7 @@ class _Job:
     def _add(self, request: Request, keys: RequestKeys) -> None:
         key, quoted = keys.of(request, self._backend.depends_on(request))
         self._asked.append((request.instance_id, request.sample, key))
-        self._sizes[key] = Size.of(request)
+        self._sizes[key] = PromptSize.of(request)
         if quoted and self._backend.reads_control_tokens(request.prompt):
             self._controls[key] = quoted
         context = self._policy.context
@@ -429,19 +421,19 @@ class _Job:
                 bar.set_postfix_str(f"{failed} failed", refresh=False)
                 bar.update()
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[AnswerRow]:
         """One row per request, by instance_id and sample.
 
         With `now`, whether this job sent it (the first, of equal ones), and with `origin`, on which day and
         at which address its answer was asked for.
         """
         sent = set(self._sent)
-        found: list[Row] = []
+        found: list[AnswerRow] = []
         for instance, sample, key in sorted(self._asked):
             # Under which the journal has the answer: an older one, for an older record.
             record = self._outcomes.get(key, {})
             name = record.get("key", key)
-            row: Row = {**self._found.row(key), "request_key": name, "now": key in sent}
+            row: AnswerRow = {**self._found.row(key), "request_key": name, "now": key in sent}
             if key in self._sent and not row["now"]:
                 # Equal prompts are one request.
                 row["origin"] = None
@@ -580,7 +572,7 @@ def _well_formed(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _refuse_failures(rows: Sequence[Row], max_failed: int, asked: bool = True) -> None:
+def _refuse_failures(rows: Sequence[AnswerRow], max_failed: int, asked: bool = True) -> None:
     """Raise UserError if too many of the requests failed, or all that were sent."""
     errors = [row for row in rows if row["finish_reason"] == ERROR]
     sent = [row for row in rows if row["outcome"] != SKIPPED]

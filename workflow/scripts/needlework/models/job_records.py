@@ -30,7 +30,7 @@ logger = logging.getLogger("needlework")
 SHOWN = 4000
 
 
-def remember(
+def write_job_record(
     folder: str | Path,
     benchmark: str,
     backend: Backend,
@@ -49,7 +49,7 @@ def remember(
         "benchmark": benchmark,
         "identity": backend.identity(),
         "software": software(),
-        "gpus": gpus() if on_gpus else [],
+        "gpus": visible_gpus() if on_gpus else [],
         "engine": engine,
         "overhead_tokens": backend.overhead(),
         "first_prompt": first and _shown(first, *backend.as_sent(first.prompt)),
@@ -90,7 +90,7 @@ def software() -> dict[str, str | dict[str, str]]:
     return {"python": platform.python_version(), "packages": found}
 
 
-def gpus() -> list[dict[str, str]]:
+def visible_gpus() -> list[dict[str, str]]:
     """The NVIDIA GPUs that this process sees, as their driver names them."""
     if shutil.which("nvidia-smi") is None:
         return []

@@ -1,4 +1,4 @@
-"""Shared by the backends that load a model's weights: prompts as tokens, tokens as answers, messages."""
+"""Shared by the backends that load a model's weights: prompts as tokens, tokens as answers."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from needlework.answer_states import DATED
 from needlework.errors import UserError, reason
 from needlework.folders import entries
 from needlework.models import chat_templates
-from needlework.models.accounts import DATED
 from needlework.models.backends.base import Answer, Request
 from needlework.models.control_tokens import control_texts, pieces
-from needlework.models.thoughts import marks, part
+from needlework.models.thoughts import marks_of, part
+from needlework.prompts.spans import messages
 from needlework.records import file_digest
 
 if TYPE_CHECKING:
@@ -78,12 +79,6 @@ def read_chat_template(path: str | None, where: str) -> str | None:
         ) from None
 
 
-def messages(system: str | None, prompt: str) -> list[dict[str, str]]:
-    """A prompt as a chat: the system prompt, if there is one, and the user's."""
-    before = [{"role": "system", "content": system}] if system else []
-    return [*before, {"role": "user", "content": prompt}]
-
-
 def regime(config: Prompted) -> dict[str, object]:
     """The keys of a model's entry around prompts and at the end of answers, and `variant`.
 
@@ -131,7 +126,7 @@ def encode(
 
     def fill(tokenize: bool) -> Any:
         return tokenizer.apply_chat_template(
-            messages(config.system, prompt),
+            messages(prompt, config.system),
             chat_template=fixed if fixed != jinja else template,
             add_generation_prompt=True,
             tokenize=tokenize,
@@ -224,11 +219,11 @@ def check_template(
     template cannot be filled within bounds of memory and time. So does the check if the text lacks the prompt
     or the system text, white space aside, or has words behind the prompt.
     """
-    chat = messages(config.system, prompt)
+    chat = messages(prompt, config.system)
     values = {**special, **template_variables(config.template), "add_generation_prompt": True}
     name = config.name or "the tokenizer"
     try:
-        chat_templates.fill(jinja, chat, values)
+        chat_templates.fill_jinja(jinja, chat, values)
     except ValueError as error:
         raise _unfilled(where, name, error) from None
 
@@ -318,7 +313,7 @@ def with_thoughts(tokenizer: Any, tokens: Sequence[int], answer: Answer, config:
     if not config.reasoning:
         return replace(answer, whole=whole, special=special) if special else answer
     cut = answer.finish_reason == "length"
-    found = part(whole, marks(config.thoughts, config.reasoning), cut=cut, opened=True)
+    found = part(whole, marks_of(config.thoughts, config.reasoning), cut=cut, opened=True)
     answer = replace(answer, whole=whole, special=special)
     if found is None:
         return replace(answer, reasoning_tokens=0)

@@ -15,12 +15,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from needlework.data.resources import resource_rows
 from needlework.models.backends.base import Answer
-from needlework.models.thoughts import MARK_FILES, rows_of
+from needlework.models.thoughts import MARK_FILES
 from needlework.services.endpoints import excerpt, may_pass
 
 # How endpoints say that a prompt is too long.
-TOO_LONG = re.compile("|".join(f"(?:{own})" for own, _ in rows_of(MARK_FILES[2])), re.IGNORECASE)
+TOO_LONG = re.compile("|".join(own for own, _ in resource_rows(MARK_FILES[2])), re.IGNORECASE)
 # A length that is refused in unknown words: these, beside a number near that of the prompt's tokens.
 _OF_LENGTH = re.compile(r"token|length|context|too (long|large)|exceed", re.IGNORECASE)
 _NEAR = (0.7, 1.5)
@@ -257,7 +258,7 @@ def _error_of(body: Any) -> Any:
         choice = _choice(choices)
         error = choice.get("error") if isinstance(choice, dict) else None
         return error if _says(error) else None
-    if body.get("choices") is None and not _count(body.get("usage"), "completion_tokens"):
+    if body.get("choices") is None and not count_of(body.get("usage"), "completion_tokens"):
         # MiniMax's, which says 0 where all is well; or the error's own fields, without a name around them.
         own = body.get("base_resp")
         if isinstance(own, dict) and own.get("status_code"):
@@ -326,10 +327,10 @@ def read_completion(body: Any, chat: bool, clean: Callable[[str], str]) -> Answe
     return Answer(
         text,
         ended,
-        prompt_tokens=_count(usage, "prompt_tokens"),
+        prompt_tokens=count_of(usage, "prompt_tokens"),
         cached_tokens=_cached(usage),
-        completion_tokens=_count(usage, "completion_tokens"),
-        reasoning_tokens=_count(usage.get("completion_tokens_details"), "reasoning_tokens"),
+        completion_tokens=count_of(usage, "completion_tokens"),
+        reasoning_tokens=count_of(usage.get("completion_tokens_details"), "reasoning_tokens"),
         # Beside a text it is not kept: it may be many times as long.
         reasoning=None if text.strip() or not reasoning.strip() else reasoning,
         served=excerpt(served, "")[:100] if isinstance(served, str) and served.strip() else None,
@@ -345,9 +346,9 @@ def _choice(choices: Any) -> Any:
 
 def _cached(usage: Mapping[str, Any]) -> int | None:
     """The prompt's tokens that a cache held, under the names of OpenAI, Moonshot, DeepSeek and Anthropic."""
-    named = [_count(usage.get("prompt_tokens_details"), "cached_tokens")]
+    named = [count_of(usage.get("prompt_tokens_details"), "cached_tokens")]
     others = ("cached_tokens", "prompt_cache_hit_tokens", "cache_read_input_tokens")
-    named += [_count(usage, name) for name in others]
+    named += [count_of(usage, name) for name in others]
     return next((count for count in named if count is not None), None)
 
 
@@ -426,7 +427,7 @@ def _has_answer(body: Any) -> bool:
         return False
     choices = body.get("choices")
     return (isinstance(choices, list) and bool(choices)) or bool(
-        _count(body.get("usage"), "completion_tokens")
+        count_of(body.get("usage"), "completion_tokens")
     )
 
 
@@ -440,10 +441,10 @@ def _has_text(body: Any) -> bool:
             if ("text", "message")[chat] in choice
         ):
             return True
-    return isinstance(body, dict) and bool(_count(body.get("usage"), "completion_tokens"))
+    return isinstance(body, dict) and bool(count_of(body.get("usage"), "completion_tokens"))
 
 
-def _count(counts: object, name: str) -> int | None:
+def count_of(counts: object, name: str) -> int | None:
     """One of the counts, if the endpoint gives it as one."""
     found = counts.get(name) if isinstance(counts, dict) else None
     return found if type(found) is int and 0 <= found < 2**31 else None
@@ -513,7 +514,7 @@ def connection_trouble(error: BaseException | None) -> str:
     return f"the connection failed ({type(next(causes(error), None)).__name__})"
 
 
-def parsed(content: str) -> Any:
+def json_or_text(content: str) -> Any:
     """The parsed JSON of a body; its text if it is not JSON."""
     try:
         return json.loads(content)

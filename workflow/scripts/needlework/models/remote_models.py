@@ -32,8 +32,8 @@ from needlework.services.endpoints import (
 )
 
 if TYPE_CHECKING:
-    from needlework.models.backends.inspect_settings import Inspect
-    from needlework.models.backends.openai_settings import Openai
+    from needlework.models.backends.inspect.settings import Inspect
+    from needlework.models.backends.openai.settings import Openai
 
 logger = logging.getLogger("needlework")
 

@@ -29,7 +29,7 @@ def compiled(jinja: str) -> Any:
     from jinja2.ext import Extension
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-    class Generation(Extension):
+    class GenerationTag(Extension):
         """The tag around an assistant's words, which leaves them as they are."""
 
         def parse(self, parser: Any) -> Any:
@@ -37,13 +37,13 @@ def compiled(jinja: str) -> Any:
             next(parser.stream)
             return parser.parse_statements(("name:endgeneration",), drop_needle=True)
 
-    Generation.tags = {"generation"}
+    GenerationTag.tags = {"generation"}
 
     def fail(message: str) -> None:
         raise ValueError(message)
 
     environment = ImmutableSandboxedEnvironment(
-        trim_blocks=True, lstrip_blocks=True, extensions=[Generation, "jinja2.ext.loopcontrols"]
+        trim_blocks=True, lstrip_blocks=True, extensions=[GenerationTag, "jinja2.ext.loopcontrols"]
     )
     environment.filters["tojson"] = lambda value, ensure_ascii=False, **options: json.dumps(
         value, ensure_ascii=ensure_ascii, **options

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from needlework.models.outcomes import Size
+from needlework.models.outcomes import PromptSize
 
 # A token of an answer takes the time of so many tokens of a prompt, roughly, with several prompts at once.
 ANSWER_TOKEN = 4
@@ -21,7 +21,7 @@ class _Tokens:
     prompts: int = 0
     limits: int = 0
 
-    def add(self, size: Size, sign: int = 1) -> None:
+    def add(self, size: PromptSize, sign: int = 1) -> None:
         self.prompts += sign * size.tokens
         self.limits += sign * size.new
 
@@ -36,7 +36,7 @@ class WorkDone:
 
     def __init__(
         self,
-        sizes: Mapping[str, Size],
+        sizes: Mapping[str, PromptSize],
         missing: Iterable[str],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:

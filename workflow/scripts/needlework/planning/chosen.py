@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from needlework.planning.configuration import Configuration
 
 
-def running(config: Configuration) -> Iterator[tuple[str, AnyModel]]:
+def models_of(config: Configuration) -> Iterator[tuple[str, AnyModel]]:
     """The models of a run, by name."""
     for name in config.run.models:
         yield name, config.models[name]

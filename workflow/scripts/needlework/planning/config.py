@@ -18,7 +18,7 @@ from needlework.planning.chosen import benchmarks_of
 from needlework.planning.complaints import first_complaint
 from needlework.planning.configuration import plain, with_defaults
 from needlework.planning.known_names import KeyedError, check_named
-from needlework.planning.model_checks import check_models, left_out
+from needlework.planning.model_checks import check_models, models_left_out
 from needlework.planning.own_files import LONGEST_NAME, check_corpora, find_own_files, of_workflow
 from needlework.planning.preflight.secrets import check_published_values
 from needlework.planning.values import check_values, one_line, quoted
@@ -66,7 +66,7 @@ def _validated(written: object) -> dict[str, Any]:
     find_own_files(config)
     chosen: Configuration = given(config)
     _check_run(chosen)
-    absent = set(left_out(chosen))
+    absent = set(models_left_out(chosen))
     config["run"]["models"] = [name for name in config["run"]["models"] if name not in absent]
     for own in config["benchmarks"].values():
         _choose_languages(own, config["corpora"])

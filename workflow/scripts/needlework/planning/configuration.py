@@ -23,7 +23,7 @@ from needlework.settings.base import (
 )
 from needlework.settings.figures import Figures
 from needlework.settings.generation import Generation
-from needlework.settings.models import Model
+from needlework.settings.models import ModelSettings
 from needlework.settings.retrieval import Embedder, Retrieval
 from needlework.settings.run import Run
 from needlework.settings.sources import OwnCorpus, Sources
@@ -107,7 +107,7 @@ def filled(value: Any, given: Any, with_defaults: bool = True) -> Any:
         order = dict.fromkeys([*(k for k in keys if k in values), *values])
         kept = [k for k in order if value.has(k, with_defaults)]
         found = {k: filled(values[k], keys.get(k), with_defaults) for k in kept}
-        return with_all_keys(found, keys) if isinstance(value, Model) else found
+        return with_all_keys(found, keys) if isinstance(value, ModelSettings) else found
     if isinstance(value, Mapping):
         keys = given if isinstance(given, Mapping) else {}
         return {k: filled(item, keys.get(k), with_defaults) for k, item in value.items()}

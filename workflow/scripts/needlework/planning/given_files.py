@@ -9,7 +9,7 @@ from typing import Any
 
 from needlework import safe_yaml
 from needlework.errors import UserError
-from needlework.planning.values import MOST_CHARACTERS, MOST_LEVELS, quoted
+from needlework.planning.values import MOST_CHARACTERS, MOST_NESTED, quoted
 
 # A thousand models have a fifth of this. Snakemake's own parser reads some 200,000 bytes a second.
 MOST_BYTES = 1_000_000
@@ -37,7 +37,7 @@ def read_nodes(file: str | Path) -> Any:
             count += isinstance(event, yaml.NodeEvent)
             depth += isinstance(event, yaml.CollectionStartEvent)
             depth -= isinstance(event, yaml.CollectionEndEvent)
-            if depth > MOST_LEVELS or count > MOST_VALUES:
+            if depth > MOST_NESTED or count > MOST_VALUES:
                 raise UserError(f"{shown} nests values too deeply, or has too many: shorten it.")
         reader = loader(text)
         root = reader.get_single_node()
@@ -68,7 +68,7 @@ def _check_nodes(root: Any, reader: Any, shown: str) -> None:
     while todo:
         (node, depth), count = todo.pop(), count + 1
         line = f"{shown}:{node.start_mark.line + 1}"
-        if depth > MOST_LEVELS or count > MOST_VALUES:
+        if depth > MOST_NESTED or count > MOST_VALUES:
             raise UserError(
                 f"{line}: a value contains itself, or is repeated by aliases (`*`) more than "
                 f"{MOST_VALUES:,} times: write it out."

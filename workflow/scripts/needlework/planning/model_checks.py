@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from needlework.benchmarks.benchmark import load_benchmark
-from needlework.data.packaged import is_installed, is_packaged
+from needlework.data.packaged import is_packaged, packaged_is_installed
 from needlework.errors import UserError
 from needlework.models.selection import COLUMNS, check_room, shared
 from needlework.models.thoughts import reasoning_of
-from needlework.planning.chosen import asked_of, benchmarks_of, known_lengths, lengths_of, running
+from needlework.planning.chosen import asked_of, benchmarks_of, known_lengths, lengths_of, models_of
 from needlework.planning.known_names import check_named
 
 if TYPE_CHECKING:
@@ -49,18 +49,18 @@ def _engine_limit(model: AnyModel) -> int | None:
     return limit if isinstance(limit, int) and limit >= 0 else None
 
 
-def left_out(config: Configuration) -> list[str]:
+def models_left_out(config: Configuration) -> list[str]:
     """The optional models of a run whose weights are in a package that is not installed.
 
     Raises UserError where there is no other model.
     """
     found = [
         name
-        for name, model in running(config)
+        for name, model in models_of(config)
         if model.optional
         and model.name
         and is_packaged(model.name)
-        and not is_installed(model.name)
+        and not packaged_is_installed(model.name)
     ]
     if found and len(found) == len(config.run.models):
         raise UserError(
@@ -72,7 +72,7 @@ def left_out(config: Configuration) -> list[str]:
 def check_models(config: Configuration) -> None:
     """Raise UserError for a key of a model of the run, or of the judge, that fits no other key."""
     judge = [(config.judge, config.models[config.judge])] if config.judge else []
-    for name, model in dict([*running(config), *judge]).items():
+    for name, model in dict([*models_of(config), *judge]).items():
         where = f"models.{name}"
         check_named(f"{where}.tokenizer", [model.tokenizer], config.tokenizers, "tokenizers")
         _check_remote_code(f"tokenizers.{model.tokenizer}", config.tokenizers[model.tokenizer])

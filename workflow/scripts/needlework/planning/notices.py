@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from needlework import safe_yaml
 from needlework.benchmarks.benchmark import load_benchmark
-from needlework.planning.chosen import benchmarks_of, running
+from needlework.planning.chosen import benchmarks_of, models_of
 from needlework.planning.configuration import plain
 from needlework.planning.known_names import GONE_TARGETS, nearest
 from needlework.planning.layers import block
@@ -54,7 +54,7 @@ def inherited(given: Iterable[Mapping[str, Any]], config: Configuration) -> list
     return [
         f"models.{name} answers only the questions that config.yaml chooses for its model of this name "
         "(`only`): name yours otherwise, or set `only: {}`."
-        for name, model in running(config)
+        for name, model in models_of(config)
         if model.only
         and any("backend" in block(each, "models", name) for each in files)
         and not any("only" in block(each, "models", name) for each in files)

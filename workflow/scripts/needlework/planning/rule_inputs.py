@@ -14,7 +14,7 @@ from needlework.planning.inputs.facts import Facts
 from needlework.planning.inputs.pages import Pages
 from needlework.planning.inputs.prompts import Prompts
 from needlework.planning.inputs.results import Results
-from needlework.planning.inputs.retrieval import Retrieval
+from needlework.planning.inputs.retrieval import RetrievalInputs
 from needlework.planning.inputs.scores import Scores
 from needlework.planning.inputs.sharing import Sharing
 
@@ -31,7 +31,7 @@ class RuleInputs(Inputs):
         config: Any = values if isinstance(values, Block) else given(values)
         super().__init__(config)
         self.corpora = Corpora(config)
-        self.retrieval = Retrieval(config)
+        self.retrieval = RetrievalInputs(config)
         self.prompts = Prompts(config, self.corpora)
         self.audits = Audits(config, self.prompts)
         self.answers = Answers(config, self.prompts, self.audits)

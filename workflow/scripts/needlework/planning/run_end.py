@@ -12,8 +12,8 @@ from needlework.models.accounts import Account, last_lines, read_account, write_
 from needlework.planning.inputs.own_data import own_tables
 from needlework.planning.rule_inputs import RuleInputs
 from needlework.printable import printable
-from needlework.results.page.own_data import read_report
-from needlework.results.page.terminal import fill
+from needlework.prompts.data_report import read_report
+from needlework.results.page.terminal import wrapped
 from needlework.services.endpoints import shown_url
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def result_lines(files: RuleInputs, asked: Collection[str]) -> list[str]:
         if f"{name}_comparisons" in asked:
             text = Path(f"results/comparisons/{name}.txt")
             first = text.read_text(encoding="utf-8").partition("\n")[0]
-            lines.append(fill(f"{first} More: {text}"))
+            lines.append(wrapped(f"{first} More: {text}"))
     if "overview" in asked:
         lines += Path("results/summary.txt").read_text(encoding="utf-8").splitlines()
         lines.append("Open results/index.html to read the results.")

@@ -14,7 +14,7 @@ from needlework.printable import SECRET, printable
 # The largest integer: engines and files hold 64 bits.
 MOST = 2**63 - 1
 # The most characters of a text, for instance of a grammar in `request`, and the most levels of values.
-MOST_CHARACTERS, MOST_LEVELS = 100_000, 100
+MOST_CHARACTERS, MOST_NESTED = 100_000, 100
 # The most characters of a value in a message.
 LONGEST = 120
 _CONTROL = re.compile(
@@ -32,7 +32,7 @@ def check_values(config: Any) -> None:
 
 def _check(value: Any, where: str, depth: int) -> None:
     wrong = ""
-    if depth > MOST_LEVELS:
+    if depth > MOST_NESTED:
         wrong = "nests values too deeply: flatten it"
     elif isinstance(value, Mapping | list | tuple):
         pairs = value.items() if isinstance(value, Mapping) else enumerate(value)

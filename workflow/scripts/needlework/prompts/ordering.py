@@ -56,7 +56,7 @@ class Order(NamedTuple):
         return found
 
 
-class Prompts(Sequence[list[Span]]):
+class PromptStore(Sequence[list[Span]]):
     """Prompts in memory. Each distinct span is held once, and takes 4 bytes in each prompt."""
 
     def __init__(self) -> None:

@@ -172,3 +172,9 @@ def numbered(words: Sequence[str]) -> str:
 @cache
 def _numbers(n: int) -> tuple[str, ...]:
     return tuple(f"{i}. " for i in range(1, n + 1))
+
+
+def messages(prompt: str, system: str | None = None) -> list[dict[str, str]]:
+    """A prompt as a chat: the system prompt, if there is one, and the user's."""
+    before = [{"role": "system", "content": system}] if system else []
+    return [*before, {"role": "user", "content": prompt}]

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from needlework import seeding
-from needlework.models.accounts import ERROR, LENGTH, SKIPPED, UNANSWERED, UNKNOWN
+from needlework.answer_states import ERROR, LENGTH, SKIPPED, UNANSWERED, UNKNOWN
 from needlework.results import published as publications
 from needlework.results import stats
 from needlework.results.columns import MCNEMAR, Compared
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # Answers that are counted apart, by their finish reasons.
 LOST = {"skipped": SKIPPED, "error": ERROR, "cut": LENGTH}
-# The same by their outcomes (`models.accounts`); prompts that a server cut and requests that it refused are
+# The same by their outcomes (`answer_states`); prompts that a server cut and requests that it refused are
 # among the failed ones.
 OUTCOMES = ("empty", "prompt_cut", "refused")
 

@@ -14,18 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from needlework.answer_states import UNANSWERED
 from needlework.errors import UserError
-from needlework.factor import Factor
-from needlework.models.accounts import UNANSWERED
-from needlework.models.audits import MOST_LEVELS
+from needlework.factor import MOST_LEVELS, Factor
 from needlework.results import stats
 from needlework.results.drawing.style import COLOURS, PAGE, style
-from needlework.results.page.misreads import CAREFUL
-from needlework.results.result import (
-    PERCENT,
-    Grid,
-    Number,
-)
+from needlework.results.numbers.misreads import CAREFUL
+from needlework.results.result import PERCENT, Grid, Number
 from needlework.results.significance import ALPHA, holm, paired_test
 from needlework.results.written_tables import lay_out
 
@@ -51,7 +46,7 @@ MEASURES = (
 )
 
 
-class Pair(NamedTuple):
+class ComparedPair(NamedTuple):
     """Two sides to compare. Models with different tokenizers get the same questions in different prompts."""
 
     first: str
@@ -143,7 +138,7 @@ def _given(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def compare(
-    scores: Mapping[str, pd.DataFrame], pairs: Sequence[Pair], factors: Sequence[str]
+    scores: Mapping[str, pd.DataFrame], pairs: Sequence[ComparedPair], factors: Sequence[str]
 ) -> pd.DataFrame:
     """One row per pair, metric, and level of each factor, with the columns LABELS and MEASURES.
 
@@ -338,7 +333,7 @@ def figure(table: pd.DataFrame, sets: Sets, title: str) -> Figure:
         for ax in axes[len(metrics) :]:
             ax.remove()
         for ax, metric in zip(axes, metrics, strict=False):
-            _panel(ax, overall[overall["metric"] == metric], pairs)
+            _pairs_panel(ax, overall[overall["metric"] == metric], pairs)
             ax.set_title(str(metric).replace("_", " "))
             ax.set_xlabel("Difference (points)")
             ax.tick_params(labelbottom=True)
@@ -347,7 +342,7 @@ def figure(table: pd.DataFrame, sets: Sets, title: str) -> Figure:
     return made
 
 
-def _panel(ax: Axes, rows: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> None:
+def _pairs_panel(ax: Axes, rows: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> None:
     """One metric: pairs from top to bottom."""
     for row in rows.itertuples():
         y = len(pairs) - 1 - pairs.index((row.first, row.second))

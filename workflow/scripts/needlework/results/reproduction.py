@@ -123,7 +123,7 @@ _NAN = float("nan")
 _NOT_FOUND = _Found(_NAN, _NAN, _NAN, WITHOUT, NOT_MADE, None, None)
 
 
-def compared(
+def reproduced(
     benchmark: str,
     published: pd.DataFrame,
     results: Mapping[str, pd.DataFrame],
@@ -221,7 +221,7 @@ def counts(table: pd.DataFrame) -> pd.DataFrame:
     return found.groupby(by, sort=False).size().rename("n").reset_index()
 
 
-def summary(table: pd.DataFrame) -> str:
+def coverage(table: pd.DataFrame) -> str:
     """A sentence on how many printed numbers are covered; without verdicts, the most frequent reason."""
     judged = table[table["verdict"].isin(JUDGED)]
     if judged.empty:
@@ -301,8 +301,8 @@ NOTE = (
 )
 
 
-def draw(table: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
-    """The picture of `reproduction.compared` of all benchmarks, whose titles are by name.
+def picture(table: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+    """The picture of `reproduction.reproduced` of all benchmarks, whose titles are by name.
 
     Each benchmark has a panel of shares, with differences in percent points; all counts are in one, with
     differences in percent of the paper's number.
@@ -313,13 +313,13 @@ def draw(table: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     tall = HEIGHT * len(rows) * (1.4 if len(panels) == 1 else 1)
     with style():
         figure = figure_of(width, AROUND + tall)
-        figure.suptitle(wrapped(summary(table), width), fontsize=8)
+        figure.suptitle(wrapped(coverage(table), width), fontsize=8)
         grid = figure.subplots(len(rows), len(rows[0]), squeeze=False)
         for axes_row, row in zip(grid, rows, strict=True):
             for axes in axes_row[len(row) :]:
                 axes.set_axis_off()
             for axes, (title, dots) in zip(axes_row, row, strict=False):
-                _panel(axes, title, dots)
+                _dots_panel(axes, title, dots)
         figure.supxlabel(wrapped(NOTE, width), fontsize=6)
         figure.supylabel("ours minus the paper's number", fontsize=7.5)
     return figure
@@ -357,7 +357,7 @@ def _differences(dots: pd.DataFrame, x: pd.Series, unit: pd.Series | float) -> p
 COUNTS = "Counts"
 
 
-def _panel(axes: Axes, title: str, dots: pd.DataFrame) -> None:
+def _dots_panel(axes: Axes, title: str, dots: pd.DataFrame) -> None:
     """One panel: dots with a verdict above the grey ones."""
     from matplotlib.ticker import NullLocator
 

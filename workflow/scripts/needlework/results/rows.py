@@ -38,7 +38,7 @@ def result_rows(needs: str, files: Sequence[str], factors: Mapping[str, str]) ->
             if beside := read_notes(file).get("beside"):
                 table = table.filter(pc.invert(pc.is_in(table["metric"], pa.array(beside))))
         tables.append(table)
-    return frame(pa.concat_tables(tables, promote_options="default"))
+    return categorical_frame(pa.concat_tables(tables, promote_options="default"))
 
 
 def scores_of(files: Sequence[str]) -> pd.DataFrame:
@@ -48,7 +48,7 @@ def scores_of(files: Sequence[str]) -> pd.DataFrame:
     return pd.concat([read_table(file).to_pandas() for file in files], ignore_index=True)
 
 
-def frame(table: pa.Table) -> pd.DataFrame:
+def categorical_frame(table: pa.Table) -> pd.DataFrame:
     """A table as a frame whose texts are categories, which pandas selects and counts as whole numbers.
 
     All columns have the same sorted categories, since pandas compares only columns with equal categories.

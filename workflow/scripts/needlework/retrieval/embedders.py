@@ -50,7 +50,7 @@ def load_embedder(name: str, config: Mapping[str, object], threads: int = 1) -> 
     """
     entry: settings.Embedder = given({"revision": None, "device": "auto", **config})
     if entry.kind == "ngram":
-        return NgramEmbedder()
+        return NgramHasher()
     model = entry.name
     if is_packaged(model):
         model = local_name(model, f"embedders.{name}.name")
@@ -77,7 +77,7 @@ _BATCH = 64
 
 
 @dataclass(frozen=True)
-class NgramEmbedder:
+class NgramHasher:
     """Signed hashing of each word's character n-grams; a space stands before and after the word.
 
     Needs no download and works in every script: in one that is written without spaces, a clause is

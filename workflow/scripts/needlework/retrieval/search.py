@@ -102,7 +102,7 @@ def search(
     return ranking
 
 
-def draw(
+def random_ranking(
     names: Sequence[Sequence[object]],
     n: int,
     top: int,

@@ -40,7 +40,7 @@ _SCRIPTS = tuple(
 )
 
 
-def languages_of(texts: Iterable[str]) -> list[str | None]:
+def identified_languages(texts: Iterable[str]) -> list[str | None]:
     """The language (ISO 639-1) of each text; None if it is undecided."""
     return [_by_letters(text[:_MOST]) or _identified(text[:_MOST]) for text in texts]
 

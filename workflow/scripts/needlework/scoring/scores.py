@@ -12,10 +12,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from needlework.answer_states import UNANSWERED
 from needlework.errors import UserError
-from needlework.models.accounts import UNANSWERED
 from needlework.records import read_table, scores_schema, taken
-from needlework.scoring.answer_language import languages_of
+from needlework.scoring.answer_language import identified_languages
 
 # The metric of the second scorer, in the scores of every benchmark.
 CAREFUL = "careful"
@@ -137,7 +137,7 @@ def _rated(
         own_metrics: list[str] = []
         own_counts: list[int] = []
         for i, (text, reason) in enumerate(zip(texts, reasons, strict=True)):
-            row = _Row(rows, i)
+            row = _ScoredRow(rows, i)
             if reason in UNANSWERED:
                 # Rated all the same, for the names of the metrics.
                 rated = [(0.0, reason, metric) for *_, metric in rate(row, "", None)]
@@ -156,7 +156,7 @@ def _rated(
             "" if reason in UNANSWERED else text
             for text, reason in zip(texts, reasons, strict=True)
         )
-        langs = pa.array(languages_of(answered), pa.string())
+        langs = pa.array(identified_languages(answered), pa.string())
         spoken.append(langs.take(pa.array(np.repeat(np.arange(len(langs)), own_counts))))
     made = {
         "value": pa.array(np.frombuffer(values, np.float64)),
@@ -179,7 +179,7 @@ class _Columns(dict[str, list[Any]]):
         return found
 
 
-class _Row(Mapping[str, Any]):
+class _ScoredRow(Mapping[str, Any]):
     """One of the rows: most metrics read two or three of its fields."""
 
     __slots__ = ("_columns", "_index")

@@ -33,7 +33,7 @@ CEILING = pa.schema([("lang", pa.string()), ("n", pa.int64()), ("n_survived", pa
 Metric = Callable[[str, str | None, Sequence[str]], tuple[float, str]]
 
 
-class Translation(NamedTuple):
+class Translated(NamedTuple):
     """A text in English, and its original language (ISO 639-1), "und" if unknown or not identified."""
 
     lang: str
@@ -61,7 +61,7 @@ def identify(texts: Sequence[str]) -> list[str]:
     return ["no" if code == "nb" else code for code in codes]
 
 
-def translate(texts: Iterable[str], translator: Translator, cache: str | Path) -> list[Translation]:
+def translate(texts: Iterable[str], translator: Translator, cache: str | Path) -> list[Translated]:
     """Translate each text to English, in order. English texts and texts without letters stay unchanged.
 
     A translator that does not need the languages gets "und" for all. Each distinct text is translated once.
@@ -98,7 +98,7 @@ def translate(texts: Iterable[str], translator: Translator, cache: str | Path) -
             known = journal.settled(set(keys.values()), _holds)
         english |= {text: known[key]["text"] for text, key in keys.items()}
     english |= {text: translator.cleaned(english[text]) for text in foreign}
-    return [Translation(languages[text], english[text]) for text in texts]
+    return [Translated(languages[text], english[text]) for text in texts]
 
 
 def _holds(record: Record) -> bool:

@@ -113,7 +113,7 @@ class Price(Settings):
     """The price of a million tokens of answers and reasoning."""
 
 
-class Model(Settings):
+class ModelSettings(Settings):
     """What the entries of all models have."""
 
     affects: ClassVar[Affects | None] = "answers"
@@ -210,7 +210,7 @@ class Reasoning(Settings):
     """The string that ends the reasoning, unless it is a known mark (see `thoughts`)."""
 
 
-class Prompted(Model):
+class Prompted(ModelSettings):
     """What the entries of all models have that read prompts."""
 
     system: SomeLines | None = key(None)

@@ -20,8 +20,10 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from needlework.data.comparison.subspan_screen import Answer, Text
-from needlework.data.corpora.json_lines import Line, read_lines
+from needlework.data.comparison.subspan_screen import SoughtAnswer as Answer
+from needlework.data.comparison.subspan_screen import Text
+from needlework.data.corpora.json_lines import JsonLine as Line
+from needlework.data.corpora.json_lines import read_lines
 from needlework.data.corpora.titled import TITLED, titled
 from needlework.jobs.job import no_collection
 from needlework.records import QUESTIONS

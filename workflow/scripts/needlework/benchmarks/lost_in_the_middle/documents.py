@@ -19,7 +19,8 @@ from needlework.benchmarks.lost_in_the_middle.plan import (
     question_corpus,
 )
 from needlework.data.comparison import subspan_normalisation
-from needlework.data.comparison.subspan_screen import Answer, Text
+from needlework.data.comparison.subspan_screen import SoughtAnswer as Answer
+from needlework.data.comparison.subspan_screen import Text
 from needlework.data.corpora.titled import titled
 from needlework.errors import UserError
 from needlework.jobs.job import no_collection

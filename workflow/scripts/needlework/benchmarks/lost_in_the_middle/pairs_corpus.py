@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from needlework.data.corpora.json_lines import Line, read_lines
+from needlework.data.corpora.json_lines import JsonLine as Line
+from needlework.data.corpora.json_lines import read_lines
 
 # `text`: the other pairs in their order, joined by SEPARATOR; `starts`: where in it each begins, in
 # characters; `key` and `value`: the pair that is asked for.

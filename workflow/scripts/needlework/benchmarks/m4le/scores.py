@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from needlework.answer_states import UNANSWERED
 from needlework.benchmarks.m4le import measures
 from needlework.benchmarks.m4le.data.tasks import CONSTRUCTED, Task, task_in
-from needlework.models.accounts import UNANSWERED
 from needlework.scoring.careful.phrases import of_text
 from needlework.scoring.careful.statements import Statement
 from needlework.scoring.careful.verdicts import (

@@ -15,6 +15,8 @@ import pyarrow.compute as pc
 
 from needlework.benchmarks.mlongrr.factors import ABSENT, METRIC, RETRIEVAL
 from needlework.benchmarks.mlongrr.prompt_files import name_pattern
+from needlework.data.resources import RESOURCES
+from needlework.data.resources import resource_rows as rows
 from needlework.scoring.careful.verdicts import (
     Verdict,
     bare_list,
@@ -23,7 +25,7 @@ from needlework.scoring.careful.verdicts import (
     of_numbers,
     tagged,
 )
-from needlework.scoring.careful.words import RESOURCES, rows, split
+from needlework.scoring.careful.words import split
 from needlework.scoring.metrics import numbers
 from needlework.scoring.scores import Rating, score_rows, second
 

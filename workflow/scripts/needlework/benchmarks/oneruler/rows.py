@@ -6,10 +6,10 @@ import math
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
+from needlework.answer_states import UNKNOWN
 from needlework.benchmarks.oneruler.factors import ARTICLES, HIGH_RESOURCE, LONG, NIAH
 from needlework.benchmarks.oneruler.paper import ENDS, SETUP
 from needlework.benchmarks.oneruler.plan import ENDPOINTS
-from needlework.models.accounts import UNKNOWN
 from needlework.results.columns import MEASURES
 from needlework.results.result import Context
 from needlework.results.tabulate import Cell, Measure, where

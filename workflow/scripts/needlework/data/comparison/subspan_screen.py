@@ -66,7 +66,7 @@ class Text:
         return end >= len(words) and lower[end : end + 1].isascii()
 
 
-class Answer:
+class SoughtAnswer:
     """An answer that is looked for in texts."""
 
     def __init__(self, answer: str) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from needlework.settings.sources import Mlqa
 
 
-class Question(TypedDict):
+class ExtractiveQuestion(TypedDict):
     """A row of QUESTIONS: each answer stands in the context, at its start."""
 
     example_id: str
@@ -48,7 +48,7 @@ def read_squad(data: bytes, name: str) -> pa.Table:
         ) from None
 
 
-def _squad_rows(squad: Mapping[str, Any]) -> Iterable[Question]:
+def _squad_rows(squad: Mapping[str, Any]) -> Iterable[ExtractiveQuestion]:
     for article in squad["data"]:
         for paragraph in article["paragraphs"]:
             for qa in paragraph["qas"]:
@@ -62,7 +62,7 @@ def _squad_rows(squad: Mapping[str, Any]) -> Iterable[Question]:
                 }
 
 
-def questions_table(rows: Iterable[Question], name: str) -> pa.Table:
+def questions_table(rows: Iterable[ExtractiveQuestion], name: str) -> pa.Table:
     """`rows` as a QUESTIONS table, sorted by id. UserError if a row is not sound."""
     rows = sorted(rows, key=lambda row: row["example_id"])
     seen = set()
@@ -80,7 +80,7 @@ def questions_table(rows: Iterable[Question], name: str) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=QUESTIONS)
 
 
-def _unsound(name: str, row: Question, what: str) -> UserError:
+def _unsound(name: str, row: ExtractiveQuestion, what: str) -> UserError:
     return UserError(
         f"{name}: the question {row['example_id']!r} {what}: correct the file, or delete it and run again "
         "if it was downloaded."

@@ -20,7 +20,7 @@ T = TypeVar("T")
 MAX_LINE_BYTES = 1 << 24
 
 
-class Line(NamedTuple):
+class JsonLine(NamedTuple):
     """A JSON object with its file and line, so that errors can name them."""
 
     path: Path
@@ -53,7 +53,7 @@ class Line(NamedTuple):
         )
 
 
-def read_lines(path: str | Path) -> Iterator[Line]:
+def read_lines(path: str | Path) -> Iterator[JsonLine]:
     """The objects of a JSON Lines file; a name with the ending .gz is decompressed.
 
     UserError if the file is missing or ends within its compressed data, if a line is not a JSON object
@@ -62,7 +62,7 @@ def read_lines(path: str | Path) -> Iterator[Line]:
     return objects(Path(path), _raw(Path(path)))
 
 
-def objects(path: Path, lines: Iterable[bytes | str]) -> Iterator[Line]:
+def objects(path: Path, lines: Iterable[bytes | str]) -> Iterator[JsonLine]:
     """The objects of `lines`, which `path` names in errors; a line has at most MAX_LINE_BYTES, or is blank.
 
     UserError as in `read_lines` for the content of the lines.
@@ -76,8 +76,8 @@ def objects(path: Path, lines: Iterable[bytes | str]) -> Iterator[Line]:
         except (ValueError, RecursionError):
             value = None
         if not isinstance(value, dict):
-            raise Line(path, number, {}).wrong("is not a JSON object")
-        yield Line(path, number, value)
+            raise JsonLine(path, number, {}).wrong("is not a JSON object")
+        yield JsonLine(path, number, value)
     if not number:
         raise UserError(f"{path} is empty: delete it and run again.")
 

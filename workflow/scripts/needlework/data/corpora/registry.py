@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from needlework.data.corpora.corpus import Corpus
-from needlework.data.registry import Source, load_registry
+from needlework.data.published_files import Source, load_registry
 from needlework.errors import UserError
 from needlework.folders import entries
 from needlework.given import Block, given

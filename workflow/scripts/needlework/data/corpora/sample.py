@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from needlework.data.corpora.extractive import Question, questions_table
+from needlework.data.corpora.extractive import ExtractiveQuestion, questions_table
 from needlework.errors import UserError
 from needlework.records import PASSAGES
 
@@ -25,7 +25,7 @@ def read_questions(lang: str, paths: Iterable[str | Path]) -> pa.Table:
 
     UserError if there are no such items, or an answer does not stand in its context.
     """
-    rows: list[Question] = []
+    rows: list[ExtractiveQuestion] = []
     for item in _in_language(_items(paths, "questions"), lang):
         text = item["text"][lang]
         rows.append(

@@ -1,1 +1,1 @@
-"""Backends: one module for each way to run a model."""
+"""Backends: one module or package for each way to run a model."""

@@ -1,7 +1,8 @@
 """The interface of backends, and how a backend is found by its name.
 
-A backend is one module in this folder with a `BACKEND`: a subclass of `Backend`. It is imported by
-name at run time, so an edit of one backend does not change the others' digest.
+A backend is a module in this folder with a `BACKEND`, a subclass of `Backend`, and its keys are in
+`<name>_settings.py`. One of several modules is a package with `backend.py` and `settings.py`. It is imported
+by name at run time, so an edit of one backend does not change the others' digest.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from needlework.services.endpoints import revealed
 
 if TYPE_CHECKING:
     from needlework.models.settings import AnyModel
+
+HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,7 @@ class Answer:
 
     Of an endpoint's reply: `reasoning` is what stood beside an empty text, `served` the model that it names
     if that is another than was asked, `unknown_end` that it does not say why the answer ended. `remarks` are
-    kinds of remarks (`accounts`), each with its example behind ": "; `origin` is the endpoint's address,
+    kinds of remarks (`answer_states`), each with its example behind ": "; `origin` is the endpoint's address,
     without a login or a query.
     """
 
@@ -262,9 +265,16 @@ def sample_seed(seed: int, prompt: str, sample: int) -> int:
 
 
 def backend_names() -> list[str]:
-    """The valid values of a model's `backend`: the names of this package's modules, but for settings."""
-    modules = {path.stem for path in Path(__file__).parent.glob("*.py")}
-    return sorted(m for m in modules - {"__init__", "base"} if not m.endswith("_settings"))
+    """The valid values of a model's `backend`: the packages and modules here, but for settings."""
+    modules = {path.stem for path in HERE.glob("*.py") if not path.stem.endswith("_settings")}
+    packages = {path.parent.name for path in HERE.glob("*/backend.py")}
+    return sorted(modules - {"__init__", "base"} | packages)
+
+
+def backend_file(name: str) -> str:
+    """The file of a backend's code, below workflow/scripts."""
+    module = f"{name}/backend" if (HERE / name / "backend.py").is_file() else name
+    return f"needlework/models/backends/{module}.py"
 
 
 def load_backend(model: str, config: AnyModel, journal: str | Path = "journal") -> Backend:
@@ -283,5 +293,5 @@ def load_backend(model: str, config: AnyModel, journal: str | Path = "journal") 
     if config.name is not None and is_packaged(config.name):
         path = local_name(config.name, f"models.{model}.name")
         config = given({**dict(config), "name": path})
-    module = importlib.import_module(f"needlework.models.backends.{name}")
-    return module.BACKEND(revealed(config), model, journal)
+    module = backend_file(name).removesuffix(".py").replace("/", ".")
+    return importlib.import_module(module).BACKEND(revealed(config), model, journal)

@@ -55,7 +55,7 @@ LESS_MEMORY, FEWER_PROMPTS = 0.9, 0.5
 SHUTDOWN_SECONDS = 30
 
 
-class Vllm(Backend):
+class VllmBackend(Backend):
     """A model of the hub or of a local folder (key `name`), run by vLLM in this job.
 
     `chat` puts each prompt into the tokenizer's chat template, or into the one in the file
@@ -432,4 +432,4 @@ def _announce_death(engine: Any) -> None:
     Thread(target=watch, name="engine-watch", daemon=True).start()
 
 
-BACKEND = Vllm
+BACKEND = VllmBackend

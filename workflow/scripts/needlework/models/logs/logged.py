@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from needlework.models.accounts import BESIDE_PROMPT
+from needlework.answer_states import BESIDE_PROMPT
 from needlework.models.backends.base import Answer
 from needlework.models.openai_protocol import ENDS
 
@@ -28,7 +28,7 @@ Sent = bytes | str | None
 
 
 @dataclass(slots=True)
-class Run:
+class LogRun:
     """A log's record of its run: program, model and decoding settings.
 
     `beside` says in words what every request of the run had beside the prompt. `appended`: an answer that
@@ -53,7 +53,7 @@ class Logged:
     sent: Sent = None
     served: str | None = None
     place: str = field(default="", compare=False)
-    run: Run = field(default_factory=Run, compare=False)
+    run: LogRun = field(default_factory=LogRun, compare=False)
 
     @property
     def failure(self) -> str | None:
@@ -75,16 +75,16 @@ def ended(text: str, reason: object, **told: Any) -> Answer:
     if reason is None or reason in ("", "unknown"):
         return Answer(text, "stop", unknown_end=True, **told)
     if (known := ENDS.get(str(reason).casefold())) is None:
-        return Answer("", error=f"the answer was ended with {excerpt(reason)}")
+        return Answer("", error=f"the answer was ended with {line_of(reason)}")
     return Answer(text, known, **told)
 
 
 def failed(why: object) -> Answer:
     """A request that has no answer in the log."""
-    return Answer("", error=f"the log has no answer: {excerpt(why)}")
+    return Answer("", error=f"the log has no answer: {line_of(why)}")
 
 
-def excerpt(text: object) -> str:
+def line_of(text: object) -> str:
     """The beginning of a text's first line."""
     lines = str(text).strip().splitlines() or [""]
     return lines[0][:_EXCERPT]
@@ -99,14 +99,14 @@ def count(counts: object, *names: str) -> int | None:
     numbers = [n if type(n) is int and n >= 0 else None for n in found]
     total = sum(n for n in numbers if n is not None)
     if total >= _MOST:
-        raise ValueError(f"{excerpt(total)} tokens are too many")
+        raise ValueError(f"{line_of(total)} tokens are too many")
     return None if numbers[0] is None else total
 
 
 def number(value: object) -> int:
     """The index of an answer among its prompt's samples, from 0. Raises ValueError if it is no index."""
     if type(value) is not int or not 0 <= value < _MOST:
-        raise ValueError(f"{excerpt(value)!r} is no number of an answer")
+        raise ValueError(f"{line_of(value)!r} is no number of an answer")
     return value
 
 
@@ -124,7 +124,7 @@ def settings(values: object) -> dict[str, object]:
         return {}
     given = {key: values.get(key) for key in DECODING}
     return {
-        key: excerpt(value).encode("utf-8", "replace").decode() if isinstance(value, str) else value
+        key: line_of(value).encode("utf-8", "replace").decode() if isinstance(value, str) else value
         for key, value in given.items()
         if isinstance(value, str)
         or (isinstance(value, int | float) and type(value) is not bool and math.isfinite(value))

@@ -10,8 +10,7 @@ from needlework.models.engine_arguments import answer_arguments
 from needlework.models.selection import READERS
 from needlework.models.thoughts import MARK_FILES
 from needlework.planning.affects import affecting
-from needlework.planning.audits import audits
-from needlework.planning.chosen import asked_of, lengths_of, running
+from needlework.planning.chosen import asked_of, lengths_of, models_of
 from needlework.planning.inputs.audits import Audits
 from needlework.planning.inputs.base import Inputs
 from needlework.planning.inputs.prompts import Prompts
@@ -94,7 +93,7 @@ class Answers(Inputs):
 
     def readers(self) -> dict[str, str]:
         """The backends of the run's built-in readers, by name."""
-        return {n: model.backend for n, model in running(self.config) if model.backend in READERS}
+        return {n: model.backend for n, model in models_of(self.config) if model.backend in READERS}
 
     def card_models(self) -> list[str]:
         """The models that have a report card: all but built-in readers."""
@@ -103,7 +102,7 @@ class Answers(Inputs):
 
     def estimated(self) -> dict[str, Any]:
         """The parameters of `estimate`: the run's prompts, and what each model is asked."""
-        benchmarks, models = self.benchmarks, self.models
+        benchmarks, models, audits = self.benchmarks, self.models, self.config.run.audits
         return {
             "files": {name: self.prompts.prompts_of_models(name) for name in benchmarks},
             "lengths": {m: {name: self.lengths(m, name) for name in benchmarks} for m in models},
@@ -114,6 +113,6 @@ class Answers(Inputs):
             "gpus": {m: job_gpus(self.config.models[m]) for m in (*models, *self.judges)},
             "readers": list(self.readers()),
             "judge": self.judge_files(),
-            "audited": list(dict.fromkeys(m for pair in audits(self.config) for m in pair[:2])),
+            "audited": [*dict.fromkeys(m for own in audits for m in (own.base, own.changed))],
             "audit_questions": {turn: self.audits.questions(turn) for turn in ("first", "again")},
         }

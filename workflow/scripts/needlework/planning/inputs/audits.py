@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.benchmark import load_benchmark
-from needlework.planning.audits import Audit
-from needlework.planning.inputs.base import Inputs
+from needlework.planning.inputs.base import ANSWER_TABLES, Inputs
 from needlework.planning.inputs.prompts import PromptFiles, Prompts
 
 if TYPE_CHECKING:
     from needlework.planning.configuration import Configuration
-
-_ANSWERS = ("scores", "generations")
+    from needlework.settings.run import AuditPair
 
 
 class Audits(Inputs):
@@ -37,7 +35,7 @@ class Audits(Inputs):
         drawn = f"results/audit_answers/{model}/{benchmark}/{turn}/prompts.parquet"
         return {**self.prompts.of(benchmark, self.prompts.tokenizer(model)), "instances": [drawn]}
 
-    def audit_files(self, pair: Audit) -> dict[str, dict[str, Any]]:
+    def audit_files(self, pair: AuditPair) -> dict[str, dict[str, Any]]:
         """The cells of an audit and both models' scores and answers, first and again, by benchmark."""
         found = {}
         for name in self.benchmarks:
@@ -46,7 +44,7 @@ class Audits(Inputs):
                 "changed": f"results/audit_answers/{pair.changed}/{name}",
             }
             found[name] = {"cells": f"{folders['base']}/cells.json"} | {
-                f"{side}{ending}": [f"{folder}/{turn}/{kind}.parquet" for kind in _ANSWERS]
+                f"{side}{ending}": [f"{folder}/{turn}/{kind}.parquet" for kind in ANSWER_TABLES]
                 for side, folder in folders.items()
                 for turn, ending in (("first", ""), ("again", "_again"))
             }

@@ -9,6 +9,9 @@ from needlework.contract import block_of
 if TYPE_CHECKING:
     from needlework.planning.configuration import Configuration
 
+# What is made of a model's answers, by the names of folders.
+ANSWER_TABLES = ("scores", "generations")
+
 
 class Inputs:
     """What some rules read, for a validated configuration."""

@@ -39,7 +39,7 @@ class Explorer(Inputs):
         }
 
     def _explored_answers(self, model: str, benchmark: str) -> dict[str, str]:
-        """The arguments of `explorer.data.Answers`."""
+        """The arguments of `explorer.data.ShownAnswers`."""
         files = {
             "tokenizer": self.prompts.tokenizer(model),
             "scores": f"results/scores/{model}/{benchmark}.parquet",

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.contract import Run
-from needlework.models.engine_arguments import added, decoding
+from needlework.models.engine_arguments import decoding, unlike_papers
 from needlework.models.selection import CONTROLS, asks_nothing, in_words
-from needlework.planning.chosen import asked_of, lengths_of, metric_of, running
+from needlework.planning.chosen import asked_of, lengths_of, metric_of, models_of
 from needlework.planning.inputs.base import Inputs
 from needlework.planning.inputs.scores import Scores
 from needlework.planning.layout import resource
@@ -39,7 +39,7 @@ class Facts(Inputs):
             return said
         own = load_benchmark(benchmark)
         config: Any = self.config
-        entries: Any = dict(running(self.config))
+        entries: Any = dict(models_of(self.config))
         settings: Run = {
             **said,
             "models": self.models,
@@ -53,7 +53,7 @@ class Facts(Inputs):
             settings["decoding"] = {m: decoding(e) for m, e in entries.items()}
             in_tokens = own.plan.spare(self.settings(benchmark)) is not None
             settings["added"] = {
-                model: added(
+                model: unlike_papers(
                     entry,
                     config.tokenizers[entry.tokenizer],
                     lengths_of(self.config, model, benchmark) if in_tokens else [],
@@ -68,7 +68,7 @@ class Facts(Inputs):
     def unit_of_length(self) -> str:
         """The unit of prompt lengths: "words" if all of the run's tokenizers count words, or "tokens"."""
         tokenizers = self.config.tokenizers
-        kinds = {tokenizers[model.tokenizer].kind for _, model in running(self.config)}
+        kinds = {tokenizers[model.tokenizer].kind for _, model in models_of(self.config)}
         return "words" if kinds == {"words"} else "tokens"
 
     def asked(self, benchmark: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from needlework.planning.inputs.prompts import Prompts
 from needlework.planning.layout import paths
-from needlework.results.page.own_data import uses
+from needlework.prompts.data_report import uses
 
 # The file of a table (`corpus_table`).
 _TABLE = re.compile(r"results/corpora/([^/]+)/([^/]+)\.parquet")
@@ -45,7 +45,7 @@ def _own(prompts: Prompts, table: str) -> list[str]:
 
 
 def own_uses(prompts: Prompts) -> list[tuple[Any, ...]]:
-    """What the benchmarks need from these tables, as tuples of the fields of `results.page.own_data.Use`."""
+    """What the benchmarks need from these tables, as tuples of fields of `data_report.Use`."""
     own = set(own_tables(prompts))
     found = [use for b in _benchmarks(prompts) for use in uses(b, _slices(prompts, b))]
     return [astuple(use) for use in found if use.table in own]

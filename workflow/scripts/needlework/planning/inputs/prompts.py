@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.contract import SliceSettings
-from needlework.planning.chosen import known_lengths, lengths_of, running
+from needlework.planning.chosen import known_lengths, lengths_of, models_of
 from needlework.planning.inputs.base import Inputs
 from needlework.planning.inputs.corpora import Corpora
 from needlework.planning.layout import corpus_files, resource
@@ -57,7 +57,7 @@ class Prompts(Inputs):
         """All that the instances of a slice depend on, other than files and the tokenizer."""
         lengths = {
             length
-            for name, model in running(self.config)
+            for name, model in models_of(self.config)
             if model.tokenizer == tokenizer
             for length in lengths_of(self.config, name, benchmark)
         }

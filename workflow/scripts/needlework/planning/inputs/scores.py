@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Any
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.planning.affects import affecting, not_affecting
 from needlework.planning.chosen import metric_of
-from needlework.planning.inputs.base import Inputs
+from needlework.planning.inputs.base import ANSWER_TABLES, Inputs
 from needlework.planning.inputs.prompts import Prompts
 from needlework.planning.layout import corpus_files, resource
 
 if TYPE_CHECKING:
     from needlework.planning.configuration import Configuration
     from needlework.settings.translation import Translator
-
-_ANSWERS = ("scores", "generations")
 
 
 class Scores(Inputs):
@@ -73,7 +71,7 @@ class Scores(Inputs):
         """The scores of models on the run's benchmarks, then their answers."""
         return [
             f"results/{kind}/{model}/{name}.parquet"
-            for kind, model, name in product(_ANSWERS, models, self.benchmarks)
+            for kind, model, name in product(ANSWER_TABLES, models, self.benchmarks)
         ]
 
     def translation_files(self, model: str, benchmark: str) -> list[str]:

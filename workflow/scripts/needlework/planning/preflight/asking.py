@@ -18,7 +18,7 @@ TIMEOUT_S = 10.0
 _MOST = 1 << 22
 
 
-class Endpoint(NamedTuple):
+class ServedModel(NamedTuple):
     """A served model: its name, the whole address, the variable with the key, and whether it chats."""
 
     name: str
@@ -39,7 +39,7 @@ def address_of(url: str) -> str:
     return str(revealed({"base_url": url})["base_url"])
 
 
-def ask(endpoint: Endpoint, path: str, body: object = None) -> tuple[int, Any]:
+def ask(endpoint: ServedModel, path: str, body: object = None) -> tuple[int, Any]:
     """What a model's server replies at a path (`reply_to`)."""
     address, question, query = endpoint.address.partition("?")
     scheme, _, rest = address.partition("://")
@@ -72,7 +72,7 @@ def reply_to(request: Request) -> tuple[int, Any]:
         return status, content.decode("utf-8", "replace")
 
 
-def beginning(endpoint: Endpoint, text: str) -> str:
+def beginning(endpoint: ServedModel, text: str) -> str:
     """The beginning of a server's text, without the secrets of its endpoint."""
     for secret in secrets_in(endpoint.address):
         text = without(text, secret)

@@ -9,8 +9,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+from needlework.data.packaged import is_installed
 from needlework.errors import UserError
-from needlework.planning.preflight.installed import is_installed
 from needlework.services.endpoints import PROXY_REMEDY, PROXY_TROUBLE, local_proxy, proxy_of
 
 CONNECT_S = 5.0

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from needlework.data.packaged import is_installed
 from needlework.errors import UserError
 from needlework.given import given
 from needlework.planning.model_checks import check_lengths, thoughts_of
-from needlework.planning.preflight.installed import is_installed
 from needlework.planning.preflight.keys import check_service, check_translation_service
 from needlework.planning.preflight.used import Used
 from needlework.planning.preflight.weights import (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from needlework.errors import UserError
 from needlework.folders import entries
-from needlework.planning.chosen import running
+from needlework.planning.chosen import models_of
 
 if TYPE_CHECKING:
     from needlework.planning.configuration import Configuration
@@ -22,7 +22,7 @@ def check_model_files(config: Configuration, results: str | Path = "results") ->
 
     Snakemake refuses a missing file only if it must make the answers; otherwise it would keep the older ones.
     """
-    for name, model in running(config):
+    for name, model in models_of(config):
         older = Path(results) / "generations" / name
         for key in ("answers", "chat_template"):
             given = getattr(model, key)

@@ -16,16 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.request import Request
 
-from needlework.planning.preflight.asking import Endpoint, address_of, ask, beginning, reply_to
-from needlework.services.endpoints import (
-    GOOGLE_TRANSLATE,
-    excerpt,
-    provider_keys,
-)
+from needlework.planning.preflight.asking import ServedModel, address_of, ask, beginning, reply_to
+from needlework.services.endpoints import GOOGLE_TRANSLATE, excerpt, provider_keys
 
 if TYPE_CHECKING:
-    from needlework.models.backends.inspect_settings import Inspect
-    from needlework.models.backends.openai_settings import Openai
+    from needlework.models.backends.inspect.settings import Inspect
+    from needlework.models.backends.openai.settings import Openai
     from needlework.settings.translation import GoogleTranslator, LlmTranslator
 
 # inspect_ai is imported first, which takes seconds.
@@ -41,12 +37,12 @@ def refusal(model: Openai, unit: str = "words") -> tuple[str, str] | None:
 
     The model's key is in the environment; its `context` counts `unit`.
     """
-    endpoint = Endpoint(model.name, address_of(model.base_url), model.key_env, model.chat)
+    endpoint = ServedModel(model.name, address_of(model.base_url), model.key_env, model.chat)
     context = 0 if unit == "characters" else model.context
     return _refusal(endpoint, context, model.batch)
 
 
-def _refusal(endpoint: Endpoint, context: int, batch: bool) -> tuple[str, str] | None:
+def _refusal(endpoint: ServedModel, context: int, batch: bool) -> tuple[str, str] | None:
     status, listed = ask(endpoint, "models")
     if status == 401:
         return _key(endpoint.key_env)
@@ -85,7 +81,7 @@ def inspect_refusal(model: Inspect) -> tuple[str, str] | None:
     library = str(Path(__file__).resolve().parents[3])
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "needlework.models.inspect_process"],
+            [sys.executable, "-m", "needlework.models.backends.inspect.process"],
             input=json.dumps(dict(model)),
             capture_output=True,
             text=True,
@@ -112,7 +108,7 @@ def translator_refusal(translator: GoogleTranslator | LlmTranslator) -> tuple[st
     """As `refusal`, of an entry of `translators` with a service; its key is in the environment."""
     address = address_of(translator.base_url)
     if translator.kind == "llm":
-        return _refusal(Endpoint(translator.name, address, translator.key_env), 0, batch=False)
+        return _refusal(ServedModel(translator.name, address, translator.key_env), 0, batch=False)
     key = os.environ[translator.key_env].strip()
     # The list of languages costs nothing.
     url = f"{address.rstrip('/')}{GOOGLE_TRANSLATE}/languages"

@@ -10,16 +10,16 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from needlework.data.packaged import is_installed
 from needlework.errors import UserError
 from needlework.folders import entries
 from needlework.models.answer_folders import may_have_answers
 from needlework.planning.preflight.certificates import check_authorities, trouble_at
 from needlework.planning.preflight.first_request import inspect_refusal, refusal, translator_refusal
-from needlework.planning.preflight.installed import is_installed
 from needlework.services.endpoints import api_key, check_provider_key, local_proxy, shown_url
 
 if TYPE_CHECKING:
-    from needlework.models.backends.inspect_settings import Inspect
+    from needlework.models.backends.inspect.settings import Inspect
     from needlework.models.settings import AnyModel
     from needlework.planning.configuration import Configuration
 

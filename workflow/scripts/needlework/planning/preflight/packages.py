@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from needlework.planning.preflight.installed import is_installed
+from needlework.data.packaged import is_installed
 from needlework.planning.preflight.keys import may_be_answered
 from needlework.planning.preflight.used import Used
 from needlework.prompts.tokenizers import PACKAGES

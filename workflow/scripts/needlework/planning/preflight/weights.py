@@ -13,9 +13,8 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote
 from urllib.request import Request, urlopen
 
-from needlework.data.packaged import is_packaged, local_name
+from needlework.data.packaged import is_installed, is_packaged, local_name
 from needlework.errors import UserError
-from needlework.planning.preflight.installed import is_installed
 from needlework.services.endpoints import shown_url
 
 TIMEOUT_S = 4.0

@@ -138,7 +138,7 @@ _WORDS, _WORD = 1 << 18, 32
 _SECOND = "\0"
 
 
-class Part(NamedTuple):
+class CountedText(NamedTuple):
     """A piece of a prompt: its text up to the first split, the tokens up to the last, the text behind.
 
     A text without splits is all `head`, with `inner` None.
@@ -149,7 +149,7 @@ class Part(NamedTuple):
     tail: str = ""
 
 
-class Document:
+class SummedDocument:
     """A text with its running sums: `sums[i]` tokens stand before the character `places[i]`."""
 
     def __init__(self, text: str, places: Array, sums: Array) -> None:
@@ -158,13 +158,13 @@ class Document:
         self.places: Sequence[int] = places.astype(np.int32).data
         self.sums: Sequence[int] = sums.astype(np.int32).data
 
-    def part(self, start: int, end: int) -> Part:
+    def part(self, start: int, end: int) -> CountedText:
         """The characters [start, end) as a part of a prompt."""
         first, last = bisect_right(self.places, start), bisect_left(self.places, end) - 1
         if first > last:
-            return Part(self.text[start:end])
+            return CountedText(self.text[start:end])
         inner = self.sums[last] - self.sums[first]
-        return Part(
+        return CountedText(
             self.text[start : self.places[first]], inner, self.text[self.places[last] : end]
         )
 
@@ -216,18 +216,18 @@ class Counter:
         self._folder = None
         if self.exact and tokenizer.sums:
             self._folder = tokenizer.sums / f"{self.proof.digest[:24]}-{_code()}"
-        self._parts: dict[str, Part] = {}
+        self._parts: dict[str, CountedText] = {}
         self._windows: dict[str, int] = {}
         self._words = _Words(self.proof)
 
-    def document(self, text: str) -> Document:
+    def document(self, text: str) -> SummedDocument:
         """A text with its running sums of tokens, read from disk if they are there."""
         if self._most_tokens is not None:
             beginning = text[: _CHARACTERS * self._most_tokens]
             places, sums = self._sums(beginning)
             if len(beginning) == len(text) or (len(sums) and sums[-1] > self._most_tokens):
-                return Document(text, places, sums)
-        return Document(text, *self._sums(text))
+                return SummedDocument(text, places, sums)
+        return SummedDocument(text, *self._sums(text))
 
     def _sums(self, text: str) -> tuple[Array, Array]:
         """The places and sums of a Document."""
@@ -274,7 +274,7 @@ class Counter:
             start, anchor = end, self.proof.anchor
         return np.concatenate(found)
 
-    def part(self, text: str) -> Part:
+    def part(self, text: str) -> CountedText:
         """A text as a part of prompts; cached. Long texts are kept on disk after `save`."""
         found = self._parts.get(text)
         if found is None:
@@ -282,19 +282,19 @@ class Counter:
             found = self._parts[text] = self.cut(text, kept)
         return found
 
-    def cut(self, text: str, kept: KeptNumbers | None = None) -> Part:
+    def cut(self, text: str, kept: KeptNumbers | None = None) -> CountedText:
         """A text as a part of prompts. Its inner tokens are looked up in `kept` and added to it."""
         splits = self.proof.splits
         first = next((i for i in range(1, len(text)) if splits(text[i - 1], text[i])), None)
         if first is None:
-            return Part(text)
+            return CountedText(text)
         tail = self._last(text)
         inner = kept.get(text) if kept is not None else None
         if inner is None:
             inner = self._by_words(text[first : len(text) - len(tail)])
             if kept is not None:
                 kept.add(text, inner)
-        return Part(text[:first], inner, tail)
+        return CountedText(text[:first], inner, tail)
 
     def _by_words(self, text: str) -> int:
         """As `within`, from the text's words: most are known."""
@@ -340,7 +340,7 @@ class Counter:
         places = range(len(text) - 1, 0, -1)
         return text[next((i for i in places if splits(text[i - 1], text[i])), 0) :]
 
-    def tokens(self, parts: Iterable[Part]) -> int:
+    def tokens(self, parts: Iterable[CountedText]) -> int:
         """The number of tokens of a prompt that consists of these parts, in order."""
         total, left, begun = 0, "", False
         known = self._windows.get
@@ -479,7 +479,7 @@ class Pieces(Spans):
         self.count = tokenizer.count
         self._texts: dict[int, str] = {}
         self._slices: dict[int, tuple[str, int, int]] = {}
-        self._parts: dict[int, Part] = {}
+        self._parts: dict[int, CountedText] = {}
         self.document = lru_cache(_DOCUMENTS)(self.sums.document)
 
     def literal(self, role: str, text: str) -> int:
@@ -542,7 +542,7 @@ class Pieces(Spans):
                 parts[number] = self._part(number)
         return self.sums.tokens([parts[number] for number in numbers])
 
-    def _part(self, number: int) -> Part:
+    def _part(self, number: int) -> CountedText:
         document, start, end = self._slices.get(number, ("", 0, 0))
         if self.sums.is_long(document):
             return self.document(document).part(start, end)
@@ -593,7 +593,7 @@ class NumberedLists:
         between = int(self._numbers[2 : len(ids) + 1].sum()) + int(self._words[ids[:-1]].sum())
         label = "1. "
         part = self._pieces.sums.part
-        listed = Part(label[: self._at], between, label[self._at :] + self._texts[ids[-1]])
+        listed = CountedText(label[: self._at], between, label[self._at :] + self._texts[ids[-1]])
         first, *others = map(part, self._around)
         return self._pieces.sums.tokens([first, *chain(*((listed, other) for other in others))])
 

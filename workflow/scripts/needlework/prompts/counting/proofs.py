@@ -42,7 +42,7 @@ class Unproven(Exception):
     """A property of a tokenizer that cannot be proved here; the message names it."""
 
 
-def plain(character: str) -> bool:
+def is_plain(character: str) -> bool:
     """Whether all Unicode versions treat a character alike: it is assigned, and no rare control."""
     if character in "\t\n\r":
         return True
@@ -555,7 +555,7 @@ def _staged(stages: list[Automaton]) -> Sure:
 
 def _known(splits: Sure) -> Sure:
     """`splits`, each pair asked once; no pair of characters on which Unicode's versions differ."""
-    usual = cache(plain)
+    usual = cache(is_plain)
     return cache(lambda a, b: usual(a) and usual(b) and splits(a, b))
 
 
@@ -572,7 +572,7 @@ def _apart(pieces: Iterable[str]) -> Sure:
 def _stranger(pieces: Iterable[str]) -> str:
     """A character that no piece has: it merges with none."""
     used = set().union(*pieces)
-    return next(c for c in map(chr, range(0x4E00, 0x20000)) if c not in used and plain(c))
+    return next(c for c in map(chr, range(0x4E00, 0x20000)) if c not in used and is_plain(c))
 
 
 @cache

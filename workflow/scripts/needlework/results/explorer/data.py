@@ -13,13 +13,13 @@ from typing import Any, TypedDict
 import numpy as np
 import pyarrow as pa
 
+from needlework.answer_states import ANSWERED, CUT, EMPTY, ERROR, FAILED, LENGTH, SKIPPED
 from needlework.errors import UserError
-from needlework.models.accounts import ANSWERED, CUT, EMPTY, ERROR, FAILED, LENGTH, SKIPPED
 from needlework.prompts.spans import Documents
 from needlework.records import instances_schema, read_table
+from needlework.results.explorer.data_files import column_shard, json_bytes, smallest
 from needlework.results.explorer.documents import DocumentShards, Sharded, spans
-from needlework.results.explorer.shards import columns, json_bytes, smallest
-from needlework.results.page.misreads import CAREFUL, reading
+from needlework.results.numbers.misreads import CAREFUL, reading
 
 # A model's answers to a benchmark, with their scores and translations, by instance.
 
@@ -28,7 +28,7 @@ _OUTCOMES = {LENGTH: CUT, ERROR: FAILED, SKIPPED: SKIPPED}
 
 
 @dataclass(frozen=True)
-class Answers:
+class ShownAnswers:
     """The files of a model's answers to a benchmark."""
 
     tokenizer: str
@@ -40,7 +40,7 @@ class Answers:
 class ModelAnswers:
     """A model's answers, scores and translations, by instance."""
 
-    def __init__(self, files: Answers) -> None:
+    def __init__(self, files: ShownAnswers) -> None:
         self.file = files.generations
         table = read_table(files.generations)
         self.columns = {column: table[column].to_pylist() for column in table.column_names}
@@ -296,13 +296,13 @@ class Index:
             "readings": list(self.reading.values),
             "preview": PREVIEW,
         }
-        return columns(header, arrays)
+        return column_shard(header, arrays)
 
     def beginnings(self) -> bytes:
         """A shard with the beginnings of all distinct texts: their UTF-8 bytes, and the offset of each."""
         texts = [text.encode("utf-8", "replace") for text in self.texts.values]
         offsets = np.cumsum([0, *map(len, texts)]).astype(np.uint32)
-        return columns(
+        return column_shard(
             {}, {"offsets": offsets, "bytes": np.frombuffer(b"".join(texts), dtype=np.uint8)}
         )
 
@@ -311,7 +311,7 @@ Write = Callable[[str, bytes], None]
 
 
 @dataclass(frozen=True)
-class Prompts:
+class ShownPrompts:
     """The files of the prompts that a benchmark has in one tokenizer."""
 
     instances: Sequence[str]
@@ -331,8 +331,8 @@ class Explored:
 
     title: str
     asked: Sequence[str]
-    prompts: Mapping[str, Prompts]
-    answers: Mapping[str, Answers]
+    prompts: Mapping[str, ShownPrompts]
+    answers: Mapping[str, ShownAnswers]
     designed: tuple[str, Sequence[str]] = ("", ())
     without: str = ""
     held: Sequence[str] = ()

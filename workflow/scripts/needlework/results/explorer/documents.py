@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from needlework.prompts.spans import ROLES, Documents
-from needlework.results.explorer.shards import columns, json_bytes
+from needlework.results.explorer.data_files import column_shard, json_bytes
 
 # Characters of text in a shard: one is decompressed within some milliseconds.
 SHARD_CHARACTERS = 1 << 19
@@ -120,7 +120,7 @@ class DocumentShards:
             if shift == 0 or largest >> shift
         }
         shuffled = len(every) > sum(len(v) for v in values if isinstance(v, str))
-        self._write(number, columns({"pieces": pieces}, planes), shuffled)
+        self._write(number, column_shard({"pieces": pieces}, planes), shuffled)
 
     def units(self, number: int, place: int) -> int:
         """Convert an offset in code points of a document into UTF-16 units."""

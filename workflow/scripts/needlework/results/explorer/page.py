@@ -10,14 +10,13 @@ from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
-from needlework import __version__
+from needlework import __version__, answer_states
 from needlework.atomic import atomic_write
 from needlework.errors import UserError
-from needlework.models import accounts
 from needlework.prompts.spans import ROLES
 from needlework.results.explorer.data import Explored, write_benchmark
+from needlework.results.explorer.data_files import encoded, script
 from needlework.results.explorer.documents import DocumentShards
-from needlework.results.explorer.shards import encoded, script
 
 # What verdicts, outcomes of requests and remarks mean, for readers of the explorer.
 
@@ -113,27 +112,27 @@ IN_WORDS = {
 
 # What became of a request, and what else is to be told of an answer, by their names in files of answers.
 OUTCOMES = {
-    accounts.ANSWERED: "answered",
-    accounts.EMPTY: "empty answer",
-    accounts.CUT: "answer cut at the limit on new tokens",
-    accounts.PROMPT_CUT: "prompt cut by the server",
-    accounts.REFUSED: "refused by the server",
-    accounts.FAILED: "request failed",
-    accounts.SKIPPED: "too long for the context, not sent",
-    accounts.UNASKED: "not sent before the job ended",
+    answer_states.ANSWERED: "answered",
+    answer_states.EMPTY: "empty answer",
+    answer_states.CUT: "answer cut at the limit on new tokens",
+    answer_states.PROMPT_CUT: "prompt cut by the server",
+    answer_states.REFUSED: "refused by the server",
+    answer_states.FAILED: "request failed",
+    answer_states.SKIPPED: "too long for the context, not sent",
+    answer_states.UNASKED: "not sent before the job ended",
 }
 REMARKS = {
-    accounts.REASONED: "reasoning, but no answer",
-    accounts.UNKNOWN_END: "no finish_reason",
-    accounts.OTHER_MODEL: "the reply names another model",
-    accounts.ODD_COUNT: "unexpected count of prompt tokens",
-    accounts.CONTROL_TOKENS: "the prompt quotes a control token",
-    accounts.DATED: "a fixed date in the chat template",
-    accounts.LONGER: "longer than the limit",
-    accounts.BESIDE_PROMPT: "other text before the prompt",
-    accounts.UNKNOWN_MARK: "unknown tag at the beginning",
-    accounts.UNDECODED: "letters of a tokenizer",
-    accounts.DROPPED: "a setting that the provider ignores",
+    answer_states.REASONED: "reasoning, but no answer",
+    answer_states.UNKNOWN_END: "no finish_reason",
+    answer_states.OTHER_MODEL: "the reply names another model",
+    answer_states.ODD_COUNT: "unexpected count of prompt tokens",
+    answer_states.CONTROL_TOKENS: "the prompt quotes a control token",
+    answer_states.DATED: "a fixed date in the chat template",
+    answer_states.LONGER: "longer than the limit",
+    answer_states.BESIDE_PROMPT: "other text before the prompt",
+    answer_states.UNKNOWN_MARK: "unknown tag at the beginning",
+    answer_states.UNDECODED: "letters of a tokenizer",
+    answer_states.DROPPED: "a setting that the provider ignores",
 }
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from needlework.models.accounts import EMPTY, ERROR, LENGTH, SKIPPED, UNANSWERED
+from needlework.answer_states import EMPTY, ERROR, LENGTH, SKIPPED, UNANSWERED
 from needlework.results import stats
 from needlework.results.cards.card import Card
 from needlework.results.numbers.curves import Curve

@@ -46,7 +46,7 @@ def sides(axis: str, levels: Sequence[Any]) -> Iterator[tuple[list[int], int]]:
         yield [0], last
 
 
-def compared(curve: Curve) -> Iterator[Comparison]:
+def comparison_rows(curve: Curve) -> Iterator[Comparison]:
     """The rows of COMPARED of a curve, but for `shown`."""
     for places, second in sides(curve.axis, curve.levels):
         first = np.isin(curve.level, places)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from needlework.results.cards.card import Card
 from needlework.results.numbers.answers import answers
-from needlework.results.numbers.claims import claims, compared, models_compared
+from needlework.results.numbers.claims import claims, comparison_rows, models_compared
 from needlework.results.numbers.curves import Curve, curves
 from needlework.results.numbers.means import KEYS, headline, means
+from needlework.results.numbers.misreads import CAREFUL
 from needlework.results.numbers.tables import TABLES, frame
-from needlework.results.page.misreads import CAREFUL
 from needlework.results.result import Context, Run
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Scored:
     run: Context
 
 
-def tables(benchmarks: Iterable[Scored], models: Sequence[str]) -> dict[str, pd.DataFrame]:
+def number_tables(benchmarks: Iterable[Scored], models: Sequence[str]) -> dict[str, pd.DataFrame]:
     """The TABLES of these models, by name."""
     found: list[Curve] = []
     made: dict[str, list[Mapping[str, object]]] = {name: [] for name in TABLES}
@@ -61,7 +61,7 @@ def tables(benchmarks: Iterable[Scored], models: Sequence[str]) -> dict[str, pd.
             made["answers"] += answers(own.name, card, rows, of_benchmark, own.run, models)
             found += of_benchmark
     made["points"] = [point for curve in found for point in curve.points()]
-    made["comparisons"] = [row for curve in found for row in compared(curve)]
+    made["comparisons"] = [row for curve in found for row in comparison_rows(curve)]
     made["comparisons"] += models_compared(answered, factors, models)
     result = {name: frame(name, rows) for name, rows in made.items()}
     return {**result, "comparisons": claims(result["comparisons"])}

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 from urllib.parse import urlencode
 
-from needlework.models.accounts import UNANSWERED
+from needlework.answer_states import UNANSWERED
 from needlework.records import NO_FACTORS
 from needlework.results import stats
 from needlework.results.answer_languages import of_language

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Cell:
+class MeanCell:
     """A mean with its 95% interval over questions, in [0, 1], of how many answers; and where they are."""
 
     value: float
@@ -30,7 +30,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Grid:
+class MeanGrid:
     """Means of one metric: by model, over everything and by language.
 
     tasks: the tasks in the means; empty if these are all tasks of the metric. by: the display name of the
@@ -42,7 +42,7 @@ class Grid:
     tasks: tuple[str, ...]
     by: str
     languages: tuple[str, ...]
-    rows: Mapping[str, tuple[Cell | None, ...]]
+    rows: Mapping[str, tuple[MeanCell | None, ...]]
     headline: bool
 
 
@@ -55,14 +55,14 @@ class Warning:
     link: str
 
 
-def grids(means: pd.DataFrame) -> list[Grid]:
+def grids(means: pd.DataFrame) -> list[MeanGrid]:
     """A grid for each metric of a benchmark's MEANS, for designed tasks and others apart."""
     made = []
     for (metric, tasks), own in means[means["kind"] == "metric"].groupby(
         ["metric", "tasks"], sort=False
     ):
         languages = sorted(set(own["language"]) - {""})
-        cells: dict[str, dict[str, Cell]] = {}
+        cells: dict[str, dict[str, MeanCell]] = {}
         row: Mean
         for row in records(own):
             cells.setdefault(row["model"], {})[row["language"]] = cell(row)
@@ -72,7 +72,7 @@ def grids(means: pd.DataFrame) -> list[Grid]:
         }
         first = own.iloc[0]
         made.append(
-            Grid(
+            MeanGrid(
                 metric=str(metric),
                 tasks=tuple(str(tasks).split()),
                 by=first["by"],
@@ -84,10 +84,10 @@ def grids(means: pd.DataFrame) -> list[Grid]:
     return made
 
 
-def cell(row: Mean) -> Cell:
+def cell(row: Mean) -> MeanCell:
     """The cell of a row of MEANS."""
     ends = row["value"], row["ci_low"], row["ci_high"]
-    return Cell(*ends, int(row["n"]), int(row["n_questions"]), row["link"])
+    return MeanCell(*ends, int(row["n"]), int(row["n_questions"]), row["link"])
 
 
 def warnings(benchmark: str, scores: pd.DataFrame) -> list[Warning]:

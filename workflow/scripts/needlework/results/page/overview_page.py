@@ -13,24 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from needlework import __version__
+from needlework.answer_states import CUT, FAILED, SKIPPED, UNANSWERED
 from needlework.atomic import atomic_write
-from needlework.models.accounts import (
-    CUT,
-    FAILED,
-    SKIPPED,
-    UNANSWERED,
-    Account,
-    Remark,
-    remarks,
-    requests_line,
-)
+from needlework.models.accounts import Account, Remark, remarks, requests_line
 from needlework.results.drawing.style import model_colours, on_pages
+from needlework.results.numbers import misreads
 from needlework.results.numbers.means import KEYS, explorer, means
 from needlework.results.numbers.tables import empty, frame, panels
-from needlework.results.page import misreads, overview
+from needlework.results.page import overview
 from needlework.results.page.finding import finding
-from needlework.results.reproduction import Agreement, agreement, agreements
-from needlework.results.reproduction import summary as in_words
+from needlework.results.reproduction import Agreement, agreement, agreements, coverage
 from needlework.results.rows import scores_of
 from needlework.results.sealed.clone import workflow
 
@@ -38,7 +30,7 @@ if TYPE_CHECKING:
     import jinja2
     import pandas as pd
 
-    from needlework.results.page.judge import Judged
+    from needlework.results.numbers.judge_verdicts import Judged
 
 # The front of the page of results: what was run, and whether the controls say that it can be trusted.
 
@@ -104,7 +96,7 @@ class ShownBenchmark(TypedDict):
     figures: dict[str, ShownResult]
 
 
-class Table(TypedDict):
+class PageTable(TypedDict):
     """A table of a benchmark's page, with its HTML in `shown`."""
 
     name: str
@@ -116,30 +108,30 @@ class Table(TypedDict):
     tex: str
 
 
-class Figure(ShownResult):
+class PageFigure(ShownResult):
     """A figure of a benchmark's page, its SVG in base64."""
 
     name: str
     data: str
 
 
-class Part(TypedDict):
+class PageBenchmark(TypedDict):
     """What the templates show of a benchmark; of means and warnings, those of the models that are shown."""
 
     name: str
     title: str
     data: str
     task_names: dict[str, str]
-    grids: list[overview.Grid]
+    grids: list[overview.MeanGrid]
     warnings: list[overview.Warning]
     apart: set[str]
     misreads: list[dict[str, object]]
     wrong: dict[str, str]
     agreement: list[Agreement]
-    tables: list[Table]
+    tables: list[PageTable]
     on_page: set[str]
-    lead: list[Figure]
-    figures: list[Figure]
+    lead: list[PageFigure]
+    figures: list[PageFigure]
     not_drawn: dict[str, str]
 
 
@@ -164,7 +156,7 @@ class _Results:
     """A run's results as every part of the page reads them.
 
     benchmarks: as in `write_page`. readers: the backends of built-in readers. folder: of the page. tables: as
-    in `write_page`. printed: all numbers of the papers (`reproduction.compared`), if there are any.
+    in `write_page`. printed: all numbers of the papers (`reproduction.reproduced`), if there are any.
     """
 
     benchmarks: Mapping[str, ShownBenchmark]
@@ -362,12 +354,12 @@ def _environment(templates: Path) -> jinja2.Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
     )
-    environment.filters["percent"] = percent
+    environment.filters["percent"] = one_decimal
     environment.filters["result_name"] = result_name
     return environment
 
 
-def _front(front: Front, results: _Results, parts: Sequence[Part]) -> dict[str, object]:
+def _front(front: Front, results: _Results, parts: Sequence[PageBenchmark]) -> dict[str, object]:
     """What the templates show of `Front`, and the self-check; and how many warnings the page has."""
     warned = [Said(remark.text, _link(remark)) for remark in remarks(front.accounts)]
     titles = {part["name"]: part["title"] for part in parts}
@@ -429,7 +421,7 @@ def _reproduction(printed: pd.DataFrame, picture: str | Path) -> dict[str, str]:
     """
     from markupsafe import Markup
 
-    found = {"words": in_words(printed), "picture": "", "data": ""}
+    found = {"words": coverage(printed), "picture": "", "data": ""}
     if not overview.not_drawn(picture):
         text = Path(picture).read_text(encoding="utf-8")
         # There can be hundreds of dots, so none is a tab stop. The CSV has the same links.
@@ -439,7 +431,7 @@ def _reproduction(printed: pd.DataFrame, picture: str | Path) -> dict[str, str]:
     return found
 
 
-def _part(results: _Results, name: str) -> Part:
+def _part(results: _Results, name: str) -> PageBenchmark:
     own, scores, mine = results.benchmarks[name], results.scores[name], results.shown_scores[name]
     printed = results.printed
     all_means = results.numbers["means"]
@@ -470,7 +462,9 @@ def _part(results: _Results, name: str) -> Part:
     }
 
 
-def _tables_and_figures(results: _Results, own: ShownBenchmark) -> tuple[list[Table], list[Figure]]:
+def _tables_and_figures(
+    results: _Results, own: ShownBenchmark
+) -> tuple[list[PageTable], list[PageFigure]]:
     """A benchmark's tables, and the figures that are drawn, first those with models of the user's.
 
     Those of built-in readers alone are left out, unless the run has no other model.
@@ -478,7 +472,7 @@ def _tables_and_figures(results: _Results, own: ShownBenchmark) -> tuple[list[Ta
     tables = [
         _table(name, entry, results.folder, own["title"]) for name, entry in own["tables"].items()
     ]
-    figures: list[Figure] = [
+    figures: list[PageFigure] = [
         {
             **entry,
             "name": name,
@@ -535,7 +529,7 @@ def _says_of_models(numbers: str | Path, controls: Collection[str]) -> bool:
     return "model" not in head or _has_models(numbers, controls)
 
 
-def _table(name: str, entry: ShownResult, folder: Path, benchmark: str) -> Table:
+def _table(name: str, entry: ShownResult, folder: Path, benchmark: str) -> PageTable:
     """A table with its HTML, which is the repository's own, if it has been made.
 
     Its landmarks are named by the benchmark's title, too: benchmarks have tables of the same title.
@@ -578,7 +572,7 @@ def result_name(name: str) -> str:
     return re.sub(r"^(table|figure)(\d)", r"\1 \2", name).replace("_", " ").capitalize()
 
 
-def percent(value: float) -> str:
+def one_decimal(value: float) -> str:
     """0.523 as "52.3"."""
     return f"{100 * value:.1f}"
 

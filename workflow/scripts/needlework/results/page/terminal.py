@@ -19,7 +19,7 @@ MOST_LINES = 10
 _NAME, _TITLE = 30, 18
 
 
-def fill(text: str) -> str:
+def wrapped(text: str) -> str:
     """A sentence in lines of the terminal's width; lines after the first are set in."""
     return textwrap.fill(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
@@ -39,7 +39,7 @@ def lower_tasks(means: pd.DataFrame) -> list[str]:
     return [f"{row['tasks']}: {mean_of(row)}" for row in left_out]
 
 
-class Cell(NamedTuple):
+class TerminalCell(NamedTuple):
     """What a model scores in a benchmark: its mean with interval, n, the metric and the size of prompts.
 
     lower: as `lower_tasks` says it.
@@ -52,17 +52,17 @@ class Cell(NamedTuple):
     lower: Sequence[str] = ()
 
 
-def cell_of(means: pd.DataFrame) -> Cell | None:
+def cell_of(means: pd.DataFrame) -> TerminalCell | None:
     """The cell of a model's MEANS in a benchmark; None if it has no answers there."""
     row: Mean
     for row in records(means[means["kind"] == "headline"]):
-        mean, _, _ = mean_of(row).partition(", n = ")
-        return Cell(mean, int(row["n_questions"]), row["metric"], row["size"], lower_tasks(means))
+        mean, n = mean_of(row).partition(", n = ")[0], int(row["n_questions"])
+        return TerminalCell(mean, n, row["metric"], row["size"], lower_tasks(means))
     return None
 
 
 def lines_of_lower_tasks(
-    cells: Mapping[str, Mapping[str, Cell | None]], controls: Collection[str]
+    cells: Mapping[str, Mapping[str, TerminalCell | None]], controls: Collection[str]
 ) -> list[str]:
     """One sentence per model on the tasks that its means leave out and that are lower."""
     said = []
@@ -71,12 +71,12 @@ def lines_of_lower_tasks(
             f"{title} {task}" for title, cell in cells[model].items() if cell for task in cell.lower
         ]
         if own:
-            said.append(fill(f"Left out, and lower: {model}, {'; '.join(own)}."))
+            said.append(wrapped(f"Left out, and lower: {model}, {'; '.join(own)}."))
     return said
 
 
 def lines_to_paste(
-    cells: Mapping[str, Mapping[str, Cell | None]], controls: Collection[str], version: str
+    cells: Mapping[str, Mapping[str, TerminalCell | None]], controls: Collection[str], version: str
 ) -> list[str]:
     """A line for each model and benchmark that says all that a reader must know; [] if they are many.
 

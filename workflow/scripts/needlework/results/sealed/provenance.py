@@ -19,16 +19,16 @@ from typing import Any, NotRequired, TypedDict
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from needlework.answer_states import PROMPT_CUT, UNANSWERED, UNKNOWN
 from needlework.atomic import atomic_write
-from needlework.data.registry import load_registry
+from needlework.data.published_files import load_registry
 from needlework.errors import UserError
-from needlework.folders import files_below
+from needlework.folders import files_below, sibling_folders
 from needlework.journal import Journal, Record
-from needlework.models.accounts import PROMPT_CUT, UNANSWERED, UNKNOWN
-from needlework.models.answer_folders import beside, journal_of
+from needlework.models.answer_folders import journal_of
 from needlework.models.generation import is_answer
 from needlework.models.job_records import software
-from needlework.models.thoughts import written
+from needlework.models.thoughts import whole_text
 from needlework.records import file_digest, read_names, read_notes, read_table
 from needlework.results.sealed.clone import Version, workflow
 
@@ -61,7 +61,7 @@ class Download(TypedDict):
     homepage: str
 
 
-class Ended(TypedDict):
+class EndCounts(TypedDict):
     """How a model's answers to a benchmark ended, and their tokens as the backend counted them."""
 
     answers: int
@@ -69,7 +69,7 @@ class Ended(TypedDict):
     tokens: dict[str, int | None]
 
 
-class OfBenchmark(Ended):
+class OfBenchmark(EndCounts):
     """A model's answers to a benchmark, the first prompt as sent, and software, GPUs and engine settings."""
 
     first_prompt: dict[str, object] | None
@@ -119,7 +119,7 @@ def used_records(journal: str | Path, generations: Iterable[str | Path]) -> Iter
                 wanted[row["request_key"]] = row
     identities = [read_notes(file).get("identity") for file in generations]
     searched = [journal_of(journal.parent, own, journal.name) for own in identities[:1] if own]
-    searched.append(Journal(journal, beside(journal)))
+    searched.append(Journal(journal, sibling_folders(journal)))
     # The records of a folder come before those of others, so that mostly only one is read.
     for record in (record for each in searched if wanted for record in each.records()):
         if (row := wanted.get(record["key"])) and _gave(record, row):
@@ -138,7 +138,7 @@ def _gave(record: Record, row: Mapping[str, object]) -> bool:
     raw = row.get("raw_text")
     # A failure, but one that was paid for.
     if row.get("outcome") == PROMPT_CUT:
-        return written(record) == raw
+        return whole_text(record) == raw
     # Reasoning that was cut makes the answer one that was cut.
     reasons = (
         UNKNOWN if record.get("unknown_end") else None,
@@ -146,7 +146,8 @@ def _gave(record: Record, row: Mapping[str, object]) -> bool:
         "length" if raw is not None else None,
     )
     return (
-        written(record) == (row["text"] if raw is None else raw) and row["finish_reason"] in reasons
+        whole_text(record) == (row["text"] if raw is None else raw)
+        and row["finish_reason"] in reasons
     )
 
 
@@ -176,7 +177,7 @@ def seal(
     }
 
 
-def differences(provenance: Provenance, folder: str | Path, journal: str | Path) -> list[str]:
+def unsealed(provenance: Provenance, folder: str | Path, journal: str | Path) -> list[str]:
     """What of a folder is not what its provenance sealed, a sentence each.
 
     `journal` is the folder of the journal. Raises UserError where the provenance has no seal.
@@ -235,7 +236,7 @@ def made_from(files: Iterable[str | Path]) -> dict[str, str]:
     return dict(sorted(leaves.items()))
 
 
-def sources(leaves: Mapping[str, str], registry: str | Path) -> list[Download]:
+def downloads(leaves: Mapping[str, str], registry: str | Path) -> list[Download]:
     """The downloads among the files in `leaves`."""
     known = load_registry(registry)
     found: list[Download] = []
@@ -258,7 +259,7 @@ def sources(leaves: Mapping[str, str], registry: str | Path) -> list[Download]:
     return found
 
 
-def answers(file: str | Path) -> Ended:
+def end_counts(file: str | Path) -> EndCounts:
     """How the answers in a file of generations ended."""
     columns = ["prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens"]
     table = read_table(file, ["finish_reason", *columns])
@@ -276,7 +277,7 @@ def jobs_of_model(journal: Path, model: str) -> Collection[Record]:
     A record has the model's identity, so an entry with another name finds its own.
     """
     folder = journal / "jobs" / model
-    return Journal(folder, beside(folder)).load().values()
+    return Journal(folder, sibling_folders(folder)).load().values()
 
 
 def model_part(journal: str | Path, model: str, generations: Mapping[str, str]) -> OfModel:
@@ -300,7 +301,7 @@ def model_part(journal: str | Path, model: str, generations: Mapping[str, str]) 
             for r in own
         }
         part["benchmarks"][benchmark] = {
-            **answers(file),
+            **end_counts(file),
             "first_prompt": first[0] if first else None,
             "ran_on": [json.loads(text) for text in sorted(ran)],
         }
@@ -351,7 +352,7 @@ def collect(
         "configuration": configuration,
         "software": software(),
         "files": leaves,
-        "sources": sources(leaves, registry),
+        "sources": downloads(leaves, registry),
         "models": {model: model_part(journal, model, own) for model, own in generations.items()},
         "jobs": times(benchmarks),
         "seal": seal({*scores, *results, *answered}, generations, journal),

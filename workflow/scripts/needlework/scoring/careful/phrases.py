@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from needlework.scoring.careful.words import COMMA, RESOURCES, Words, mapping, read, split, unspaced
+from needlework.data.resources import RESOURCES
+from needlework.scoring.careful.words import COMMA, Words, mapping, read, split, unspaced
 
 _SCRIPTS = (
     ("zh", re.compile("[\u4e00-\u9fff]")),

@@ -5,33 +5,25 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
-from pathlib import Path
 from typing import Any
 
 from needlework import safe_yaml
+from needlework.data.resources import RESOURCES, resource_rows
 from needlework.data.words import marks
 from needlework.scoring.metrics import UNSPACED_RUN, chinese_number
 
 # The tables below resources/ that careful verdicts are made with.
 
 FOLDERS = ("numbers", "phrases", "writings")
-RESOURCES = Path(__file__).resolve().parents[5] / "resources"
 
 
 def files() -> list[str]:
     """The tables below resources/ on which the metric "careful" depends."""
     found = (path for folder in FOLDERS for path in (RESOURCES / folder).iterdir())
     return sorted(str(path.relative_to(RESOURCES)) for path in found)
-
-
-def rows(name: str | Path) -> Iterator[list[str]]:
-    """The rows of a table of tab-separated values below resources/, without comments."""
-    for line in (RESOURCES / name).read_text(encoding="utf-8").splitlines():
-        if line and not line.startswith("#"):
-            yield line.split("\t")
 
 
 @cache
@@ -148,7 +140,7 @@ def in_latin(word: str) -> str:
 
 @cache
 def _latin() -> dict[int, str]:
-    return {ord(letter): latin for letter, latin in rows("writings/cyrillic.tsv")}
+    return {ord(letter): latin for letter, latin in resource_rows("writings/cyrillic.tsv")}
 
 
 def without_umlauts(text: str) -> str:
@@ -173,8 +165,8 @@ class _Letters(dict[int, str]):
 
     def __missing__(self, code: int) -> str:
         if self.given is None:
-            self.given = {row[0]: row[1] for row in rows("writings/letters.tsv")}
-            self.given |= {row[0]: row[1] for row in rows("writings/han.tsv")}
+            self.given = {row[0]: row[1] for row in resource_rows("writings/letters.tsv")}
+            self.given |= {row[0]: row[1] for row in resource_rows("writings/han.tsv")}
         character = chr(code)
         category = unicodedata.category(character)
         if category == "Cf" or _AT_WILL.match(character):
@@ -343,7 +335,7 @@ def _written(value: float) -> str:
 @cache
 def _units() -> dict[str, str]:
     table = {}
-    for unit, listed in rows("numbers/units.tsv"):
+    for unit, listed in resource_rows("numbers/units.tsv"):
         for word in split(listed):
             table[fold(word).casefold()] = unit
     return table
@@ -534,7 +526,7 @@ def _abbreviates(word: str) -> bool:
 
 @cache
 def _spellings() -> dict[str, str]:
-    return dict(rows("writings/spellings.tsv"))
+    return dict(resource_rows("writings/spellings.tsv"))
 
 
 _ABBREVIATED = {"st": "saint", "mt": "mount", "ft": "fort", "jr": "junior"}

@@ -23,7 +23,8 @@ from needlework.benchmarks.m4le.data.tasks import (
     pieces,
 )
 from needlework.data.archives import Archive
-from needlework.data.corpora.json_lines import MAX_LINE_BYTES, Line, objects, read_lines
+from needlework.data.corpora.json_lines import MAX_LINE_BYTES, objects, read_lines
+from needlework.data.corpora.json_lines import JsonLine as Line
 from needlework.data.words import word_starts
 from needlework.errors import UserError
 

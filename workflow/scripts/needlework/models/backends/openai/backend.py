@@ -14,9 +14,9 @@ from needlework.errors import UserError, not_installed
 from needlework.jobs.stop import Stopped
 from needlework.models.answer_folders import journal_of
 from needlework.models.backends.base import Answer, Request, sample_seed
-from needlework.models.local_models import messages, regime
-from needlework.models.openai_batch_endpoint import Endpoint
-from needlework.models.openai_batches import Batches, Line
+from needlework.models.backends.openai.batch_endpoint import BatchEndpoint
+from needlework.models.backends.openai.batches import Batches, BatchRequest
+from needlework.models.local_models import regime
 from needlework.models.openai_protocol import (
     Refusal,
     connection_trouble,
@@ -28,6 +28,7 @@ from needlework.models.openai_protocol import (
 )
 from needlework.models.remote_models import RateLimit, RemoteModel
 from needlework.models.request_keys import request_key
+from needlework.prompts.spans import messages
 from needlework.services.bounded_replies import (
     FILE_BYTES,
     REPLY_BYTES,
@@ -47,7 +48,7 @@ from needlework.services.endpoints import (
 )
 
 if TYPE_CHECKING:
-    from needlework.models.backends.openai_settings import Openai
+    from needlework.models.backends.openai.settings import Openai
 
 logger = logging.getLogger("needlework")
 
@@ -60,7 +61,7 @@ _TRANSPORT = ("stream", "stream_options")
 FORMER_TOP_K = 50
 
 
-class OpenAI(RemoteModel):
+class OpenaiBackend(RemoteModel):
     """The model `name` at `base_url`, with the API key in the variable that `key_env` names.
 
     `chat` sends each prompt as a user's message, and the endpoint puts it into its chat template;
@@ -184,7 +185,7 @@ class OpenAI(RemoteModel):
 
     def _batch_api(self) -> Batches:
         config = self.config
-        endpoint = Endpoint(
+        endpoint = BatchEndpoint(
             self._client,
             self._runner.run,
             chat=config.chat,
@@ -209,12 +210,12 @@ class OpenAI(RemoteModel):
     def _collect(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:
         places: dict[str, int] = {}
 
-        def lines() -> Iterator[Line]:
+        def lines() -> Iterator[BatchRequest]:
             for place, request in enumerate(requests):
                 self._show_first(request)
                 key = self._key(request)
                 places[key] = place
-                yield Line(key, self._prepared(request), request.n_tokens)
+                yield BatchRequest(key, self._prepared(request), request.n_tokens)
 
         assert self._batches is not None, "`load` has made them"
         try:
@@ -235,7 +236,7 @@ class OpenAI(RemoteModel):
         config, sampling = self.config, self.config.sampling
         # Half a character, which JSON cannot hold, becomes a question mark.
         text = request.prompt.encode("utf-8", "replace").decode("utf-8")
-        asked = {"messages": messages(config.system, text)} if config.chat else {"prompt": text}
+        asked = {"messages": messages(text, config.system)} if config.chat else {"prompt": text}
         body = {
             "model": config.name,
             **asked,
@@ -320,4 +321,4 @@ class OpenAI(RemoteModel):
         )
 
 
-BACKEND = OpenAI
+BACKEND = OpenaiBackend

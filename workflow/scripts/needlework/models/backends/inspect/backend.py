@@ -16,10 +16,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from needlework.answer_states import DROPPED
 from needlework.errors import UserError
-from needlework.models.accounts import DROPPED
 from needlework.models.backends.base import Answer, Request, sample_seed
-from needlework.models.local_models import messages, regime
+from needlework.models.local_models import regime
 from needlework.models.openai_protocol import (
     ENDS,
     Refusal,
@@ -32,6 +32,7 @@ from needlework.models.openai_protocol import (
     read_reply,
 )
 from needlework.models.remote_models import RateLimit, RemoteModel
+from needlework.prompts.spans import messages
 from needlework.services.endpoints import (
     SET_UP_INSPECT,
     Passing,
@@ -45,7 +46,7 @@ from needlework.services.endpoints import (
 )
 
 if TYPE_CHECKING:
-    from needlework.models.backends import inspect_settings
+    from needlework.models.backends.inspect import settings
 
 logger = logging.getLogger("needlework")
 
@@ -77,17 +78,17 @@ async def _see(response: Any) -> None:
     _CAME.set(response)
 
 
-class Inspect(RemoteModel):
+class InspectBackend(RemoteModel):
     """The model `name`, which is `<provider>/<model>` as inspect_ai names it, with the provider's `args`.
 
     Keys come from the variables of the environment that the provider's own programs read. `reasoning` gives
     the model a budget of tokens, and perhaps an effort.
     """
 
-    config: inspect_settings.Inspect
+    config: settings.Inspect
     _remedy = "Check the key, `name` and `args`, and whether the provider serves the model"
 
-    def __init__(self, config: inspect_settings.Inspect, model: str, journal: str | Path) -> None:
+    def __init__(self, config: settings.Inspect, model: str, journal: str | Path) -> None:
         provider, own = config.name.partition("/")[0], dict(config.args).get("base_url")
         address = shown_url(own) if own else f"the provider {provider}"
         super().__init__(config, model, journal, address)
@@ -194,7 +195,7 @@ class Inspect(RemoteModel):
         config, sampling = self.config, self.config.sampling
         text = request.prompt.encode("utf-8", "replace").decode("utf-8")
         kinds = {"system": ChatMessageSystem, "user": ChatMessageUser}
-        chat = [kinds[own["role"]](content=own["content"]) for own in messages(config.system, text)]
+        chat = [kinds[own["role"]](content=own["content"]) for own in messages(text, config.system)]
         thoughts = config.reasoning.max_tokens if config.reasoning else 0
         settings = {
             "temperature": sampling.temperature,
@@ -424,4 +425,4 @@ def _of_connection(error: BaseException) -> bool:
     )
 
 
-BACKEND = Inspect
+BACKEND = InspectBackend

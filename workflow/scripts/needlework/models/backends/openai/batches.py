@@ -23,10 +23,10 @@ from needlework.jobs.progress import progress
 from needlework.jobs.stop import check_stop, rest
 from needlework.journal import Journal, Record
 from needlework.models.backends.base import Answer
-from needlework.models.openai_batch_endpoint import (
+from needlework.models.backends.openai.batch_endpoint import (
     ENDED,
-    Endpoint,
-    Refused,
+    BatchEndpoint,
+    BatchRefused,
     came_too_early,
     n_done,
     why_unanswered,
@@ -54,7 +54,7 @@ _WHY_REFUSED = (
 )
 
 
-class Line(NamedTuple):
+class BatchRequest(NamedTuple):
     """A request in a batch: its key in the journal of answers, its body, its prompt's tokens."""
 
     key: str
@@ -112,7 +112,7 @@ class Batches:
 
     def __init__(
         self,
-        endpoint: Endpoint,
+        endpoint: BatchEndpoint,
         journal: Journal,
         most_tokens: int | None,
         *,
@@ -127,8 +127,8 @@ class Batches:
         self._held: list[_Batch] = []
         # The batch that has, or will have, the answer to a request.
         self._owner: dict[str, _Batch] = {}
-        self._source: Iterator[Line] = iter(())
-        self._next: Line | None = None
+        self._source: Iterator[BatchRequest] = iter(())
+        self._next: BatchRequest | None = None
         # Requests taken from the source and not answered yet; answers, also to requests not taken yet.
         self._taken: set[str] = set()
         self._answers: dict[str, Answer] = {}
@@ -139,7 +139,7 @@ class Batches:
         self._bar: Any = None
         self._read_journal()
 
-    def answers(self, lines: Iterable[Line]) -> Iterator[tuple[str, Answer]]:
+    def answers(self, lines: Iterable[BatchRequest]) -> Iterator[tuple[str, Answer]]:
         """The answers to requests with their keys, in any order, each as soon as it is known.
 
         `lines` are read as far as they can be submitted. Raises UserError if the endpoint refuses a
@@ -413,7 +413,7 @@ class Batches:
             return batch.id
         try:
             return self._endpoint.create(batch.name, batch.file)
-        except Refused:
+        except BatchRefused:
             self._end(batch, batch.pending_keys)
             raise
 
@@ -516,8 +516,8 @@ class Batches:
                 found = call()
                 self._failing = False
                 return found
-            except Refused as refusal:
-                raise Refused(
+            except BatchRefused as refusal:
+                raise BatchRefused(
                     f"{self._where}: {self._address} answers with {str(refusal).rstrip('.')}; {remedy}."
                 ) from None
             except Passing as failure:

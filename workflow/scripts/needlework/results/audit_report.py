@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 import numpy as np
 import numpy.typing as npt
 
+from needlework.answer_states import SKIPPED, UNANSWERED
+from needlework.folders import sibling_folders
 from needlework.journal import Journal
-from needlework.models.accounts import SKIPPED, UNANSWERED
-from needlework.models.answer_folders import beside
 from needlework.results.drawing.style import COLOURS, PAGE, style
 
 if TYPE_CHECKING:
@@ -34,9 +34,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from needlework.records import AuditCell
     from needlework.settings.audits import Audit
 
-    class Drawn(Audit):
+    class SeededAudit(Audit):
         """What audits ask, and the run's seed, by which questions are drawn."""
 
         seed: int
@@ -105,7 +106,7 @@ def settled(found: Interval, margin: float) -> bool:
     return found.low > 0 or found.high < 0 or -margin <= found.low <= found.high <= margin
 
 
-def sentence(found: Interval, margin: float) -> str:
+def verdict_in_words(found: Interval, margin: float) -> str:
     """The verdict of an interval of a score difference as text, in percent points."""
     if not found.n:
         return "cannot tell: no question was answered by both"
@@ -131,7 +132,7 @@ _KEY = ["instance_id", "sample"]
 Array = npt.NDArray[Any]
 
 
-class Rules(NamedTuple):
+class AuditRules(NamedTuple):
     """Settings of an audit: alpha per cell, the difference to rule out, and the questions to ask twice."""
 
     alpha: float
@@ -139,15 +140,7 @@ class Rules(NamedTuple):
     again: int
 
 
-class Cell(TypedDict):
-    """A cell of an audit, by all or by a factor, and the number of its questions (`models.audits.cells`)."""
-
-    by: str
-    level: str
-    questions: int
-
-
-class Row(TypedDict):
+class AuditRow(TypedDict):
     """What an audit found in a cell; of values in [0, 1] and their differences.
 
     n: prompts that both models answered. n_available: the questions that there are. missing: answers to
@@ -201,7 +194,7 @@ def excess(a: Array, a_again: Array, b: Array, b_again: Array) -> npt.NDArray[np
     return between - floor
 
 
-def answers(
+def audit_answers(
     scores: pa.Table, generations: pa.Table, metric: str | None, factors: Sequence[str]
 ) -> pd.DataFrame:
     """A row for each answer: its question, factors as text, `text`, `value`, and whether it was `given`.
@@ -238,7 +231,9 @@ def joined(sides: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     return made
 
 
-def rows(benchmark: str, answered: pd.DataFrame, cells: Sequence[Cell], rules: Rules) -> list[Row]:
+def audit_rows(
+    benchmark: str, answered: pd.DataFrame, cells: Sequence[AuditCell], rules: AuditRules
+) -> list[AuditRow]:
     """The table's rows: one per cell of a benchmark. `answered` is the result of `joined`."""
     made = []
     for cell in cells:
@@ -249,7 +244,7 @@ def rows(benchmark: str, answered: pd.DataFrame, cells: Sequence[Cell], rules: R
     return made
 
 
-def _row(benchmark: str, cell: Cell, asked: pd.DataFrame, rules: Rules) -> Row:
+def _row(benchmark: str, cell: AuditCell, asked: pd.DataFrame, rules: AuditRules) -> AuditRow:
     available = cell["questions"]
     given = asked[asked[f"given_{BASE}"] & asked[f"given_{CHANGED}"]]
     # What fits into neither context is lost with the setting and without it.
@@ -276,7 +271,7 @@ def _row(benchmark: str, cell: Cell, asked: pd.DataFrame, rules: Rules) -> Row:
         "difference": found.mean,
         "ci_low": found.low,
         "ci_high": found.high,
-        "sentence": sentence(found, rules.margin),
+        "sentence": verdict_in_words(found, rules.margin),
         "settled": settled(found, rules.margin),
         "texts_differ": _mean(text),
         "verdicts_differ": _mean(before != after),
@@ -303,7 +298,7 @@ class _Floors(NamedTuple):
     d: Interval
 
 
-def _floors(twice: pd.DataFrame, column: str, available: int, rules: Rules) -> _Floors:
+def _floors(twice: pd.DataFrame, column: str, available: int, rules: AuditRules) -> _Floors:
     """Of texts or of values, where both models answered twice."""
     a, b, a2, b2 = (twice[f"{column}_{side}"].to_numpy() for side in SIDES)
     d = _over_questions(excess(a, a2, b, b2), twice, min(available, rules.again), rules)
@@ -311,7 +306,7 @@ def _floors(twice: pd.DataFrame, column: str, available: int, rules: Rules) -> _
 
 
 def _over_questions(
-    values: npt.NDArray[np.float64], of: pd.DataFrame, available: int, rules: Rules
+    values: npt.NDArray[np.float64], of: pd.DataFrame, available: int, rules: AuditRules
 ) -> Interval:
     """The interval of the mean over questions, each the mean of its prompts."""
     names, codes = np.unique(of["example_id"].to_numpy(str), return_inverse=True)
@@ -323,14 +318,14 @@ def _mean(values: Array) -> float:
     return float(np.mean(values)) if len(values) else float("nan")
 
 
-def beyond(table: Sequence[Row], worse_than: float) -> list[str]:
+def beyond(table: Sequence[AuditRow], worse_than: float) -> list[str]:
     """Descriptions of the cells whose whole interval is a loss of more than this share."""
     return [
         f"{name_of(row)}: {row['sentence']}" for row in table if float(row["ci_high"]) < -worse_than
     ]
 
 
-def unproven(table: Sequence[Row], worse_than: float, base: str) -> str:
+def unproven(table: Sequence[AuditRow], worse_than: float, base: str) -> str:
     """Why no cell could have shown a loss of more than this share, and what could; "" if a cell could.
 
     A cell could have if its interval is at most as wide as plus and minus the share, and if the interval
@@ -368,13 +363,13 @@ def unproven(table: Sequence[Row], worse_than: float, base: str) -> str:
     return f"{found}, and about {n:,.0f} questions of such prompts would be needed: {remedy}"
 
 
-def _half(row: Row) -> float:
+def _half(row: AuditRow) -> float:
     """Half of the width of a row's interval, of which one end may have been cut at -1 or 1."""
     value, low, high = map(float, (row["difference"], row["ci_low"], row["ci_high"]))
     return max(value - low, high - value)
 
 
-def _needed(row: Row, half: float, alpha: float) -> float:
+def _needed(row: AuditRow, half: float, alpha: float) -> float:
     """The questions, to two digits, with which a row's interval would have this half width."""
     n, available = int(row["n_questions"]), int(row["n_available"])
     least = float(half_width(n, 0, alpha, min(PLANNED, available)))
@@ -388,7 +383,7 @@ def _needed(row: Row, half: float, alpha: float) -> float:
     return math.ceil(enough[0] / step) * step
 
 
-def missing(table: Sequence[Row], base: str, changed: str) -> list[str]:
+def missing(table: Sequence[AuditRow], base: str, changed: str) -> list[str]:
     """One sentence per benchmark and model with missing answers: how many are missing.
 
     Prompts that fit into neither context are not missing.
@@ -402,7 +397,7 @@ def missing(table: Sequence[Row], base: str, changed: str) -> list[str]:
     ]
 
 
-def name_of(row: Row) -> str:
+def name_of(row: AuditRow) -> str:
     """A description of a cell."""
     benchmark, by, level = str(row["benchmark"]).replace("_", " "), str(row["by"]), row["level"]
     if by == "all":
@@ -442,14 +437,14 @@ def engine_used(
     """
     jobs = [
         job
-        for job in Journal(journal, beside(Path(journal))).load().values()
+        for job in Journal(journal, sibling_folders(Path(journal))).load().values()
         if job["benchmark"] == benchmark and job["identity"] == identity
     ]
     return dict(jobs[-1]["engine"]) if jobs else {}
 
 
-def summary(table: Sequence[Row], of: Setting, audit: Drawn) -> str:
-    """The summary. `table` has the rows of `audits.rows`."""
+def audit_summary(table: Sequence[AuditRow], of: Setting, audit: SeededAudit) -> str:
+    """The summary. `table` has the rows of `audit_rows`."""
     lines = [f"## Audit: `{of.changed}` against `{of.base}`", ""]
     lines += [*_settings(of), *_verdict(table, of), ""]
     lines += [f"| {' | '.join(_HEAD)} |", f"|{'---|' * len(_HEAD)}"]
@@ -488,7 +483,7 @@ def _flat(engine: Mapping[str, Any]) -> dict[str, object]:
     return found
 
 
-def _verdict(table: Sequence[Row], of: Setting) -> list[str]:
+def _verdict(table: Sequence[AuditRow], of: Setting) -> list[str]:
     """How many cells say what, in one line; which model lacks answers; why a gate has no evidence."""
     kinds = Counter(row["sentence"].split(":")[0].split(" by ")[0] for row in table)
     said = [
@@ -508,7 +503,7 @@ def _verdict(table: Sequence[Row], of: Setting) -> list[str]:
     return lines
 
 
-def _cells(row: Row) -> list[str]:
+def _cells(row: AuditRow) -> list[str]:
     return [
         escaped(name_of(row)),
         f"{row['n_questions']} of {row['n_available']}",
@@ -533,7 +528,7 @@ def _percent(share: float) -> str:
     return "" if share != share else f"{100 * share:.1f}%"
 
 
-def _validity(table: Sequence[Row], audit: Drawn) -> list[str]:
+def _validity(table: Sequence[AuditRow], audit: SeededAudit) -> list[str]:
     """For which questions this holds, and how to go on."""
     whole = [row for row in table if row["by"] == "all"]
     asked = "; ".join(
@@ -581,13 +576,13 @@ _NOTE = (
 )
 
 
-def pages(table: Sequence[Row], base: str, changed: str, margin: float) -> list[Figure]:
+def pages(table: Sequence[AuditRow], base: str, changed: str, margin: float) -> list[Figure]:
     """The pages of the figure, with at most forty cells each."""
     parts = [table[first : first + _CELLS] for first in range(0, len(table), _CELLS)] or [table]
     return [_page(part, f"{changed} against {base}", margin) for part in parts]
 
 
-def _page(table: Sequence[Row], title: str, margin: float) -> Figure:
+def _page(table: Sequence[AuditRow], title: str, margin: float) -> Figure:
     from needlework.results.drawing.grid import LINE, figure_of
 
     note = textwrap.fill(_NOTE, int(PAGE * 21))
@@ -635,7 +630,7 @@ def _drawn_interval(ax: Axes, y: int, colour: str, value: float, low: float, hig
     )
 
 
-def _texts(ax: Axes, y: int, row: Row) -> None:
+def _texts(ax: Axes, y: int, row: AuditRow) -> None:
     ax.plot([100 * row["texts_differ"]], [y], "o", color=COLOURS[0], zorder=3)
     if row["n_again"]:
         for floor, marker in ((row["texts_floor_base"], "<"), (row["texts_floor_changed"], ">")):

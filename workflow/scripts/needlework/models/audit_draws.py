@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from needlework import seeding
+from needlework.factor import MOST_LEVELS
 from needlework.models.selection import Selection, mask
-from needlework.records import read_table
+from needlework.records import AuditCell, read_table
 
 if TYPE_CHECKING:
     from needlework.models.settings import AnyModel
 
-# A factor with more levels is none to compare by.
-MOST_LEVELS = 40
 # The prompts in a batch of a model that is asked one at a time.
 _TOGETHER = 4
 _VLLM_AT_ONCE = 128
-
-
-class Cell(TypedDict):
-    """A cell of an audit: a level of a factor ("all" and "" for all prompts), and its number of questions."""
-
-    by: str
-    level: str
-    questions: int
 
 
 def asked(files: Iterable[str], lengths: Sequence[int], only: Selection) -> pa.Table:
@@ -38,7 +29,7 @@ def asked(files: Iterable[str], lengths: Sequence[int], only: Selection) -> pa.T
     return table.filter(mask(table, only))
 
 
-def draw(questions: Iterable[str], n: int | None, *seed: object) -> list[str]:
+def draw_questions(questions: Iterable[str], n: int | None, *seed: object) -> list[str]:
     """`n` of the questions by seed, in the order of the draw; a larger number begins with a smaller one."""
     order = sorted(set(questions), key=lambda name: seeding.rank_key("audit", *seed, name))
     return order[:n]
@@ -49,7 +40,7 @@ def of_questions(table: pa.Table, questions: Sequence[str]) -> pa.Table:
     return table.filter(pc.is_in(table["example_id"], value_set=pa.array(questions, pa.string())))
 
 
-def cells(table: pa.Table, factors: Sequence[str]) -> list[Cell]:
+def cells(table: pa.Table, factors: Sequence[str]) -> list[AuditCell]:
     """The cells of an audit: all prompts, and each level of each factor, with the number of their questions.
 
     Of all prompts that there are, whether or not they are asked, so that their number is known before the

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.errors import UserError
 from needlework.models.engine_arguments import answer_arguments
 from needlework.planning.affects import affecting, not_affecting
-from needlework.planning.chosen import running
+from needlework.planning.chosen import models_of
 from needlework.planning.known_names import check_named
 
 if TYPE_CHECKING:
@@ -25,23 +25,11 @@ _ALIKE = ("tokenizer", "lengths", "only", "samples")
 _IN_NO_KEY = {"context", "max_failed", "samples", "thoughts", "trust_remote_code"}
 
 
-class Audit(NamedTuple):
-    """A model without and with a setting, and the share by which no cell may be worse, if there is one."""
-
-    base: str
-    changed: str
-    worse_than: float | None
-
-
-def audits(config: Configuration) -> list[Audit]:
-    """The audits of a run."""
-    return [Audit(pair.base, pair.changed, pair.fail_if_worse_by) for pair in config.run.audits]
-
-
 def check_audits(config: Configuration) -> None:
     """Raise UserError for a pair of `run.audits` that was not asked the same, or would share its answers."""
     seen = set()
-    for base, changed, _ in audits(config):
+    for named in config.run.audits:
+        base, changed = named.base, named.changed
         check_named("run.audits", (base, changed), config.run.models, "run.models")
         pair = f"{base} and {changed}"
         if base == changed or (base, changed) in seen or (changed, base) in seen:
@@ -58,10 +46,11 @@ def check_audits(config: Configuration) -> None:
 
 def check_shared(config: Configuration) -> None:
     """Raise UserError if models of the run at different addresses would share their answers."""
-    for (one, first), (two, second) in combinations(running(config), 2):
-        places = ("base_url", "args")
-        differ = any(getattr(first, key, None) != getattr(second, key, None) for key in places)
-        if differ and _identity(first) == _identity(second):
+    for (one, first), (two, second) in combinations(models_of(config), 2):
+        addresses = [
+            [dict(own).get(key) for key in ("base_url", "args")] for own in (first, second)
+        ]
+        if addresses[0] != addresses[1] and _identity(first) == _identity(second):
             raise UserError(
                 f"models.{two} would share its answers with models.{one}, since only their addresses differ: "
                 f"set models.{two}.variant to a name for this server, or leave one of them out."
@@ -76,15 +65,15 @@ def _check_pair(config: Configuration, base: str, changed: str) -> None:
                 f"run.audits names {name}, whose backend {entry.backend} runs no model: name models with "
                 f"the backend {', '.join(MODELS[:-1])} or {MODELS[-1]}."
             )
+    one, two = map(dict, pair.values())
     for key in _ALIKE:
-        one, two = (getattr(entry, key) for entry in pair.values())
-        if one != two:
+        if one[key] != two[key]:
             raise UserError(
                 f"run.audits: {base} and {changed} have different `{key}`, so they are not asked the same "
                 f"prompts: give models.{changed} the `{key}` of models.{base}."
             )
     if _identity(pair[base]) == _identity(pair[changed]):
-        other = ", ".join(_different(dict(pair[base]), dict(pair[changed]))) or "nothing"
+        other = ", ".join(_different(one, two)) or "nothing"
         raise UserError(
             f"run.audits: {base} and {changed} would share their answers, since what differs between them "
             f"({other}) does not tell answers apart: set models.{changed}.variant to a name for this setting."

@@ -24,8 +24,8 @@ import pytest
 from http_server import Fault, FileServer
 from needlework.data.archives import Archive
 from needlework.data.corpora.registry import CORPORA, languages_of
-from needlework.data.registry import SourceFile, load_registry
-from needlework.data.sources import Record, fetch, record_path
+from needlework.data.fetching import FetchRecord, fetch, record_path
+from needlework.data.published_files import SourceFile, load_registry
 from needlework.data.transfer import Patience
 from needlework.errors import UserError
 
@@ -60,8 +60,8 @@ def destination(tmp_path: Path) -> Path:
     return tmp_path / "sources" / ID
 
 
-def the_record(destination: Path) -> Record:
-    return Record(**json.loads(record_path(destination).read_text()))
+def the_record(destination: Path) -> FetchRecord:
+    return FetchRecord(**json.loads(record_path(destination).read_text()))
 
 
 def left_behind(destination: Path) -> set[str]:
@@ -75,7 +75,7 @@ def test_a_file_arrives_whole_with_its_record(server, source, destination):
     record = fetch(source, destination, patience=QUICK)
     assert destination.read_bytes() == DATA
     assert record == the_record(destination)
-    assert record == Record(
+    assert record == FetchRecord(
         id=ID,
         url=f"{server.url}/{ID}",
         via="origin",
@@ -90,7 +90,7 @@ def test_a_file_arrives_whole_with_its_record(server, source, destination):
     assert server.received[0].headers["accept-encoding"] == "identity"
 
 
-def arrives(source: SourceFile, destination: Path, **arguments) -> Record:
+def arrives(source: SourceFile, destination: Path, **arguments) -> FetchRecord:
     """Fetch a file that must arrive whole."""
     record = fetch(source, destination, **{"patience": QUICK, **arguments})
     assert destination.read_bytes() == DATA
@@ -169,8 +169,8 @@ def test_a_killed_download_is_continued(server, source, destination):
     code = f"""
 import sys
 sys.path.insert(0, {SCRIPTS!r})
-from needlework.data.registry import SourceFile
-from needlework.data.sources import fetch
+from needlework.data.published_files import SourceFile
+from needlework.data.fetching import fetch
 fetch(SourceFile({ID!r}, {source.url!r}, ("en",)), {str(destination)!r})
 """
     part = destination.with_name(destination.name + ".part")
@@ -314,7 +314,7 @@ def arrived(monkeypatch) -> list[int]:
         sizes.append(path.stat().st_size)
         return "0" * 64
 
-    monkeypatch.setattr("needlework.data.sources._digest", digest)
+    monkeypatch.setattr("needlework.data.fetching._digest", digest)
     return sizes
 
 
@@ -559,8 +559,8 @@ def test_a_full_disk_without_root(server, source, destination):
 import resource, sys
 sys.path.insert(0, {SCRIPTS!r})
 from needlework.errors import UserError
-from needlework.data.registry import SourceFile
-from needlework.data.sources import fetch
+from needlework.data.published_files import SourceFile
+from needlework.data.fetching import fetch
 resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
 try:
     fetch(SourceFile({ID!r}, {source.url!r}, ("en",)), {str(destination)!r})

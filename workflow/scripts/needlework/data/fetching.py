@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, urlsplit, urlunsplit
 
-from needlework.data.registry import SourceFile
-from needlework.data.transfer import PATIENCE, LocalFile, Part, Patience, TransferError, WebFile
+from needlework.data.published_files import SourceFile
+from needlework.data.transfer import PATIENCE, LocalFile, Partial, Patience, TransferError, WebFile
 from needlework.errors import UserError
 
 logger = logging.getLogger(__name__)
@@ -24,7 +24,7 @@ DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 @dataclass(frozen=True)
-class Record:
+class FetchRecord:
     """The record of a fetched file, stored as `<destination>.json`.
 
     `via` is "origin" or "mirror". `read` is "whole", or "prefix" for the first bytes up to a line end.
@@ -50,7 +50,7 @@ def fetch(
     mirror: str | None = None,
     prefix: int | None = None,
     patience: Patience = PATIENCE,
-) -> Record:
+) -> FetchRecord:
     """Bring a published file to `destination`, and its record to `<destination>.json`.
 
     `mirror` is a directory or URL that has the file under its id. If it has a SHA256SUMS at its root, these
@@ -62,7 +62,7 @@ def fetch(
     address, and the remedy.
     """
     destination = Path(destination)
-    part = Part(destination, title=file.id)
+    part = Partial(destination, title=file.id)
     place, listing = _locate(file, mirror, patience)
     try:
         destination.parent.mkdir(parents=True, exist_ok=True)
@@ -77,7 +77,7 @@ def fetch(
                     "raise `prefix_mb` of this source",
                 )
         sha256 = _digest(part.path, "sha256")
-        record = Record(
+        record = FetchRecord(
             id=file.id,
             url=place.shown,
             via="origin" if mirror is None else "mirror",
@@ -146,7 +146,7 @@ def _as_listed(file: SourceFile, checksums: str | None) -> SourceFile:
     return file
 
 
-def _verify(part: Part, sha256: str, expected: SourceFile, file: SourceFile, where: str) -> str:
+def _verify(part: Partial, sha256: str, expected: SourceFile, file: SourceFile, where: str) -> str:
     """What the whole file was checked against. A wrong one is deleted, and TransferError raised."""
     if expected.size not in (None, part.length):
         against, right = "published size", False
@@ -173,7 +173,7 @@ def _digest(path: Path, algorithm: str) -> str:
         return hashlib.file_digest(file, algorithm).hexdigest()
 
 
-def _disk_trouble(part: Part, error: OSError) -> str:
+def _disk_trouble(part: Partial, error: OSError) -> str:
     if error.errno in DISK_FULL:
         megabytes = max(1, -(-part.missing_room() // 1_000_000))
         return (

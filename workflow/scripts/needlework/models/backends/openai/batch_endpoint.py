@@ -16,10 +16,11 @@ from needlework.models.openai_protocol import (
     NO_MONEY,
     Refusal,
     connection_trouble,
+    count_of,
     is_json,
+    json_or_text,
     message_of,
     of_proxy,
-    parsed,
     read_body,
 )
 from needlework.services.endpoints import Passing, excerpt, may_pass, retry_after
@@ -35,12 +36,12 @@ ENDED = {"completed", "failed", "expired", "cancelled"}
 _UNDER_WAY = {"validating", "in_progress", "finalizing", "cancelling"}
 
 
-class Refused(UserError):
+class BatchRefused(UserError):
     """The endpoint refuses; a retry will not help."""
 
 
 @dataclass
-class Endpoint:
+class BatchEndpoint:
     """The batch API of one endpoint, through `client`, an openai.AsyncOpenAI, one call after the other.
 
     `run` waits for a coroutine. `chat` is whether the endpoint gives chat completions. `headers` go with
@@ -112,7 +113,7 @@ class Endpoint:
         """
         right, wrong = (self._read(reply.get(f"{kind}_file_id")) for kind in ("output", "error"))
         found = wrong | right
-        done = _count(reply, "completed")
+        done = count_of(reply.get("request_counts"), "completed") or 0
         # Endpoints differ in what they count as completed, and whether failures are in a file.
         if len(right) < done and len(found) < n_done(reply):
             return found, f"the files of {reply.get('id')} hold {len(right)} of {done} results"
@@ -150,7 +151,7 @@ class Endpoint:
 
     def _json(self, call: Awaitable[Any], timeout: float | None = None) -> dict[str, Any]:
         content = self._call(call, timeout).http_response.text
-        body = self.keep(parsed(content))
+        body = self.keep(json_or_text(content))
         if not isinstance(body, dict):
             raise Passing(f"the response is not a JSON object: {excerpt(self.clean(content), '')}")
         return body
@@ -171,28 +172,23 @@ class Endpoint:
         except openai.APIConnectionError as error:
             trouble = connection_trouble(error.__cause__)
             if self.proxy and of_proxy(error.__cause__):
-                raise Refused(f"{trouble}; {self.proxy}") from None
+                raise BatchRefused(f"{trouble}; {self.proxy}") from None
             raise Passing(trouble) from None
         except openai.APIStatusError as error:
             content = error.response.text
-            shown = excerpt(self.clean(message_of(parsed(content))), "")
+            shown = excerpt(self.clean(message_of(json_or_text(content))), "")
             reply = f"status {error.status_code}: {shown}"
             if self.proxy and not is_json(error.response.content):
-                raise Refused(f"{reply}; {self.proxy}") from None
+                raise BatchRefused(f"{reply}; {self.proxy}") from None
             if may_pass(error.status_code) and not NO_MONEY.search(content):
                 raise Passing(reply, retry_after(error.response.headers)) from None
-            raise Refused(reply) from None
+            raise BatchRefused(reply) from None
 
 
 def n_done(reply: Mapping[str, object]) -> int:
     """How many requests of a batch are done, as far as the endpoint says."""
-    return _count(reply, "completed") + _count(reply, "failed")
-
-
-def _count(reply: Mapping[str, object], which: str) -> int:
     counts = reply.get("request_counts")
-    count = counts.get(which) if isinstance(counts, dict) else None
-    return count if type(count) is int else 0
+    return sum(count_of(counts, which) or 0 for which in ("completed", "failed"))
 
 
 def read_result(line: Mapping[str, Any], chat: bool, clean: Callable[[str], str]) -> Answer:

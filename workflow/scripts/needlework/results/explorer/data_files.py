@@ -25,7 +25,7 @@ def smallest(codes: npt.ArrayLike, size: int) -> npt.NDArray[np.unsignedinteger]
     return np.asarray(codes).astype(next(kind for kind in kinds if size <= np.iinfo(kind).max + 1))
 
 
-def columns(header: Mapping[str, object], arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
+def column_shard(header: Mapping[str, object], arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
     """A shard of arrays: the header's length (uint32), the header as JSON, the arrays' bytes.
 
     The header gains `arrays`: for each name its type, its offset in bytes from the header's end, and its

@@ -50,14 +50,14 @@ def uses(
 
 
 @dataclass(frozen=True)
-class Size:
+class TableSize:
     """The size of a table: texts (of a book: sentences) and tokens."""
 
     texts: int
     tokens: int
 
 
-def sentence(use: Use, size: Size, tokenizer: str) -> tuple[str, bool]:
+def table_in_words(use: Use, size: TableSize, tokenizer: str) -> tuple[str, bool]:
     """A sentence on the prompts for which a table suffices, and whether it suffices for all of them."""
     what = "sentences" if use.kind == BOOKS else "passages"
     said = [
@@ -84,7 +84,7 @@ def sentence(use: Use, size: Size, tokenizer: str) -> tuple[str, bool]:
 
 
 @dataclass(frozen=True)
-class Slice:
+class LeftOut:
     """A slice of prompts: the numbers of its prompts and questions, and the counts of its `Built`."""
 
     benchmark: str
@@ -128,7 +128,7 @@ _COUNTS = {
 }
 
 
-def left_out(slices: Iterable[Slice]) -> list[str]:
+def left_out(slices: Iterable[LeftOut]) -> list[str]:
     """One sentence on each count of a benchmark, however many slices and tokenizers have it.
 
     Prompts are added over slices. Slices of a language ask the same questions: the largest number counts,
@@ -164,11 +164,14 @@ def _listed(numbers: Sequence[int]) -> str:
 
 
 def report(
-    found: Sequence[Found], used: Sequence[Use], size: Callable[[str], Size], tokenizer: str
+    found: Sequence[Found],
+    used: Sequence[Use],
+    size: Callable[[str], TableSize],
+    tokenizer: str,
 ) -> list[tuple[str, bool]]:
     """All sentences, each with whether nothing is missing."""
     rows = [(one.said(), not one.lost) for one in found]
-    return rows + [sentence(use, size(use.table), tokenizer) for use in used]
+    return rows + [table_in_words(use, size(use.table), tokenizer) for use in used]
 
 
 def write_report(lines: Sequence[tuple[str, bool]], path: str | Path) -> None:

@@ -111,7 +111,7 @@ def _shared(asked: Sent, sent: Sent) -> int:
     return int(differ[0] if differ.size else both) // BLOCK
 
 
-class Ended(NamedTuple):
+class EndedPrompt(NamedTuple):
     """An answer's tokens, and whether the model ended it. `error` is the reason if there is no answer.
 
     `cached`: how many tokens of its prompt were in the cache of prefixes, if that is known.
@@ -123,7 +123,7 @@ class Ended(NamedTuple):
     cached: int | None = None
 
 
-class Engine:
+class OpenvinoEngine:
     """Continuous batching: prompts share the steps of the engine and the cache of prefixes."""
 
     def __init__(
@@ -145,7 +145,7 @@ class Engine:
         """Add a prompt to the batch once its cached length is known."""
         self._waiting.append(Sent(place, tokens, generation))
 
-    def ended(self) -> Iterator[tuple[int, Ended]]:
+    def ended(self) -> Iterator[tuple[int, EndedPrompt]]:
         """The answers that a step of the engine has ended."""
         asked = self._next()
         self._engine.step()
@@ -175,13 +175,13 @@ class Engine:
     def _add(self, sent: Sent) -> Any:
         return self._engine.add_request(sent.place, sent.tokens, sent.generation)
 
-    def _answer(self, sent: Sent) -> Ended:
+    def _answer(self, sent: Sent) -> EndedPrompt:
         status = sent.handle.get_status()
         if status != genai().GenerationStatus.FINISHED:
             why = f"the engine ended the request with {status.name}: its cache may be too small; raise "
-            return Ended(
+            return EndedPrompt(
                 [], False, f"{why}`engine: {{cache_size: ...}}` (GB, now {self._cache_size})"
             )
         (output,) = sent.handle.read_all()
         stopped = output.finish_reason == genai().GenerationFinishReason.STOP
-        return Ended(list(output.generated_ids), stopped, cached=sent.cached)
+        return EndedPrompt(list(output.generated_ids), stopped, cached=sent.cached)

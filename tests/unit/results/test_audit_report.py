@@ -15,11 +15,13 @@ import pytest
 
 from needlework.given import given
 from needlework.journal import Journal
-from needlework.results.audits import (
+from needlework.results.audit_report import (
     SIDES,
-    Rules,
+    AuditRules,
     Setting,
-    answers,
+    audit_answers,
+    audit_rows,
+    audit_summary,
     beyond,
     engine_used,
     escaped,
@@ -28,12 +30,10 @@ from needlework.results.audits import (
     missing,
     name_of,
     pages,
-    rows,
-    summary,
     unproven,
 )
 
-RULES = Rules(0.05 / 4, 0.04, 100)
+RULES = AuditRules(0.05 / 4, 0.04, 100)
 USED = {"KEYS": "f32", "threads": 2}
 IGNORED = USED | {"ignored": ["KV: u8 was ignored: KEYS is f32"]}
 SETTING = Setting("f32", "u8", {"engine.KV": (None, "u8")}, USED, IGNORED)
@@ -70,7 +70,7 @@ def end_fails(q: int, p: str) -> bool:
 
 def table(changed: pd.DataFrame, **others: pd.DataFrame) -> list[dict[str, Any]]:
     sides = dict.fromkeys(("base", "base_again"), side(half)) | {"changed_again": changed}
-    return rows("made", joined({**sides, **others, "changed": changed}), CELLS, RULES)
+    return audit_rows("made", joined({**sides, **others, "changed": changed}), CELLS, RULES)
 
 
 def test_the_cell_that_is_worse_is_found_alone() -> None:
@@ -89,7 +89,7 @@ def test_the_cell_that_is_worse_is_found_alone() -> None:
     row = {"benchmark": "made", "by": "all", "level": "all", "sentence": "worse", "ci_high": -0.05}
     assert beyond([row], 0.05) == [] and beyond([row], 0.04) == ["made: worse"]
     # The summary says for which questions it holds.
-    text = summary(every, SETTING, AUDIT)
+    text = audit_summary(every, SETTING, AUDIT)
     assert "Worse in 2 of 4 cells; no difference above 4 points in 2 of 4 cells" in text
     assert "| made, position end | 200 of 200 | 200 |" in text
     assert "made: 200 of 200 questions, 600 prompts" in text
@@ -146,7 +146,7 @@ def test_missing_answers_are_counted_for_each_model() -> None:
     assert (row["n"], row["difference"]) == (591, 0)
     assert missing(found, "a", "b") == ["b lacks 6 of 600 answers to made"]
     assert missing(table(side(half)), "a", "b") == []
-    text = summary([row], Setting("a", "b", {}, {}, {}), AUDIT)
+    text = audit_summary([row], Setting("a", "b", {}, {}, {}), AUDIT)
     assert "**`b` lacks 6 of 600 answers to made.**" in text
     assert "9 prompts have no answer of both models" in text
 
@@ -159,7 +159,7 @@ def equal(score: float, n: int, available: int = 2000, lost: float = 0.0) -> lis
     changed = base.assign(value=np.where(np.arange(n) < lost * n, 0.0, score))
     cells = [{"by": "all", "level": "", "questions": available}] * 4
     sides = {"base": base, "changed": changed, "base_again": base, "changed_again": changed}
-    return rows("made", joined(sides), cells, RULES)
+    return audit_rows("made", joined(sides), cells, RULES)
 
 
 def test_a_cell_must_have_been_able_to_show_the_loss() -> None:
@@ -185,7 +185,7 @@ def test_a_base_without_right_answers_proves_nothing() -> None:
     # A fall to 0 is beyond the limit, but its interval would not be.
     assert "no cell could have shown" in unproven(equal(0.025, 600), 0.02, "a")
     assert unproven(equal(0.05, 600), 0.02, "a") == ""
-    none = rows("made", joined(dict.fromkeys(SIDES, side(half, given=False))), CELLS, RULES)
+    none = audit_rows("made", joined(dict.fromkeys(SIDES, side(half, given=False))), CELLS, RULES)
     assert "no question was answered by both" in unproven(none, 0.02, "a")
     # The table as the gate reads it.
     read = pd.DataFrame(equal(1.0, 500) + none).to_csv(index=False)
@@ -195,7 +195,7 @@ def test_a_base_without_right_answers_proves_nothing() -> None:
 def test_the_summary_says_why_a_gate_has_no_evidence() -> None:
     found, setting = equal(1.0, 48), SETTING._replace(worse_than=0.02)
     line = next(
-        t for t in summary(found, setting, AUDIT).splitlines() if t.startswith("**The gate")
+        t for t in audit_summary(found, setting, AUDIT).splitlines() if t.startswith("**The gate")
     )
     assert line.startswith("**The gate (`fail_if_worse_by: 0.02`) does not pass: no cell could")
     # Nor is it said of one that passes, of one that a shown loss stops, and where there is none.
@@ -204,7 +204,7 @@ def test_the_summary_says_why_a_gate_has_no_evidence() -> None:
         (equal(1.0, 48, lost=1.0), setting),
         (found, SETTING),
     ):
-        assert "The gate" not in summary(rows_, of, AUDIT)
+        assert "The gate" not in audit_summary(rows_, of, AUDIT)
 
 
 def test_an_answer_has_the_configured_metric_or_its_own() -> None:
@@ -221,7 +221,7 @@ def test_an_answer_has_the_configured_metric_or_its_own() -> None:
         }
     )
     generations = pa.table({"instance_id": ["j", "i"], "sample": zeros, "text": ["J", "I"]})
-    found = answers(scores, generations, "strict", ["length"]).set_index("instance_id")
+    found = audit_answers(scores, generations, "strict", ["length"]).set_index("instance_id")
     assert found[["value", "text", "given", "skipped"]].to_dict("index") == {
         "i": {"value": 0.0, "text": "I", "given": True, "skipped": False},
         "j": {"value": 1.0, "text": "J", "given": False, "skipped": True},
@@ -230,25 +230,25 @@ def test_an_answer_has_the_configured_metric_or_its_own() -> None:
 
 
 def test_the_summary_tells_what_an_engine_used_and_ignored() -> None:
-    text = summary(table(side(half)), SETTING, AUDIT)
+    text = audit_summary(table(side(half)), SETTING, AUDIT)
     assert "`engine.KV`: not set → u8" in text and "it used: the same" in text
     assert "**Ignored** (`u8`): KV: u8 was ignored: KEYS is f32." in text
     # Settings that an engine lists are told one by one.
     listed = [
         {"scheduler": f"Config {{ evict: {on} size: 2 More {{ a: 1 }} }}"} for on in ("no", "yes")
     ]
-    text = summary(table(side(half)), Setting("a", "b", {}, *listed), AUDIT)
+    text = audit_summary(table(side(half)), Setting("a", "b", {}, *listed), AUDIT)
     assert "it used: `scheduler.evict`: no → yes." in text
 
 
 def test_an_unsettled_audit_says_how_to_go_on() -> None:
     sides = ("base", "changed", "base_again", "changed_again")
-    found = rows("made", joined(dict.fromkeys(sides, side(half)[:60])), CELLS, RULES)
+    found = audit_rows("made", joined(dict.fromkeys(sides, side(half)[:60])), CELLS, RULES)
     assert all(row["sentence"].startswith("cannot tell") for row in found)
-    text = summary(found, SETTING, given(AUDIT | {"questions": 20}))
+    text = audit_summary(found, SETTING, given(AUDIT | {"questions": 20}))
     assert "set a larger `audit.questions` (now 20, up to 200)." in text
     whole = [{**row, "n_available": 20} for row in found]
-    assert "all questions were asked" in summary(whole, SETTING, AUDIT)
+    assert "all questions were asked" in audit_summary(whole, SETTING, AUDIT)
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import pyarrow as pa
 
+from needlework.answer_states import LENGTH, UNANSWERED
 from needlework.atomic import inert
-from needlework.models.accounts import LENGTH, UNANSWERED
 from needlework.records import read_notes, read_table
 from needlework.results import stats
 from needlework.scoring.judge import RIGHT, WRONG, Case, verdict
@@ -51,7 +51,7 @@ def verdicts(prompts: pa.Table, replies: pa.Table) -> pd.DataFrame:
     return found.rename(columns=names)[order]
 
 
-def agreement(known: Sequence[Case], found: pd.DataFrame) -> pd.DataFrame:
+def known_agreement(known: Sequence[Case], found: pd.DataFrame) -> pd.DataFrame:
     """How often the judge agrees with known verdicts: over all, by verdict, by benchmark and by language.
 
     Columns: by, level, n (known answers), replies, decided, agreed, and the share `agreement` of the decided
@@ -90,7 +90,7 @@ def agreement(known: Sequence[Case], found: pd.DataFrame) -> pd.DataFrame:
 
 
 def distrust(agreed: pd.DataFrame) -> str:
-    """Why a judge's verdicts are not used, by the result of `agreement`; "" if they are.
+    """Why a judge's verdicts are not used, by the result of `known_agreement`; "" if they are.
 
     It must agree with LEAST of the known verdicts that it decides, and above chance with those of right
     answers and with those of wrong ones, since one that always says the same is right about one of them.
@@ -116,7 +116,7 @@ def unused(found: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def judged(scores: Mapping[str, Sequence[str | Path]], found: pd.DataFrame) -> pd.DataFrame:
+def judged_answers(scores: Mapping[str, Sequence[str | Path]], found: pd.DataFrame) -> pd.DataFrame:
     """What the judge says of each model's undecided answers, by benchmark and task.
 
     `scores` are the files by benchmark. Columns: benchmark, model, task, metric (the paper's), n (answers
@@ -179,7 +179,8 @@ class Judged(TypedDict):
 def summary(files: Sequence[str]) -> Judged:
     """What the page says of the judge of a run.
 
-    `files` are those of `judged`, `agreement` and `verdicts` (CSV), and the replies, in the judge's folder.
+    `files` are those of `judged_answers`, `known_agreement` and `verdicts` (CSV), and the replies, in the
+    judge's folder.
     """
     import pandas as pd
 

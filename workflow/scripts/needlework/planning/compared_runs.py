@@ -38,7 +38,7 @@ def sides(config: Configuration, benchmark: str) -> dict[str, str]:
     return found
 
 
-def compared(config: Configuration, benchmark: str) -> dict[str, str]:
+def compared_files(config: Configuration, benchmark: str) -> dict[str, str]:
     """The score files of the sides that `pairs` names. Raises UserError as both do."""
     known, named = sides(config, benchmark), pairs(config, benchmark)
     return {side: known[side] for first, second, _ in named for side in (first, second)}

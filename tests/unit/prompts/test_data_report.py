@@ -8,21 +8,21 @@ import pytest
 
 from needlework.data.corpora.found import Found, naming_left_out, read_found, write_found
 from needlework.errors import UserError
-from needlework.results.page.own_data import (
+from needlework.prompts.data_report import (
     BOOKS,
     PASSAGES,
-    Size,
-    Slice,
+    LeftOut,
+    TableSize,
     Use,
     left_out,
     read_report,
     report,
-    sentence,
+    table_in_words,
     uses,
     write_report,
 )
 
-SIZE = Size(texts=20, tokens=300)
+SIZE = TableSize(texts=20, tokens=300)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ SIZE = Size(texts=20, tokens=300)
 def test_lengths_and_documents_are_compared_with_the_data(
     use: Use, said: str, enough: bool
 ) -> None:
-    text, right = sentence(use, SIZE, "words")
+    text, right = table_in_words(use, SIZE, "words")
     assert said in text and right == enough
 
 
@@ -79,14 +79,14 @@ def test_left_out_prompts_are_one_sentence_for_all_slices() -> None:
     short, other = {"questions_lacking": 2}, {"questions_lacking": 1}
     slices = [
         *(
-            Slice("l", "words", f"tr-{name}", 10, 8, short)
+            LeftOut("l", "words", f"tr-{name}", 10, 8, short)
             for name in ("oracle", "documents-plain")
         ),
-        Slice("l", "words", "en-oracle", 10, 9, other),
-        *(Slice("m", name, "tr-tr", 64, 8, {"needle_too_long": 36}) for name in ("words", "gpt")),
-        Slice("m", "words", "tr-en", 90, 8, {"needle_too_long": 0}),
-        Slice("m", "gpt", "tr-en", 90, 8, {"needle_too_long": 0}),
-        Slice("o", "words", "tr-niah", 10, 8, {"ambiguous_nouns": 3}),
+        LeftOut("l", "words", "en-oracle", 10, 9, other),
+        *(LeftOut("m", name, "tr-tr", 64, 8, {"needle_too_long": 36}) for name in ("words", "gpt")),
+        LeftOut("m", "words", "tr-en", 90, 8, {"needle_too_long": 0}),
+        LeftOut("m", "gpt", "tr-en", 90, 8, {"needle_too_long": 0}),
+        LeftOut("o", "words", "tr-niah", 10, 8, {"ambiguous_nouns": 3}),
     ]
     assert left_out(slices) == [
         "l: 3 of 20 questions are lacking: add rows, or lower `questions`.",
@@ -98,7 +98,7 @@ def test_left_out_prompts_are_one_sentence_for_all_slices() -> None:
 
 def test_tokenizers_with_other_counts_are_told_apart() -> None:
     slices = [
-        Slice("m", name, "tr-tr", 9 - n, 1, {"exhausted": n}) for n, name in enumerate("ab", 1)
+        LeftOut("m", name, "tr-tr", 9 - n, 1, {"exhausted": n}) for n, name in enumerate("ab", 1)
     ]
     found = left_out(slices)
     assert [said[:21] for said in found] == ["m (a): 1 of 8 prompts", "m (b): 2 of 7 prompts"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
-from needlework.models.accounts import UNANSWERED
+from needlework.answer_states import UNANSWERED
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pytest
 
 from needlework.records import GENERATIONS, read_table, write_table
-from needlework.results.page import judge
+from needlework.results.numbers import judge_verdicts
 from needlework.results.stats import clopper_pearson, estimate
 from needlework.scoring.judge import Case
 
@@ -32,7 +32,7 @@ def test_agreement_is_of_decided_answers_with_clopper_and_pearsons_interval() ->
     # 12 replies: ten decided, eight of them as known.
     said = ["right", "wrong"] * 4 + ["wrong", "right", "undecided", "no_reply", "right"]
     found = verdicts(*(("m4le", "", str(i), each) for i, each in enumerate(said)))
-    table = judge.agreement(cases, found).set_index(["by", "level"])
+    table = judge_verdicts.known_agreement(cases, found).set_index(["by", "level"])
     counts = ["n", "replies", "decided", "agreed"]
     assert table.loc[("all", ""), counts].tolist() == [13, 12, 11, 9]
     ends = table.loc[("all", ""), ["ci_low", "ci_high"]].tolist()
@@ -42,7 +42,7 @@ def test_agreement_is_of_decided_answers_with_clopper_and_pearsons_interval() ->
     # One answer is too few for a share of its own.
     assert ("lang", "fi") not in table.index
     assert table.loc[("benchmark", "m4le"), "n"] == 13
-    row = judge.agreement([known("en", True, 0)], verdicts()).iloc[0]
+    row = judge_verdicts.known_agreement([known("en", True, 0)], verdicts()).iloc[0]
     assert (row["replies"], row["decided"]) == (0, 0)
     assert math.isnan(row["agreement"]) and math.isnan(row["ci_low"])
 
@@ -75,7 +75,7 @@ def test_agreement_is_of_decided_answers_with_clopper_and_pearsons_interval() ->
 def test_a_judge_is_used_if_it_agrees_above_chance(says, why: str) -> None:
     cases = [known("en", n % 2 == 0, n) for n in range(200)]
     found = verdicts(*(("m4le", "", str(n), says(n, n % 2 == 0)) for n in range(200)))
-    said = judge.distrust(judge.agreement(cases, found))
+    said = judge_verdicts.distrust(judge_verdicts.known_agreement(cases, found))
     assert why in said and bool(said) == bool(why)
 
 
@@ -83,7 +83,9 @@ def test_a_judge_that_is_not_used_decides_nothing(tmp_path) -> None:
     file = scores(tmp_path / "scores", ["undecided:x"] * 3, [1.0, 0.0, 0.0], [1.0, 0.0, 0.0])
     said = verdicts(*(("m4le", "gpt", f"i{k}", one) for k, one in enumerate(("wrong", "right"))))
     said = pd.concat([said, verdicts(("m4le", "gpt", "i2", "undecided"))])
-    (row,) = judge.judged({"m4le": [file]}, judge.unused(said)).to_dict("records")
+    (row,) = judge_verdicts.judged_answers({"m4le": [file]}, judge_verdicts.unused(said)).to_dict(
+        "records"
+    )
     assert (row["right"], row["wrong"], row["left"], row["undecided"]) == (0, 0, 3, 3)
     assert row["judged"] == row["careful"] == pytest.approx(1 / 3)
 
@@ -95,7 +97,7 @@ def test_scores_of_the_second_scorer_alone_have_no_papers_mean(tmp_path) -> None
     write_table(table.filter(pc.equal(table["metric"], "careful")), tmp_path / "alone")
     said = verdicts(("m4le", "gpt", "i1", "right"))
     both = [
-        judge.judged({"m4le": [path]}, said).to_dict("records")[0]
+        judge_verdicts.judged_answers({"m4le": [path]}, said).to_dict("records")[0]
         for path in (file, str(tmp_path / "alone"))
     ]
     assert (both[1]["careful"], both[1]["judged"]) == (both[0]["careful"], both[0]["judged"])
@@ -126,7 +128,9 @@ def test_the_judges_verdicts_replace_undecided_values_alone(tmp_path) -> None:
     file = scores(tmp_path / "scores", said, paper, careful)
     rows = [("m4le", "gpt", f"i{k}", one) for k, one in ((1, "right"), (2, "wrong"))]
     more = ("m4le", "gpt", "i3", "undecided"), ("m4le", "other", "i3", "wrong")
-    (row,) = judge.judged({"m4le": [file]}, verdicts(*rows, *more)).to_dict("records")
+    (row,) = judge_verdicts.judged_answers({"m4le": [file]}, verdicts(*rows, *more)).to_dict(
+        "records"
+    )
     counts = ("n", "undecided", "right", "wrong", "left", "no_reply")
     assert [row[name] for name in counts] == [5, 3, 1, 1, 1, 0]
     assert (row["paper"], row["careful"]) == pytest.approx((3 / 5, 3 / 5))
@@ -134,7 +138,7 @@ def test_the_judges_verdicts_replace_undecided_values_alone(tmp_path) -> None:
     found = row["judged"], row["ci_low"], row["ci_high"]
     assert found == pytest.approx((3 / 5, expected.ci_low, expected.ci_high))
     # A mean with missing replies is not told.
-    (row,) = judge.judged({"m4le": [file]}, verdicts(*rows)).to_dict("records")
+    (row,) = judge_verdicts.judged_answers({"m4le": [file]}, verdicts(*rows)).to_dict("records")
     assert (row["right"], row["no_reply"]) == (1, 1)
     assert math.isnan(row["judged"]) and math.isnan(row["ci_low"])
 
@@ -156,7 +160,7 @@ def test_verdicts_are_of_replies_alone() -> None:
         ],
         schema=GENERATIONS,
     )
-    found = judge.verdicts(prompts, replies)
+    found = judge_verdicts.verdicts(prompts, replies)
     # What a cut reply would have said at its end is unknown.
     assert found["verdict"].tolist() == ["no_reply", "wrong", "no_reply", "undecided"]
     assert found["instance_id"].tolist() == ["x", "y", "z", "w"]

@@ -17,13 +17,13 @@ import numpy as np
 from needlework.errors import UserError, not_installed, reason
 from needlework.journal import Record
 from needlework.models.backends.base import Answer, InAnyOrder, Request, sample_seed
+from needlework.models.backends.openvino.engines import EndedPrompt, OpenvinoEngine
 from needlework.models.control_tokens import CONTROL_TEXT, control_texts, pieces
 from needlework.models.engine_arguments import answer_arguments, ignored
 from needlework.models.local_models import (
     check_template,
     form,
     local_regime,
-    messages,
     new_tokens,
     read_chat_template,
     reasoning_identity,
@@ -37,11 +37,11 @@ from needlework.models.local_models import (
     with_thoughts,
     without_stop,
 )
-from needlework.models.openvino_engines import Ended, Engine
 from needlework.prompts.openvino_runtime import genai, runtime
+from needlework.prompts.spans import messages
 
 if TYPE_CHECKING:
-    from needlework.models.backends import openvino_settings
+    from needlework.models.backends.openvino import settings
 
 logger = logging.getLogger("needlework")
 
@@ -70,7 +70,7 @@ _RECORDED = (
 _SETS = {"KV_CACHE_PRECISION": ("KEY_CACHE_PRECISION", "VALUE_CACHE_PRECISION")}
 
 
-class OpenVino(InAnyOrder):
+class OpenvinoBackend(InAnyOrder):
     """A GGUF file or an OpenVINO folder (key `name`), run by OpenVINO GenAI in this job on a CPU or GPU.
 
     `chat` puts each prompt into the model's chat template, or into the one in the file `chat_template`.
@@ -79,12 +79,12 @@ class OpenVino(InAnyOrder):
     case).
     """
 
-    config: openvino_settings.Openvino
+    config: settings.Openvino
 
-    def __init__(self, config: openvino_settings.Openvino, model: str, journal: str | Path) -> None:
+    def __init__(self, config: settings.Openvino, model: str, journal: str | Path) -> None:
         super().__init__(config, model, journal)
         self._tokenizer: Any = None
-        self._engine: Engine | None = None
+        self._engine: OpenvinoEngine | None = None
 
     def identity(self) -> Mapping[str, object]:
         """The weights, the chat template, sampling, and the engine settings that change answers."""
@@ -192,7 +192,7 @@ class OpenVino(InAnyOrder):
             jinja = self._jinja or template_text(self._tokenizer, None)
             check = check_template(self.config, prompt, jinja, special, self.where)
             text = self._tokenizer.apply_chat_template(
-                messages(self.config.system, prompt),
+                messages(prompt, self.config.system),
                 add_generation_prompt=True,
                 chat_template=self._jinja,
                 extra_context=template_variables(self.config.template),
@@ -258,7 +258,7 @@ class OpenVino(InAnyOrder):
             chosen.rng_seed = sample_seed(sampling.seed, request.prompt, request.sample)
         return chosen
 
-    def _answer(self, request: Request, length: int, ended: Ended) -> Answer:
+    def _answer(self, request: Request, length: int, ended: EndedPrompt) -> Answer:
         """The answer of a request that the engine has ended."""
         tokens, stopped, error, cached = ended
         if error is not None:
@@ -296,7 +296,7 @@ class OpenVino(InAnyOrder):
         return 1 if alone else self.config.batch_size or 1
 
     @property
-    def _started(self) -> Engine:
+    def _started(self) -> OpenvinoEngine:
         """The engine, once it has started."""
         assert self._engine is not None
         return self._engine
@@ -367,10 +367,10 @@ class OpenVino(InAnyOrder):
         scheduler = self._scheduler()
         try:
             if Path(name).is_file():
-                from needlework.models.gguf_models import kept_folder
+                from needlework.models.backends.openvino.gguf_models import kept_folder
 
                 name = str(kept_folder(Path(name), self.journal / "openvino"))
-            self._engine = Engine(name, scheduler, self._device, properties)
+            self._engine = OpenvinoEngine(name, scheduler, self._device, properties)
         except ImportError as error:
             raise not_installed(self.where, error) from None
         except UserError as error:
@@ -401,4 +401,4 @@ def _word(value: Any) -> Any:
     return getattr(value, "name", None) or value.get_type_name()
 
 
-BACKEND = OpenVino
+BACKEND = OpenvinoBackend
