@@ -106,7 +106,7 @@ def contrast(first: Mapping[str, float], second: Mapping[str, float]) -> dict[st
 
 def compared(
     cell: Mapping[str, float | int],
-    number: publications.Number | None,
+    number: publications.PrintedNumber | None,
     obstacle: str | None,
     digits: int | None = None,
 ) -> Compared:

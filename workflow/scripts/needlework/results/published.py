@@ -26,7 +26,7 @@ JUDGED = (*COVERED, "below", "above", "differs")
 
 
 @dataclass(frozen=True)
-class Number:
+class PrintedNumber:
     """A published number, its number of answers (if it can be derived), and its source.
 
     cell: the table, row and column of a printed number; None for a number computed from several.
@@ -44,7 +44,7 @@ def cell_name(table: str, row: str, column: str) -> str:
 
 
 # Of a line of a table: its numbers by column.
-Line: TypeAlias = dict[str, Number]
+PrintedLine: TypeAlias = dict[str, PrintedNumber]
 
 
 def load(path: str | Path) -> pd.DataFrame:
@@ -124,21 +124,23 @@ def _parse(path: Path, line: int, fields: dict[str, str]) -> dict[str, object]:
     return {**fields, "value": value, "n": int(n) if n else None}
 
 
-def tables(published: pd.DataFrame) -> dict[str, dict[str, Line]]:
+def tables(published: pd.DataFrame) -> dict[str, dict[str, PrintedLine]]:
     """The numbers by table, line and column, in the file's order; the paper's before the released code's."""
     import pandas as pd
 
-    found: dict[str, dict[str, Line]] = {}
+    found: dict[str, dict[str, PrintedLine]] = {}
     for row in published.itertuples():
         line = found.setdefault(row.table, {}).setdefault(row.row, {})
         if row.column not in line or row.source == "paper":
             n = None if pd.isna(row.n) else int(row.n)
             cell = cell_name(row.table, row.row, row.column)
-            line[row.column] = Number(float(row.value), n, row.source, cell)
+            line[row.column] = PrintedNumber(float(row.value), n, row.source, cell)
     return found
 
 
-def equal(value: float, published: Number | None, digits: int, obstacle: str | None = None) -> str:
+def equal(
+    value: float, published: PrintedNumber | None, digits: int, obstacle: str | None = None
+) -> str:
     """Whether our number equals the published number to so many digits, rounded or cut: papers print either.
 
     "equals", "differs", or "cannot tell: <reason>" as `compare` says it.

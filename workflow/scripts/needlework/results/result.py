@@ -36,15 +36,15 @@ class Context:
     run: Run
 
     @cached_property
-    def tables(self) -> dict[str, dict[str, publications.Line]]:
+    def tables(self) -> dict[str, dict[str, publications.PrintedLine]]:
         """The paper's tables by name: their lines, and the numbers of each by column."""
         return publications.tables(self.published)
 
-    def line(self, table: str, row: str) -> publications.Line:
+    def line(self, table: str, row: str) -> publications.PrintedLine:
         """The numbers in a line of the paper's table, by column; none where there is no such line."""
         return self.tables.get(table, {}).get(row, {})
 
-    def find(self, table: str, row: str, column: str) -> publications.Number | None:
+    def find(self, table: str, row: str, column: str) -> publications.PrintedNumber | None:
         """The number of a cell of the paper's table; None without any."""
         return self.line(table, row).get(column)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from needlework.factor import Factor
 from needlework.results.columns import COMPARISON, MCNEMAR, MEASURES
-from needlework.results.published import Line, Number
+from needlework.results.published import PrintedLine, PrintedNumber
 from needlework.results.result import Context, Labels, model_order
 
 if TYPE_CHECKING:
@@ -389,7 +389,7 @@ WITHOUT = "none"
 
 def against(
     cell: Cell,
-    number: Number | None,
+    number: PrintedNumber | None,
     reasons: Iterable[str] = (),
     last: str | None = None,
     digits: int | None = None,
@@ -433,7 +433,7 @@ class Place(NamedTuple):
         """Whether a cell is of this table."""
         return all(cell.labels.get(name, value) == value for name, value in self.labels.items())
 
-    def number(self, cell: Cell) -> Number | None:
+    def number(self, cell: Cell) -> PrintedNumber | None:
         """The paper's number of a cell."""
         labels = {**cell.labels, "model": cell.paper_name}
         return cell.run.find(self.table, *(t.format_map(labels) for t in (self.line, self.column)))
@@ -457,7 +457,7 @@ class Place(NamedTuple):
 
 def printed(
     *places: Place,
-    reasons: Callable[[Cell, Number], Iterable[str]],
+    reasons: Callable[[Cell, PrintedNumber], Iterable[str]],
     last: Callable[[Cell], str | None] = lambda cell: None,
     also: Mapping[str, object] = {},
     more: Callable[[Context, Labels], Labels] = lambda run, labels: {},
@@ -501,7 +501,7 @@ def rows_of(
     return rows
 
 
-def bounded_number(line: Line, column: str) -> tuple[Number | None, str | None]:
+def bounded_number(line: PrintedLine, column: str) -> tuple[PrintedNumber | None, str | None]:
     """The number of a column, or the bound that the paper prints instead, with its key in BOUNDS."""
     for bound in (None, *BOUNDS):
         if found := line.get(f"{column}/{bound}" if bound else column):
@@ -509,12 +509,14 @@ def bounded_number(line: Line, column: str) -> tuple[Number | None, str | None]:
     return None, None
 
 
-def mean_of_line(line: Line) -> Number | None:
+def mean_of_line(line: PrintedLine) -> PrintedNumber | None:
     """The mean of all numbers in a row (line) of the paper's table."""
     numbers = list(line.values())
     if not numbers:
         return None
-    return Number(sum(each.value for each in numbers) / len(numbers), None, numbers[0].source)
+    return PrintedNumber(
+        sum(each.value for each in numbers) / len(numbers), None, numbers[0].source
+    )
 
 
 def other_settings(run: Context, wanted: Mapping[str, object]) -> Iterator[str]:
@@ -589,7 +591,7 @@ def published_rows(
                 yield published_row(number, **found)
 
 
-def published_row(number: Number, **labels: Any) -> dict[str, Any]:
+def published_row(number: PrintedNumber, **labels: Any) -> dict[str, Any]:
     """A row of the paper's number alone."""
     return {
         **labels,

@@ -35,7 +35,7 @@ SIGNS = {
 
 
 @dataclass(frozen=True)
-class Cell:
+class WrittenCell:
     """Our number, its interval, the paper's number, then further lines (`Grid.lines`): markup, or "".
 
     value: the number, to sort by.
@@ -46,18 +46,18 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Block:
+class LabelledLines:
     """Lines of one label: a cell for each column, or None; `unit` is what shares a page."""
 
     unit: Hashable
     labels: tuple[str, ...]
     theirs: bool
     kind: str
-    cells: tuple[Cell | None, ...]
+    cells: tuple[WrittenCell | None, ...]
 
 
 @dataclass(frozen=True)
-class Part:
+class TableFloat:
     """A grid's rows of one value of `Grid.float_per`, which `words` names.
 
     above: words over the columns, from the outermost. labels, columns: heads. counts: of the answers behind
@@ -71,11 +71,11 @@ class Part:
     labels: tuple[str, ...]
     columns: tuple[str, ...]
     counts: tuple[str, ...]
-    blocks: tuple[Block, ...]
+    blocks: tuple[LabelledLines, ...]
     notes: str
 
 
-def parts_of(table: pd.DataFrame, layout: Layout) -> Iterator[Part]:
+def floats_of(table: pd.DataFrame, layout: Layout) -> Iterator[TableFloat]:
     """The parts of a table. Grids that show no row are left out, if another one does.
 
     ValueError if two rows are of one cell.
@@ -91,7 +91,7 @@ def parts_of(table: pd.DataFrame, layout: Layout) -> Iterator[Part]:
             # Without a column, as of errors that nobody made, no row has anything to show.
             blocks = tuple(_blocks(grid, part, across)) if across else ()
             notes = " ".join(_notes(grid, part))
-            yield Part(grid, words, tuple(across), *_head(grid, part, across), blocks, notes)
+            yield TableFloat(grid, words, tuple(across), *_head(grid, part, across), blocks, notes)
 
 
 def _with_bounds(grid: Grid) -> Grid:
@@ -158,7 +158,7 @@ def _head(
     return (*above, *heads[:-1]), labels, columns, counts if any(counts) else ()
 
 
-def _blocks(grid: Grid, table: pd.DataFrame, across: Sequence[Key]) -> Iterator[Block]:
+def _blocks(grid: Grid, table: pd.DataFrame, across: Sequence[Key]) -> Iterator[LabelledLines]:
     """Blocks in the table's order."""
     # What tells rows apart, the paper's among them.
     apart = [factor for factor in grid.apart if table[factor.name].nunique() > 1]
@@ -173,10 +173,10 @@ def _blocks(grid: Grid, table: pd.DataFrame, across: Sequence[Key]) -> Iterator[
         theirs = rows[0]["source"] == "published"
         unit = rows[0][grid.by[0] if grid.by else grid.rows[0].name]
         own = tuple(cells.get(key) for key in across)
-        yield Block(unit, labels, theirs, "paper" if theirs else kind, own)
+        yield LabelledLines(unit, labels, theirs, "paper" if theirs else kind, own)
 
 
-def _cell(grid: Grid, table: pd.DataFrame, row: Row) -> Cell:
+def _cell(grid: Grid, table: pd.DataFrame, row: Row) -> WrittenCell:
     found = (n for (name, value), n in grid.numbers.items() if str(row.get(name)) == value)
     form, theirs = next(found, grid.number), row["source"] == "published"
 
@@ -195,7 +195,7 @@ def _cell(grid: Grid, table: pd.DataFrame, row: Row) -> Cell:
     value = float(row[form.column]) if first else None
     first, interval, paper = first or ABSENT, "", ""
     if theirs:
-        return Cell((first,), value)
+        return WrittenCell((first,), value)
     if not absent(row.get("low")):
         ends = ", ".join(written(form, row[end]) for end in ("low", "high"))
         # A share without the zero before its point.
@@ -209,7 +209,7 @@ def _cell(grid: Grid, table: pd.DataFrame, row: Row) -> Cell:
         else ""
         for line in grid.lines
     )
-    return Cell((first, interval, paper, *further), value)
+    return WrittenCell((first, interval, paper, *further), value)
 
 
 def _verdict(comparison: Any) -> str:
@@ -338,14 +338,14 @@ def lay_out(table: pd.DataFrame, layout: Layout, name: str, title: str, asked: s
     Grids that show no row are left out, if another one does. ValueError if two rows are of one cell.
     """
     floats: list[str] = []
-    for part in parts_of(table, layout):
+    for part in floats_of(table, layout):
         slug = re.sub(r"[\W_]+", "-", f"{name} {part.words}".lower()).strip("-")
         caption = f"{title}: {part.words}" if part.words else title
         floats += _floats(part, slug, caption, asked)
     return "\n".join(floats)
 
 
-def _floats(part: Part, slug: str, caption: str, asked: str) -> list[str]:
+def _floats(part: TableFloat, slug: str, caption: str, asked: str) -> list[str]:
     """Floats of these rows, as many as it takes to fit a page."""
     grid, across = part.grid, part.across
     note = " ".join(filter(None, (latex_of(part.notes, _spaced), escape(asked))))
@@ -389,7 +389,7 @@ def _floats(part: Part, slug: str, caption: str, asked: str) -> list[str]:
     return floats
 
 
-def _tex_head(part: Part, places: Sequence[int]) -> list[str]:
+def _tex_head(part: TableFloat, places: Sequence[int]) -> list[str]:
     """The lines above the blocks, of these columns."""
     n = len(part.grid.rows)
     lines = []
@@ -407,7 +407,7 @@ def _tex_head(part: Part, places: Sequence[int]) -> list[str]:
     return [*lines, r"\midrule"]
 
 
-def _tex_lines(part: Part, block: Block) -> list[list[str]]:
+def _tex_lines(part: TableFloat, block: LabelledLines) -> list[list[str]]:
     """A block's lines of cells, the labels first."""
     labels = [escape(label) for label in block.labels]
     if block.theirs:
@@ -458,7 +458,7 @@ def html_table(table: pd.DataFrame, layout: Layout, title: str) -> str:
     Rows have a cell for each column, so that they can be sorted by what `data-v` holds, or by their text.
     """
     left, written, cut = MOST_ROWS, [], 0
-    for part in parts_of(table, layout):
+    for part in floats_of(table, layout):
         shown = list(islice(part.blocks, max(left, 0)))
         left -= len(shown)
         cut += len(part.blocks) - len(shown)
@@ -468,7 +468,7 @@ def html_table(table: pd.DataFrame, layout: Layout, title: str) -> str:
     return "".join(written)
 
 
-def _part(part: Part, blocks: list[Block], title: str) -> str:
+def _part(part: TableFloat, blocks: list[LabelledLines], title: str) -> str:
     name = f"{title}: {part.words}" if part.words else title
     heading = f"<h4>{html.escape(part.words)}</h4>\n" if part.words else ""
     wide = len(part.labels) + len(part.across)
@@ -484,7 +484,7 @@ def _part(part: Part, blocks: list[Block], title: str) -> str:
     )
 
 
-def _html_head(part: Part) -> Iterator[str]:
+def _html_head(part: TableFloat) -> Iterator[str]:
     """Rows above the blocks; those of the last are named by the column that they part."""
     empty = f'<td colspan="{len(part.labels)}"></td>'
     for words in part.above:
@@ -502,7 +502,7 @@ def _html_head(part: Part) -> Iterator[str]:
     yield f"<tr>{cells}</tr>\n"
 
 
-def _html_row(part: Part, block: Block) -> str:
+def _html_row(part: TableFloat, block: LabelledLines) -> str:
     first, *labels = block.labels
     kind = f" <small>({html.escape(block.kind)})</small>" if block.kind else ""
     label = f"<i>{html.escape(first)}</i>" if block.theirs else html.escape(first)
@@ -512,7 +512,7 @@ def _html_row(part: Part, block: Block) -> str:
     return f"<tr>{''.join(cells)}</tr>"
 
 
-def _html_cell(part: Part, cell: Cell | None) -> str:
+def _html_cell(part: TableFloat, cell: WrittenCell | None) -> str:
     """Our number, then its interval, the paper's number and further lines, each in a line of its own."""
     if cell is None:
         return "<td>–</td>"

@@ -14,7 +14,7 @@ from needlework.benchmarks.lost_in_the_middle.factors import (
 )
 from needlework.models.engine_arguments import GREEDY
 from needlework.results.columns import COMPARISON
-from needlework.results.published import Number
+from needlework.results.published import PrintedNumber as Number
 from needlework.results.result import Context
 from needlework.results.tabulate import (
     Beside,

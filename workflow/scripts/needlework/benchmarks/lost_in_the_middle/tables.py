@@ -374,7 +374,7 @@ def _other_pairs(cell: Cell) -> Iterable[str]:
 
 def _beside(
     values: Sequence[float],
-    published: Sequence[publications.Number | None],
+    published: Sequence[publications.PrintedNumber | None],
     n: int,
     obstacle: str | None,
 ) -> dict[str, object]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from needlework.benchmarks.m4le.data.tasks import CONSTRUCTED, PAPER_BUCKETS, PRINTED, TASKS
 from needlework.benchmarks.m4le.factors import RANGES, TABLES
 from needlework.models.engine_arguments import GREEDY
-from needlework.results.published import Number
+from needlework.results.published import PrintedNumber as Number
 from needlework.results.result import Context
 from needlework.results.tabulate import (
     Cell,

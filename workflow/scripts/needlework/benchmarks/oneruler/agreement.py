@@ -145,7 +145,9 @@ def _tau(first: Sequence[float], second: Sequence[float]) -> dict[str, float | i
     return cell
 
 
-def _compared_p(p: float, bound: publications.Number | None, why: str | None) -> dict[str, object]:
+def _compared_p(
+    p: float, bound: publications.PrintedNumber | None, why: str | None
+) -> dict[str, object]:
     """Whether our p, too, is below that of the paper."""
     if bound is None:
         return {

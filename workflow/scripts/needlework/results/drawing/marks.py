@@ -20,7 +20,7 @@ from needlework.results.drawing.grid import (
     values_axis,
     wrapped,
 )
-from needlework.results.drawing.picture import Line, Picture
+from needlework.results.drawing.picture import DrawnLine, Picture
 from needlework.results.drawing.style import (
     COLOURS,
     COLUMN,
@@ -124,7 +124,7 @@ def _panel(
                 _level(ax, spec, line, {"source": "published", "paper_value": value})
 
 
-def _points(ax: Axes, spec: Lines, line: Line, x: pd.Series, rows: pd.DataFrame) -> None:
+def _points(ax: Axes, spec: Lines, line: DrawnLine, x: pd.Series, rows: pd.DataFrame) -> None:
     """Values with intervals, and the paper's numbers, hollow and dashed; hollow too are short prompts."""
     colour, marker = line.look
     ours = rows[(rows["source"] == "ours") & rows[spec.column].notna()]
@@ -168,7 +168,7 @@ def hollow_marker(look: tuple[str, str]) -> dict[str, Any]:
     return {"color": colour, "marker": marker, "markerfacecolor": GROUND, "markeredgewidth": 0.8}
 
 
-def _level(ax: Axes, spec: Lines, line: Line, row: dict[str, Any]) -> None:
+def _level(ax: Axes, spec: Lines, line: DrawnLine, row: dict[str, Any]) -> None:
     """A number that holds across a panel: ours dotted with its interval, the paper's dashed."""
     colour = line.look[0]
     if row["source"] == "ours" and row[spec.column] == row[spec.column]:
@@ -291,7 +291,9 @@ def bars(picture: Picture) -> list[Figure]:
     return pages(picture, size, fill)
 
 
-def _marks(ax: Axes, picture: Picture, line: Line, where: Any, down: bool, thick: float) -> None:
+def _marks(
+    ax: Axes, picture: Picture, line: DrawnLine, where: Any, down: bool, thick: float
+) -> None:
     """A line's bars with intervals, or its points; the paper's numbers are hollow."""
     spec = picture.spec
     rows = line.rows[line.rows["source"] == "ours"]

@@ -41,7 +41,7 @@ class NothingToDraw(Exception):
 
 
 @dataclass(frozen=True)
-class Line:
+class DrawnLine:
     """A line, or the bars of one kind; `key` is its source and value."""
 
     key: tuple[str, Any]
@@ -234,7 +234,7 @@ class Picture:
             return [ours + theirs]
         return [*evenly(ours, MOST_LINES), *([theirs] if theirs else [])]
 
-    def lines(self, data: pd.DataFrame, keys: Sequence[tuple[str, Any]]) -> Iterator[Line]:
+    def lines(self, data: pd.DataFrame, keys: Sequence[tuple[str, Any]]) -> Iterator[DrawnLine]:
         """The lines of these keys that have rows in `data`."""
         column, spec = self.spec.line, self.spec
         for key in keys:
@@ -257,7 +257,7 @@ class Picture:
             if look == REST and column == "model" and (n := self.n_rest) > 1:
                 name = f"{n}{OTHERS}"
                 paper_label = SAME if self._crowded else name + PAPER
-            yield Line(key, name, paper_label, look, rows)
+            yield DrawnLine(key, name, paper_label, look, rows)
 
     def _published_name(self, value: Any) -> str:
         """What the legend calls a model of the paper's that was not run; more than some share a name."""
