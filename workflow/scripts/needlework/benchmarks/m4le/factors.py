@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from needlework.benchmarks.m4le.data.tasks import ABILITIES, CONSTRUCTED, PAPER_BUCKETS
+from needlework.benchmarks.m4le.data.tasks import ABILITIES, CONSTRUCTED, PAPER_BUCKETS, TASKS
 from needlework.factor import Factor, in_1000
 
 TASK = Factor("task", label="Task", order=tuple(CONSTRUCTED))
@@ -50,23 +50,8 @@ RANGES = {
     "table6": ("4K to 8K", PAPER_BUCKETS[3:]),
 }
 # The tables of the paper's appendix that have a task's numbers, 7 to 45.
-TABLES = dict(
-    zip(
-        (
-            *("nq-open", "drcd_semantic-single", "wow", "drcd_explicit-single", "booksum"),
-            *("triviaqa", "hotpotqa", "arxiv", "bigpatent_global_sum", "wikihow", "pubmed"),
-            *("ncls", "bigpatent_global_cls", "open-subtitles-zh2en", "open-subtitles-en2zh"),
-            *("wikitext-103", "wiki2019zh", "mnds-news_explicit-multiple"),
-            *("mnds-news_semantic-multiple", "marc", "dureader", "online-shopping"),
-            *("thucnews_explicit-multiple", "thucnews_semantic-multiple"),
-            *("thucnews_explicit-single", "mnds-news_explicit-single", "cnewsum", "clts"),
-            *("cepsum", "cnnnews", "news2016", "lcsts", "c3", "newsqa", "duorc"),
-            *("news-commentary-en2zh", "news-commentary-zh2en"),
-            *("tedtalks-en2zh", "tedtalks-zh2en"),
-        ),
-        (f"table{number}" for number in range(7, 46)),
-        strict=True,
-    )
-)
+TABLES = {
+    task.name: task.table for task in sorted(TASKS.values(), key=lambda task: int(task.table[5:]))
+}
 # The bucket whose scores normalise those of all.
 SHORTEST = 1000
