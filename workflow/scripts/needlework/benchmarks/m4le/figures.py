@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # How figures order and name the values of columns that are no factors of prompts.
-FACTORS = (METRIC, TASK, RANGE, GROUP, PLACE, LENGTH.renamed("column", format=None))
+FACTORS = (METRIC, TASK, RANGE, GROUP, PLACE, LENGTH.renamed("column"))
 SCORE = "Normalised score"
 HALF = "0.5 equals {reference_name} at 1K."
 # The paper's models that were not run are drawn beside either metric.
@@ -54,7 +54,6 @@ NOTHING = "no model answered prompts that can be normalised"
         words=HALF,
         paper="the paper's Table 3, by the released scorer",
         nothing=NOTHING,
-        called={str(n * 1000): f"{n}K" for n in (1, 2, 4, 6, 8, 12, 16, 24, 32, 64, 128)},
     ),
     notes=(f"The left half of the paper's figure. {NORMALISED} {LONG}",),
 )
