@@ -215,20 +215,20 @@ def conditions(config: Configuration) -> dict[str, bool]:
 
 
 def run_settings(config: Configuration) -> Run:
-    """The facts on a run that this benchmark's results need, beside the facts that all results get.
-
-    reference_name: the model by which scores are normalised. instructions: the tasks with a user's texts.
-    lengths: the buckets, in order. places: the number of places that are studied. chat: the models whose
-    prompts go through a chat template.
-    """
+    """The facts on a run that this benchmark's results need, beside the facts that all results get."""
     own: M4le = block_of(config, NAME)
     printed = own.reference == "published"
     return {
         "metric": own.metric,
+        # The model by which scores are normalised, and its name.
         "reference": own.reference,
         "reference_name": "GPT-3.5-Turbo-16K" if printed else own.reference,
+        # The tasks with a user's texts.
         "instructions": [task for task in own.records if wording(own, task)[1]],
+        # The buckets, in order.
         "lengths": sorted(own.lengths),
+        # The number of places that are studied.
         "places": own.positions.places,
+        # The models whose prompts go through a chat template.
         "chat": [name for name in config.run.models if config.models[name].chat],
     }

@@ -11,11 +11,9 @@ from needlework.folders import matching
 
 
 class Origin(NamedTuple):
-    """The files of a task's source, as patterns below M4LE's raw_data, its place and its licence.
+    """A data set of M4LE's sources."""
 
-    A task whose source has very many files names an index of them, or the archive that they come in.
-    """
-
+    # Patterns below M4LE's raw_data; of very many files an index, or the archive that they come in.
     files: tuple[str, ...]
     url: str
     licence: str
