@@ -81,10 +81,11 @@ def shared_ngrams(found: Sequence[str], gold: Sequence[str], order: int) -> tupl
     shared = kinds[0] & kinds[1]
     bits = len(shared).bit_length()
     if bits * order > 62:
-        return tuple(
-            sum((Counter(_ngrams(found, n)) & Counter(_ngrams(gold, n))).values())
+        counts = (
+            [Counter(zip(*(own[i:] for i in range(n)), strict=False)) for own in (found, gold)]
             for n in range(1, order + 1)
         )
+        return tuple((one & other).total() for one, other in counts)
     digits = dict.fromkeys(kinds[0] | kinds[1], 0) | {token: i for i, token in enumerate(shared, 1)}
     apart = [0] * order
     row = [*map(digits.__getitem__, found), *apart, *map(digits.__getitem__, gold), *apart]
@@ -110,10 +111,6 @@ def shared_ngrams(found: Sequence[str], gold: Sequence[str], order: int) -> tupl
         in_both = np.concatenate((starts[1:], [len(cut)])) - starts
         made.append(int(np.minimum(in_both - in_gold, in_gold).sum()))
     return (*made, *[0] * (order - len(made)))
-
-
-def _ngrams(tokens: Sequence[str], n: int) -> Iterable[tuple[str, ...]]:
-    return zip(*(tokens[i:] for i in range(n)), strict=False)
 
 
 def corpus(rows: npt.ArrayLike) -> float:
@@ -163,7 +160,12 @@ def recall_zh(answer: str, reference: str) -> float:
     hypothesis, gold = _tokens(answer), _tokens(reference)
     if not hypothesis or not gold:
         raise ValueError("a text without a token")
-    return _common_length(gold, hypothesis) / len(gold)
+    other = Sentences([hypothesis])
+    row = other.full
+    for word in gold:
+        if mask := other.masks.get(word):
+            row = _next_row(row, mask, other.full)
+    return (len(hypothesis) - row.bit_count()) / len(gold)
 
 
 def _sentences(text: str) -> list[list[str]]:
@@ -308,15 +310,6 @@ def _next_row(row: int, mask: int, full: int) -> int:
     """The row below `row`, by the places where its word matches."""
     both = row & mask
     return ((row + both) | (row - both)) & full
-
-
-def _common_length(first: Sequence[str], second: Sequence[str]) -> int:
-    other = Sentences([second])
-    row = other.full
-    for word in first:
-        if mask := other.masks.get(word):
-            row = _next_row(row, mask, other.full)
-    return len(second) - row.bit_count()
 
 
 def common(first: Sequence[str], others: Sentences) -> list[int]:

@@ -10,13 +10,15 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import pandas as pd
 
 from needlework.benchmarks.m4le import measures
 from needlework.benchmarks.m4le.data.tasks import CONSTRUCTED
-from needlework.benchmarks.m4le.factors import SHORTEST
+from needlework.benchmarks.m4le.factors import SHORTEST, TABLES
+from needlework.benchmarks.m4le.paper import REFERENCE, row_of
 from needlework.results import stats
-from needlework.results.cells import Part, Table, measure_of_sums
-from needlework.results.result import Run
+from needlework.results.cells import Part, Table, judged, measure_of_sums
+from needlework.results.result import Context, Run
 from needlework.results.stats import Z
 
 
@@ -178,20 +180,38 @@ def task_scores(part: Part) -> list[Own]:
             key = model, metric, str(task), place
             if key not in known:
                 values = score(own)
-                half = (values["ci_high"] - values["ci_low"]) / 2
-                known[key] = Own(
-                    *(
-                        str(task),
-                        place,
-                        own,
-                        values["value"],
-                        values["se_independent"],
-                        half / stats.Z,
-                    ),
-                    *(values["lowest"], values["highest"]),
-                )
+                se = (values["ci_high"] - values["ci_low"]) / 2 / Z
+                found_values = values["value"], values["se_independent"], se
+                ends = values["lowest"], values["highest"]
+                known[key] = Own(str(task), place, own, *found_values, *ends)
             found.append(known[key])
     return [own for own in found if not math.isnan(own.value)]
+
+
+def with_reference(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """Rows of one metric with the reference scores by which each task is normalised.
+
+    g: the reference's score at 1K, a share; g_se and g_se_independent: its errors over questions and over
+    answers; reference: the reference model's value on the same prompt, if it is a model of the run.
+    """
+    name, values = run.run["reference"], rows.iloc[:0]
+    found: dict[str, tuple[float, float, float]] = {}
+    if name == "published":
+        # An accuracy is a share of n rows; of other printed numbers no error is known.
+        for task, table in TABLES.items():
+            if number := run.find(table, row_of(REFERENCE, task), str(SHORTEST)):
+                se = stats.standard_error(number.value, number.n) if number.n else 0.0
+                found[task] = (number.value, se, se)
+    else:
+        short = rows[(rows["model"] == name) & (rows["length"] == SHORTEST)]
+        for own in task_scores(Table(short).all()) if len(short) else []:
+            found[own.task] = (own.value, own.se, own.se_independent)
+        values = short[judged(short)]
+    errors = pd.DataFrame.from_dict(found, "index", columns=["g", "g_se", "g_se_independent"])
+    rows = rows.join(errors.astype(float), on="task")
+    keys = ["task", "length", "example_id", "sample"]
+    values = values[[*keys, "value"]].rename(columns={"value": "reference"})
+    return rows.merge(values, on=keys, how="left", validate="many_to_one")
 
 
 def normalised_mean(part: Part, run: Run, weigh: str = "cells") -> dict[str, float | int]:
@@ -221,40 +241,23 @@ def normalised_mean(part: Part, run: Run, weigh: str = "cells") -> dict[str, flo
         made |= {f"ci_low{kind}": low, f"ci_high{kind}": high}
         if kind:
             made |= {"value": found.value, "se_independent": found.se}
-    given = sum(len(own.part.given) for own in there)
-    questions = sum(len(own.part.given.values("example_id")) for own in there)
-    tasks = len({own.task for own in there})
+    # With every missing answer wrong, and right, the references as they are. NaN of a slope with missing
+    # answers, and where nothing of a task was answered: it is in no mean.
+    given = len(part.given)
+    bounds = dict.fromkeys(("lowest", "highest"), made["value"] if given == len(part) else math.nan)
+    if weigh != "slope" and given < len(part) == sum(len(own.part) for own in there):
+        for end in bounds:
+            pairs = [(getattr(own, end), own.reference.g) for own in there]
+            shares = [r / (g + r) if g + r else 0.0 for r, g in pairs]
+            bounds[end] = sum(w * share for w, share in zip(weights, shares, strict=True))
     return {
         **made,
-        "n": given,
-        "n_questions": questions,
+        "n": sum(len(own.part.given) for own in there),
+        "n_questions": sum(len(own.part.given.values("example_id")) for own in there),
         **part.lost(),
-        **_normalised_bounds(part, there, weights, made["value"], weigh),
-        "n_tasks": tasks,
+        **bounds,
+        "n_tasks": len({own.task for own in there}),
     }
-
-
-def _normalised_bounds(
-    part: Part,
-    there: Sequence[Own],
-    weights: Sequence[float],
-    value: float,
-    weigh: str,
-) -> dict[str, float]:
-    """The mean with every missing answer wrong, and right, the references as they are.
-
-    NaN of a slope with missing answers, and where nothing of a task was answered: it is in no mean.
-    """
-    if len(part.given) == len(part):
-        return {"lowest": value, "highest": value}
-    if weigh == "slope" or sum(len(own.part) for own in there) < len(part):
-        return {"lowest": math.nan, "highest": math.nan}
-    found = {}
-    for end in ("lowest", "highest"):
-        pairs = [(getattr(own, end), own.reference.g) for own in there]
-        shares = [r / (g + r) if g + r else 0.0 for r, g in pairs]
-        found[end] = sum(w * share for w, share in zip(weights, shares, strict=True))
-    return found
 
 
 def _weights(lengths: list[int], weigh: str, order: Sequence[int]) -> list[float]:

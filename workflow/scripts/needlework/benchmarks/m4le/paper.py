@@ -39,21 +39,12 @@ def _other_answers(cell: Cell) -> Iterator[str]:
 
 def _other_mean(cell: Cell, number: Number) -> Iterator[str]:
     """Why a mean of normalised scores is not the paper's: by the printed reference, of all tasks."""
-    if cell.labels["metric"] != PRINTED_METRIC:
+    labels = cell.labels
+    if labels["metric"] != PRINTED_METRIC:
         yield _other_metric(cell)
     yield from other_settings(cell.run, {"reference": "published"})
     yield from _other_answers(cell)
-    if why := _other_cells(cell):
-        yield why
-
-
-def _other_metric(cell: Cell) -> str:
-    return f"metric is {cell.labels['metric']}, in the paper {PRINTED_METRIC}"
-
-
-def _other_cells(cell: Cell) -> str | None:
-    """The mean is of other tasks or lengths than the paper's; the cell has one of these as labels."""
-    lengths, labels = _lengths(cell), cell.labels
+    # The tasks and lengths of the paper's cell, by the labels that it has.
     wanted: Iterable[int]
     if "range" in labels:
         wanted = next(own for words, own in RANGES.values() if words == labels["range"])
@@ -61,8 +52,9 @@ def _other_cells(cell: Cell) -> str | None:
         wanted = PAPER_BUCKETS
     else:
         wanted = [int(labels["column"])]
-    if lengths != set(wanted):
-        return "other lengths"
+    if {int(length) for length in cell.part.values("length")} != set(wanted):
+        yield "other lengths"
+        return
     tasks = {task for task in TASKS.values() if labels.get("ability", task.ability) == task.ability}
     for length in wanted:
         published = {
@@ -71,12 +63,12 @@ def _other_cells(cell: Cell) -> str | None:
             if cell.run.find(TABLES[task.name], row_of(REFERENCE, task.name), str(length))
         }
         if set(cell.part.split("length")[length].values("task")) != published:
-            return "other tasks"
-    return None
+            yield "other tasks"
+            return
 
 
-def _lengths(cell: Cell) -> set[int]:
-    return {int(length) for length in cell.part.values("length")}
+def _other_metric(cell: Cell) -> str:
+    return f"metric is {cell.labels['metric']}, in the paper {PRINTED_METRIC}"
 
 
 def row_of(model: str, task: str) -> str:

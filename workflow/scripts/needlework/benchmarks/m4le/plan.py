@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 NAME = "m4le"
 # Where the configuration has what the paper's numbers depend on.
 SETUP = {
-    **{key: f"benchmarks.m4le.{key}" for key in ("source", "release", "reference")},
-    "max_new_tokens": "benchmarks.m4le.max_new_tokens",
+    key: f"benchmarks.{NAME}.{key}" for key in ("source", "release", "reference", "max_new_tokens")
 }
 SAMPLE = "sample"
 
@@ -75,47 +74,41 @@ class Slice:
 
 def tasks(own: M4le) -> list[str]:
     """The names of the asked tasks: the paper's tasks in its order, then tasks in further languages."""
-    missing = _missing(own)
-    return [name for name in _asked(own) if name not in missing]
+    asked, missing = _asked(own)
+    return [name for name in asked if name not in missing]
 
 
-def _asked(own: M4le) -> list[str]:
-    """The tasks that the configuration names, or all that the source has."""
+def _asked(own: M4le) -> tuple[list[str], list[str]]:
+    """The tasks that the configuration names, or all of the source; and those that the folder lacks."""
     every = SAMPLED if own.source == "sample" else TASKS
     named = every if own.tasks == "all" else own.tasks
-    return [name for name in CONSTRUCTED if name in named]
-
-
-def _missing(own: M4le) -> list[str]:
-    """The tasks that are left out, since the folder lacks their source."""
+    asked = [name for name in CONSTRUCTED if name in named]
     if own.source != "constructed" or not own.skip_missing:
-        return []
-    return [
-        name
-        for name in _asked(own)
-        if name not in own.records and not source_files(own.folder, CONSTRUCTED[name])
-    ]
+        return asked, []
+    of_source = [name for name in asked if name not in own.records]
+    return asked, [name for name in of_source if not source_files(own.folder, CONSTRUCTED[name])]
 
 
 def notices(own: M4le) -> list[str]:
     """A sentence on the tasks that are left out, if there are any."""
-    if not (missing := _missing(own)):
+    asked, missing = _asked(own)
+    if not missing:
         return []
     return [
-        f"benchmarks.{NAME}: {len(missing)} of {len(_asked(own))} tasks are left out, since "
+        f"benchmarks.{NAME}: {len(missing)} of {len(asked)} tasks are left out, since "
         f"{own.folder} lacks their sources: {', '.join(missing)}."
     ]
 
 
 def data(own: M4le) -> tuple[str, str]:
     """Descriptions of the data of the run's prompts and of the paper's."""
-    theirs = "M4LE's release of 2023, 200 rows per task and length"
-    if own.source == "released":
-        mine = in_words(f"M4LE's release of {own.release}", 200, "rows per task and length")
-    else:
-        corpus = "sample" if own.source == "sample" else "rows built from sources"
-        mine = in_words(corpus, own.examples, "rows per task and length")
-    return mine, theirs
+    mine = {
+        "released": (f"M4LE's release of {own.release}", 200),
+        "sample": ("sample", own.examples),
+        "constructed": ("rows built from sources", own.examples),
+    }[own.source]
+    rows = "rows per task and length"
+    return in_words(*mine, rows), f"M4LE's release of 2023, 200 {rows}"
 
 
 def slices(own: M4le) -> list[str]:
@@ -222,20 +215,20 @@ def conditions(config: Configuration) -> dict[str, bool]:
 
 
 def run_settings(config: Configuration) -> Run:
-    """The facts on a run that this benchmark's results need, beside the facts that all results get.
-
-    reference_name: the model by which scores are normalised. instructions: the tasks with a user's texts.
-    lengths: the buckets, in order. places: the number of places that are studied. chat: the models whose
-    prompts go through a chat template.
-    """
+    """The facts on a run that this benchmark's results need, beside the facts that all results get."""
     own: M4le = block_of(config, NAME)
     printed = own.reference == "published"
     return {
         "metric": own.metric,
+        # The model by which scores are normalised, and its name.
         "reference": own.reference,
         "reference_name": "GPT-3.5-Turbo-16K" if printed else own.reference,
+        # The tasks with a user's texts.
         "instructions": [task for task in own.records if wording(own, task)[1]],
+        # The buckets, in order.
         "lengths": sorted(own.lengths),
+        # The number of places that are studied.
         "places": own.positions.places,
+        # The models whose prompts go through a chat template.
         "chat": [name for name in config.run.models if config.models[name].chat],
     }

@@ -36,18 +36,6 @@ _EXAMPLE_REVIEWS = (18879, 41707, 32206)
 _EXAMPLE_POSTS = ("商业魔式之五层次策划理论", "乌鲁木齐三屯碑牛羊肉批发市场要搬迁了")
 
 
-@lru_cache(maxsize=1)
-def _converter() -> Any:
-    from opencc import OpenCC
-
-    return OpenCC("t2s")
-
-
-def simplify(text: str) -> str:
-    """The text in simplified characters (OpenCC t2s, as the released scripts convert)."""
-    return _converter().convert(text) if text else text
-
-
 def load(path: Path) -> Any:
     """A file of JSON."""
     return json.loads(path.read_text(encoding="utf-8"))
@@ -93,13 +81,12 @@ def c3(task: Task, files: Sequence[Path]) -> Iterator[Record]:
     """C3's texts of 100 characters and more, with questions that offer choices."""
     for documents, questions, *_ in load(files[0]):
         if len(documents[0]) >= 100:
-            yield Record(documents[0].replace("\n", ""), questions=tuple(map(_choice, questions)))
-
-
-def _choice(row: dict[str, Any]) -> Question:
-    options = [f"{chr(ord('A') + i)}. {choice}" for i, choice in enumerate(row["choice"])]
-    right = options[row["choice"].index(row["answer"])]
-    return Question(f"{row['question']} {' '.join(options)}", (right,))
+            asked = []
+            for row in questions:
+                options = [f"{chr(ord('A') + i)}. {own}" for i, own in enumerate(row["choice"])]
+                right = options[row["choice"].index(row["answer"])]
+                asked.append(Question(f"{row['question']} {' '.join(options)}", (right,)))
+            yield Record(documents[0].replace("\n", ""), questions=tuple(asked))
 
 
 def wow(task: Task, files: Sequence[Path]) -> Iterator[Record]:
@@ -112,8 +99,15 @@ def wow(task: Task, files: Sequence[Path]) -> Iterator[Record]:
 
 
 def drcd(task: Task, files: Sequence[Path]) -> Iterator[Record]:
-    """DRCD's paragraphs with their questions."""
+    """DRCD's paragraphs with their questions; for topics, each title once, with one of its paragraphs."""
+    seen: set[str] = set()
     for item in load(files[0])["data"]:
+        if task.draws == "topics":
+            if item["title"] not in seen:
+                seen.add(item["title"])
+                chosen = seeding.rng("drcd", item["title"]).integers(len(item["paragraphs"]))
+                yield Record(item["paragraphs"][int(chosen)]["context"], item["title"])
+            continue
         for paragraph in item["paragraphs"]:
             asked = tuple(
                 Question(qa["question"], tuple(answer["text"] for answer in qa["answers"]))
@@ -121,16 +115,6 @@ def drcd(task: Task, files: Sequence[Path]) -> Iterator[Record]:
             )
             if asked:
                 yield Record(paragraph["context"], item["title"], questions=asked)
-
-
-def drcd_topics(task: Task, files: Sequence[Path]) -> Iterator[Record]:
-    """DRCD's articles: each title once, with one of its paragraphs."""
-    seen: set[str] = set()
-    for item in load(files[0])["data"]:
-        if item["title"] not in seen:
-            seen.add(item["title"])
-            chosen = seeding.rng("drcd", item["title"]).integers(len(item["paragraphs"]))
-            yield Record(item["paragraphs"][int(chosen)]["context"], item["title"])
 
 
 def cnn(task: Task, files: Sequence[Path]) -> Iterator[Record]:
@@ -312,8 +296,10 @@ def triviaqa(task: Task, files: Sequence[Path]) -> Iterator[Record]:
         for row in load(path)["Data"]:
             for key, folder in (("SearchResults", "web"), ("EntityPages", "wikipedia")):
                 if row.get(key):
-                    page = _inside(evidence / folder, row[key][0]["Filename"])
-                    text = page.read_text(encoding="utf-8").strip()
+                    name, place = row[key][0]["Filename"], evidence / folder
+                    if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+                        raise ValueError(f"the file name {name!r} leads out of {place}")
+                    text = (place / name).read_text(encoding="utf-8").strip()
                     known = row["Answer"]
                     answers = (
                         *(known["Value"], known["NormalizedValue"]),
@@ -322,14 +308,6 @@ def triviaqa(task: Task, files: Sequence[Path]) -> Iterator[Record]:
                     if "\0" not in text:
                         yield Record(text, questions=(Question(row["Question"], answers),))
                     break
-
-
-def _inside(folder: Path, name: str) -> Path:
-    """A file that data names, which must lie in the folder."""
-    named = PurePosixPath(name)
-    if named.is_absolute() or ".." in named.parts:
-        raise ValueError(f"the file name {name!r} leads out of {folder}")
-    return folder / name
 
 
 def papers(task: Task, files: Sequence[Path]) -> Iterator[Record]:
@@ -543,43 +521,16 @@ def _xml(path: Path) -> ElementTree.Element:
 
 Reader = Callable[[Task, Sequence[Path]], Iterator[Record]]
 
-_READERS: dict[str, Reader] = {
-    **dict.fromkeys(
-        ("mnds-news_explicit-single", "mnds-news_explicit-multiple", "mnds-news_semantic-multiple"),
-        mnds,
-    ),
-    **dict.fromkeys(
-        ("thucnews_explicit-single", "thucnews_explicit-multiple", "thucnews_semantic-multiple"),
-        thucnews,
-    ),
-    "newsqa": newsqa,
-    "c3": c3,
-    "wow": wow,
-    "drcd_explicit-single": drcd_topics,
-    "drcd_semantic-single": drcd,
-    "cnnnews": cnn,
-    "cepsum": cepsum,
-    "lcsts": lcsts,
-    "ncls": ncls,
-    "marc": marc,
-    "online-shopping": online_shopping,
-    "wikitext-103": wikitext,
-    "wiki2019zh": wiki2019zh,
-    "duorc": duorc,
-    "nq-open": nq_open,
-    "dureader": dureader,
-    "wikihow": wikihow,
-    "news2016": news2016,
-    "hotpotqa": hotpotqa,
-    **dict.fromkeys(("bigpatent_global_cls", "bigpatent_global_sum"), bigpatent),
-    "triviaqa": triviaqa,
-    **dict.fromkeys(("arxiv", "pubmed"), papers),
-    "booksum": booksum,
-    "cnewsum": cnewsum,
-    "clts": clts,
-    **dict.fromkeys(("tedtalks-en2zh", "tedtalks-zh2en"), tedtalks),
-    **dict.fromkeys(("open-subtitles-en2zh", "open-subtitles-zh2en"), subtitles),
-    **dict.fromkeys(("news-commentary-en2zh", "news-commentary-zh2en"), commentary),
+# By `Task.source`.
+READERS: dict[str, Reader] = {
+    **{"MNDS News": mnds, "THUCNews": thucnews, "NewsQA": newsqa, "C3": c3, "WoW": wow},
+    **{"DRCD": drcd, "CNNNews": cnn, "CEPSUM": cepsum, "LCSTS": lcsts, "NCLS": ncls},
+    **{"MARC": marc, "Online Shopping": online_shopping, "WikiText-103": wikitext},
+    **{"Wiki2019zh": wiki2019zh, "DuoRC": duorc, "NQ-Open": nq_open, "DuReader": dureader},
+    **{"WikiHow": wikihow, "News2016": news2016, "HotpotQA": hotpotqa, "BIGPATENT": bigpatent},
+    **{"TriviaQA": triviaqa, "Arxiv": papers, "Pubmed": papers, "Booksum": booksum},
+    **{"CNewsum": cnewsum, "CLTS+": clts, "TedTalks": tedtalks, "OpenSubtitles": subtitles},
+    "News Commentary": commentary,
 }
 
 # The released scripts leave these as they are; all other Chinese becomes simplified.
@@ -600,8 +551,8 @@ def source_records(task: Task, files: Sequence[Path]) -> Iterator[Record]:
         task.follows in _AS_IT_IS or task.name.startswith("thucnews") or "zh" not in task.lang
     )
     try:
-        for record in _READERS[task.follows](task, files):
-            yield record if as_it_is else _simplified(record)
+        for record in READERS[task.source](task, files):
+            yield record if as_it_is else simplified(record)
     except (
         *(KeyError, IndexError, TypeError, ValueError, AttributeError, OSError, EOFError),
         *(json.JSONDecodeError, csv.Error, ElementTree.ParseError),
@@ -634,14 +585,16 @@ def _of_table(task: Task, path: Path) -> Iterator[Record]:
         )
 
 
-def _simplified(record: Record) -> Record:
-    convert = simplify
-    return Record(
-        convert(record.text),
-        convert(record.title),
-        convert(record.asked),
-        convert(record.label),
-        tuple(map(convert, record.answers)),
-        tuple(Question(convert(q.text), tuple(map(convert, q.answers))) for q in record.questions),
-        tuple(Document(convert(part.text), convert(part.title)) for part in record.parts),
-    )
+@lru_cache(maxsize=1)
+def _converter() -> Any:
+    from opencc import OpenCC
+
+    return OpenCC("t2s")
+
+
+def simplified(value: Any) -> Any:
+    """A record, or a part of one, in simplified characters (OpenCC t2s, as the released scripts convert)."""
+    if isinstance(value, str):
+        return _converter().convert(value) if value else value
+    made = map(simplified, value)
+    return value._make(made) if hasattr(value, "_make") else tuple(made)
