@@ -31,7 +31,8 @@ class Factor:
     type: Arrow type, by name. label: what an axis or a column head calls it. order: its values, in
     order; values that are not listed follow, sorted, and those in `last` come after all others. words:
     what single values are called in tables and figures. format: writes other values, such as `in_1024`
-    for numbers of tokens.
+    for numbers of tokens. percent: what a value of 1 is in percent, 100 for a share: other values are written
+    so ("50%").
     shared: a value whose rows belong to every other value as well (prompts without distractors
     belong to every kind of retrieval). asked: whether prompts were made to have it; otherwise it says how
     they turned out, and comparisons of models neither pair nor divide prompts by it.
@@ -44,6 +45,7 @@ class Factor:
     last: tuple[Hashable, ...] = ()
     words: Mapping[Any, str] = field(default_factory=dict)
     format: Callable[[Any], str] | None = None
+    percent: float | None = None
     shared: Hashable | None = None
     asked: bool = True
 
@@ -60,6 +62,8 @@ class Factor:
             return self.words[value]
         if self.format is not None:
             return self.format(value)
+        if self.percent is not None:
+            return f"{self.percent * value:.4g}%"
         return f"{value:.4g}" if isinstance(value, float) else str(value)
 
     def renamed(self, name: str, **changes: Any) -> Factor:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from needlework.results.cells import Part
 
-MODEL = Factor("model")
+MODEL = Factor("model", label="Model")
 # How many prompts both sides have an answer to, and McNemar's test.
 PAIRED = ("n_both", *MCNEMAR)
 # Two answers are of one question where these agree.
