@@ -57,7 +57,8 @@ def test_the_papers_slices() -> None:
     names = plan.slices(own)
     assert len(names) == len(set(names)) == 7 * (8 + 1)
     assert {"en-en", "ar-multilingual", "zh-none"} <= set(names)
-    assert plan.slice_languages("ar-multilingual") == ("ar", "multilingual")
+    found = plan.settings(own, "ar-multilingual", [512])
+    assert (found["needle_lang"], found["haystack_lang"]) == ("ar", "multilingual")
     assert plan.baseline_slices(own) == [n for n in names if n.endswith("-none")]
 
 

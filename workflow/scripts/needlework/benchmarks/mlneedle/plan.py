@@ -37,13 +37,11 @@ NO_HAYSTACK = "none"
 # list of all languages.
 ANSWER_BUFFER, MULTILINGUAL_TOP = 64, 500
 # Keys and values that make a condition hold (`RunFacts.filled_by`).
+PAIR = "[[<model>, <model>]]"
 FILLED_BY = {
-    name: {f"benchmarks.{NAME}.{key}": value}
-    for name, key, value in (
-        ("english_answers", "answer_languages", "[en, <your languages>]"),
-        ("instruction_tuning", "comparisons.instruction_tuning", "[[<model>, <model>]]"),
-        ("decoding", "comparisons.decoding", "[[<model>, <model>]]"),
-    )
+    "english_answers": {"benchmarks.mlneedle.answer_languages": "[en, <your languages>]"},
+    "instruction_tuning": {"benchmarks.mlneedle.comparisons.instruction_tuning": PAIR},
+    "decoding": {"benchmarks.mlneedle.comparisons.decoding": PAIR},
 }
 # The texts of a language's instructions. The words of the verdict are of `existence` alone.
 INSTRUCTIONS = {
@@ -149,18 +147,12 @@ def baseline_slices(own: Mlneedle) -> list[str]:
     return [f"{needle}-{NO_HAYSTACK}" for needle in own.needle_languages]
 
 
-def slice_languages(name: str) -> tuple[str, str]:
-    """The needle and the haystack language of a slice."""
-    needle, _, haystack = name.partition("-")
-    return needle, haystack
-
-
 def settings(own: Mlneedle, name: str, lengths: list[int]) -> SliceSettings:
     """All that the instances of a slice depend on, other than files and the tokenizer: fields of `Slice`.
 
     `lengths` are the token budgets wanted by the models that use the tokenizer.
     """
-    needle, haystack = slice_languages(name)
+    needle, _, haystack = name.partition("-")
     question_lang, answer_languages = decided_languages(own)
     tasks = [task for task in own.tasks if haystack == NO_HAYSTACK or task != "closed_book"]
     found: dict[str, Any] = {

@@ -119,6 +119,7 @@ def table1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         if key[-1] != "published":
             baseline = own.loc[own["column"] == "baseline", "value"]
             whole = float(baseline.iloc[0]) if len(baseline) else math.nan
+            # The average has none.
             shares = (own["value"] / (whole or math.nan)).mask(own["column"] == "average")
             parts.append(_lengths(own, run))
             own = own.assign(share_of_baseline=shares)
@@ -148,10 +149,8 @@ def _lengths(own: pd.DataFrame, run: Context) -> pd.DataFrame:
     why = next((reason for verdict, _, reason in told if verdict == "cannot tell"), None)
     made = []
     for column, value in tokens.items():
-        cell = {
-            **dict.fromkeys(MEASURES, math.nan),
-            "value": math.nan if value is None else float(value),
-        }
+        cell = dict.fromkeys(MEASURES, math.nan)
+        cell["value"] = math.nan if value is None else float(value)
         found = run.find("table1", run.paper_name(labels["model"]), column)
         other = why if column == "effective_length" else None
         compared = cells.compared(cell, found, other, digits=0)
