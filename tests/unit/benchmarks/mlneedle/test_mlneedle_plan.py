@@ -172,3 +172,8 @@ def test_every_task_has_a_template() -> None:
     own = schema()["properties"]["benchmarks"]["properties"]["mlneedle"]["properties"]
     found = {path.stem for path in (ROOT / "resources/prompts/mlneedle").glob("*.txt")}
     assert found == set(own["tasks"]["items"]["enum"])
+
+
+def test_the_explorer_writes_depths_in_percent() -> None:
+    found = RuleInputs(validated(configuration("mlneedle", demo("mlneedle")))).explorer
+    assert found.explored("mlneedle")["percent"] == {"depth": 100}
