@@ -155,6 +155,7 @@ def explore(
     without: str = "",
     held: Iterable[str] = (),
     controls: Iterable[str] = (),
+    percent: Mapping[str, float] = {},
 ) -> Path:
     """Write a run's explorer; its page."""
     prompts, answers = write_files(folder / "run", asked, passages)
@@ -164,6 +165,7 @@ def explore(
             "made_up": Explored(
                 *("Made up", ["task", *FACTORS], prompts, answers),
                 *(designed, without, tuple(held), tuple(controls)),
+                percent=percent,
             )
         },
         program=PROGRAM,

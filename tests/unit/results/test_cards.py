@@ -193,14 +193,20 @@ def test_questions_of_other_levels_have_no_part() -> None:
         ((0.0, 0.55, 1.0), ("at the ends", "in the middle")),
         ((0.0, 0.5), ("at the start", "in the middle")),
         ((0.0, 1.0), ("at the start", "at the end")),
-        ((0.25, 0.75), ("at depth 0.25", "at depth 0.75")),
-        ((0.5, 0.75, 1.0), ("in the middle and at the end", "at depth 0.75")),
+        ((0.25, 0.75), ("at depth 25%", "at depth 75%")),
+        ((0.5, 0.75, 1.0), ("in the middle and at the end", "at depth 75%")),
     ],
 )
 def test_a_depth_is_called_the_end_only_at_the_end(depths, said) -> None:
     rows = scores("a", lambda *_: True, depths=depths)
     (row,) = tables(curves_of(rows, "a"))[1].to_dict("records")
     assert (row["first_side"], row["second_side"]) == said
+
+
+def test_points_name_depths_in_percent() -> None:
+    rows = scores("a", lambda *_: True, depths=(0.0, 0.125, 1.0))
+    points = tables(curves_of(rows, "a"))[0]
+    assert list(points["called"]) == ["0%", "12.5%", "100%"]
 
 
 def test_chance_alone_seldom_makes_a_loss() -> None:

@@ -396,6 +396,21 @@ def test_ends_of_an_axis_are_named_within_it():
         assert low < 0 and high > 10
 
 
+@pytest.mark.parametrize("n", [5, 33])
+def test_an_axis_of_shares_is_in_percent(n):
+    """Also its round numbers, where there are too many places to name."""
+    drawing = Lines(x="depth", scaled=True, nothing="nobody answered")
+    words = {0: "start", 1: "end"}
+    factors = {**FACTORS, "depth": Factor("depth", "double", percent=100, words=words)}
+    places = [i / (n - 1) for i in range(n)]
+    frame = frame_of(langs=("en",), lengths=places).rename(columns={"length": "depth"})
+    (ax,) = laid_out(only(draw(drawing, frame, factors, {}))).axes
+    first, *between, last = [text for tick in ax.get_xticklabels() if (text := tick.get_text())]
+    assert (first, last) == ("start", "end")
+    assert "50%" in between or n > 5
+    assert between and all(re.fullmatch(r"\d+%", text) for text in between)
+
+
 def test_shares_begin_at_0_and_every_interval_is_inside():
     drawing = replace(PLAIN, limits=None)
     (ax, *_) = shown(drawing, frame_of(ci_low=0.55, ci_high=0.7)).axes

@@ -320,6 +320,13 @@ def test_every_outcome_and_remark_is_in_words() -> None:
     }
 
 
+def test_shares_are_written_in_percent(tmp_path) -> None:
+    page = explore(tmp_path, asked(), PASSAGES, percent={"place": 100, "gone": 100})
+    header, _ = unpacked(shards(page)["made_up-index"])
+    assert header["labels"] == {"place": ["0%", "50%", "100%"]}
+    assert header["values"][header["columns"].index("place")] == [0, 0.5, 1]
+
+
 def test_benchmarks_say_what_they_vary_and_hold() -> None:
     varied = dict.fromkeys(("oneruler", "mlongrr", "m4le"), "length")
     varied |= {"mlneedle": "position", "lost_in_the_middle": "gold_index"}

@@ -1,20 +1,13 @@
-"""What MLNeedle consists of: its factors, its slices, and what each slice depends on."""
+"""Which prompts MLNeedle has, what they are made of, and what results need to know of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from needlework.benchmarks.mlneedle.factors import MULTILINGUAL
-from needlework.contract import (
-    CorpusTable,
-    Run,
-    Search,
-    SliceSettings,
-    block_of,
-    in_words,
-)
+from needlework.benchmarks.mlneedle.factors import MULTILINGUAL, POSITIONS
+from needlework.contract import CorpusTable, Run, Search, SliceSettings, block_of, in_words
 from needlework.given import given
 from needlework.prompts.wording import papers_instructions, user_texts
 
@@ -44,13 +37,11 @@ NO_HAYSTACK = "none"
 # list of all languages.
 ANSWER_BUFFER, MULTILINGUAL_TOP = 64, 500
 # Keys and values that make a condition hold (`RunFacts.filled_by`).
+PAIR = "[[<model>, <model>]]"
 FILLED_BY = {
-    name: {f"benchmarks.{NAME}.{key}": value}
-    for name, key, value in (
-        ("english_answers", "answer_languages", "[en, <your languages>]"),
-        ("instruction_tuning", "comparisons.instruction_tuning", "[[<model>, <model>]]"),
-        ("decoding", "comparisons.decoding", "[[<model>, <model>]]"),
-    )
+    "english_answers": {"benchmarks.mlneedle.answer_languages": "[en, <your languages>]"},
+    "instruction_tuning": {"benchmarks.mlneedle.comparisons.instruction_tuning": PAIR},
+    "decoding": {"benchmarks.mlneedle.comparisons.decoding": PAIR},
 }
 # The texts of a language's instructions. The words of the verdict are of `existence` alone.
 INSTRUCTIONS = {
@@ -63,8 +54,9 @@ INSTRUCTIONS = {
 
 
 class Position(NamedTuple):
-    """A needle position: its name in results, and its place k among n equally spaced places."""
+    """Where the needle is: place `k` (from 0) of `n` equally spaced places."""
 
+    # In results.
     name: str
     k: int
     n: int
@@ -124,7 +116,7 @@ def positions(setting: int | Sequence[str]) -> list[Position]:
     if isinstance(setting, int):
         names = {0: "start", setting - 1: "end", (setting - 1) / 2: "middle"}
         return [Position(names.get(k, f"{k}/{setting - 1}"), k, setting) for k in range(setting)]
-    return [Position(name, ("start", "middle", "end").index(name), 3) for name in setting]
+    return [Position(name, POSITIONS.index(name), len(POSITIONS)) for name in setting]
 
 
 def decided_languages(own: Mlneedle) -> tuple[str, tuple[str, ...]]:
@@ -155,18 +147,12 @@ def baseline_slices(own: Mlneedle) -> list[str]:
     return [f"{needle}-{NO_HAYSTACK}" for needle in own.needle_languages]
 
 
-def slice_languages(name: str) -> tuple[str, str]:
-    """The needle and the haystack language of a slice."""
-    needle, _, haystack = name.partition("-")
-    return needle, haystack
-
-
 def settings(own: Mlneedle, name: str, lengths: list[int]) -> SliceSettings:
     """All that the instances of a slice depend on, other than files and the tokenizer: fields of `Slice`.
 
     `lengths` are the token budgets wanted by the models that use the tokenizer.
     """
-    needle, haystack = slice_languages(name)
+    needle, _, haystack = name.partition("-")
     question_lang, answer_languages = decided_languages(own)
     tasks = [task for task in own.tasks if haystack == NO_HAYSTACK or task != "closed_book"]
     found: dict[str, Any] = {
@@ -193,18 +179,17 @@ def settings(own: Mlneedle, name: str, lengths: list[int]) -> SliceSettings:
             "answer_buffer": ANSWER_BUFFER,
             "lengths": sorted(lengths),
         }
-    used = [name for task in tasks for name in texts_of(task)]
-    if texts := user_texts(own.instructions, question_lang, used):
+    if texts := user_texts(own.instructions, question_lang, texts_of(tasks)):
         found["instructions"] = texts
     if haystack == MULTILINGUAL:
-        found["multilingual"] = sorted(own.multilingual)
-        found["multilingual_top"] = MULTILINGUAL_TOP
+        found |= {"multilingual": sorted(own.multilingual), "multilingual_top": MULTILINGUAL_TOP}
     return given(found)
 
 
-def texts_of(task: str) -> list[str]:
-    """The names in INSTRUCTIONS of the texts that a task's prompts and verdicts need."""
-    return [task, "yes", "no"] if task == "existence" else [task]
+def texts_of(tasks: Iterable[str]) -> list[str]:
+    """The names in INSTRUCTIONS of the texts that the prompts and verdicts of these tasks need."""
+    needed = {"existence": ["existence", "yes", "no"]}
+    return [name for task in tasks for name in needed.get(task, [task])]
 
 
 def reads(slice_settings: SliceSettings) -> dict[str, list[CorpusTable]]:

@@ -30,6 +30,7 @@ class Explorer(Inputs):
         return {
             "title": own.title,
             "asked": own.asked,
+            "percent": {f.name: f.percent for f in own.factors if f.percent is not None},
             "designed": own.shown.designed,
             "without": "0" if own.shown.designed[0] == "length" else "",
             "held": own.shown.card.held if own.shown.card else (),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -46,13 +47,14 @@ NAME, MOST_TICKS = 0.065, 12
 
 @dataclass(frozen=True)
 class Across:
-    """Where the values of a panel stand, what each is called, and the axis' ends."""
+    """Where the values of a panel stand, what each is called (others: `between`), and the axis' ends."""
 
     at: dict[Any, float]
     labels: dict[Any, str]
     low: float
     high: float
     scaled: bool = False
+    between: Callable[[float], str] = "{:,.6g}".format
 
     def aside(self, i: int, n: int) -> float:
         """How far line `i` of `n` is moved aside: all within half the way to the next value."""
@@ -70,7 +72,9 @@ def across(picture: Picture, spec: Lines, x: str, data: pd.DataFrame) -> Across:
     labels = {value: picture.tick(x, value) for value in values}
     low, high = (min(at.values()), max(at.values())) if at else (0.0, 1.0)
     margin = ((high - low) or 1.0) * 0.06 if scaled else 0.4
-    return Across(at, labels, low - margin, high + margin, scaled)
+    factor = picture.factors.get(x)
+    between = Across.between if factor is None or factor.percent is None else factor.called
+    return Across(at, labels, low - margin, high + margin, scaled, between)
 
 
 def line_plot(picture: Picture) -> list[Figure]:
@@ -208,7 +212,7 @@ def _named(ax: Axes, axis: Across) -> None:
     ax.set_xlim(first - before * each, last + after * each)
     if len(ends) > MOST_TICKS:
         between = [at for at in ax.get_xticks() if first < at < last]
-        ends = [ends[0], *((at, f"{at:,.6g}") for at in between), ends[-1]]
+        ends = [ends[0], *((at, axis.between(at)) for at in between), ends[-1]]
     named = {last: last_name}
     if len(first_name + last_name) / 2 * NAME * each < last - first:
         named[first] = first_name

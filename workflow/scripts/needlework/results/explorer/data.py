@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from needlework.answer_states import ANSWERED, CUT, EMPTY, ERROR, FAILED, LENGTH, SKIPPED
 from needlework.errors import UserError
+from needlework.factor import Factor
 from needlework.prompts.spans import Documents
 from needlework.records import instances_schema, read_table
 from needlework.results.explorer.data_files import column_shard, json_bytes, smallest
@@ -169,8 +170,8 @@ def _reading(scores: Sequence[tuple[str, float, str]]) -> str:
 class Index:
     """The columns of instances and answers, as they are read."""
 
-    def __init__(self, factors: Sequence[str]) -> None:
-        self.factors = list(factors)
+    def __init__(self, factors: Sequence[str], percent: Mapping[str, float]) -> None:
+        self.factors, self.percent = list(factors), percent
         # Of instances.
         self.columns: dict[str, Coded] = {}
         self.tokenizer, self.example, self.twin = Coded(), Coded(), Coded()
@@ -287,6 +288,14 @@ class Index:
             "columns": list(self.columns),
             "factors": self.factors,
             "values": [list(column.values) for column in self.columns.values()],
+            "labels": {
+                name: [
+                    None if v is None else Factor(name, percent=one).called(v)
+                    for v in column.values
+                ]
+                for name, column in self.columns.items()
+                if (one := self.percent.get(name))
+            },
             "examples": list(self.example.values),
             "finish": list(self.finish.values),
             "outcomes": list(self.outcome.values),
@@ -323,7 +332,8 @@ class ShownPrompts:
 class Explored:
     """A benchmark: its title, its files and what the page opens on.
 
-    asked: the columns that tell what was asked (`Benchmark.asked`). prompts: by tokenizer. answers: by
+    asked: the columns that tell what was asked (`Benchmark.asked`). percent: what 1 is in percent, by
+    column (`Factor.percent`). prompts: by tokenizer. answers: by
     model. designed: a factor and tasks (`Shown.designed`). without: the label of the factor to which
     it does not apply. held: the columns that report cards hold constant (`Card.held`). controls: models that
     the first view leaves out.
@@ -333,6 +343,7 @@ class Explored:
     asked: Sequence[str]
     prompts: Mapping[str, ShownPrompts]
     answers: Mapping[str, ShownAnswers]
+    percent: Mapping[str, float] = field(default_factory=dict, kw_only=True)
     designed: tuple[str, Sequence[str]] = ("", ())
     without: str = ""
     held: Sequence[str] = ()
@@ -369,7 +380,7 @@ def write_benchmark(name: str, own: Explored, documents: DocumentShards, write: 
     """
     read = {model: ModelAnswers(files) for model, files in own.answers.items()}
     details = Sharded(lambda n, values: write(f"{name}-details-{n}", json_bytes(values)))
-    index = Index(own.asked)
+    index = Index(own.asked, own.percent)
     for tokenizer, files in own.prompts.items():
         texts = Documents.of(name, files.corpora, files.documents)
         # What some model of this tokenizer was asked; others share the files, but want other lengths.

@@ -16,7 +16,7 @@ import numpy as np
 from needlework.data.language_names import language_name
 from needlework.results import comparisons, significance, stats
 from needlework.results.columns import LEAST_ANSWERS
-from needlework.results.numbers.curves import Codes, Curve, Floats
+from needlework.results.numbers.curves import DEPTH, Codes, Curve, Floats
 from needlework.results.numbers.tables import Comparison
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def moves(sums: Floats) -> Floats:
 def _sides(curve: Curve, first: Sequence[int], second: int) -> tuple[str, str]:
     """Both sides in words, as they follow a mean: "at 512 words", "in the middle"."""
     levels = [curve.levels[place] for place in (*first, second)]
-    called = [curve.factor.called(level) for level in levels]
+    called = [curve.called(level) for level in levels]
     if curve.axis == "depth":
         *ends, last = levels
         one = "at the ends" if ends == [0, 1] else " and ".join(map(_depth, ends))
@@ -150,7 +150,9 @@ def _depth(share: float) -> str:
     """A depth in words: the middle is within a tenth of the prompt."""
     if abs(share - 0.5) <= 0.1:
         return "in the middle"
-    return {0.0: "at the start", 1.0: "at the end"}.get(float(share), f"at depth {share:.2g}")
+    return {0.0: "at the start", 1.0: "at the end"}.get(
+        float(share), f"at depth {DEPTH.called(share)}"
+    )
 
 
 def models_compared(

@@ -88,6 +88,8 @@ def _rank(cell: Codes) -> Codes:
 LEAST_SHARED = 0.95
 # Columns that say which prompt a row is of, when levels ask the same questions.
 QUESTION = ("example_id", "sample")
+# Cards have depths as shares of the prompt (`Part`).
+DEPTH = Factor("depth", "double", percent=100)
 # A curve over questions is taken if it has at least this share of the prompts of one over settings alone.
 LEAST_OF_QUESTIONS = 0.5
 
@@ -120,6 +122,10 @@ class Curve:
         """Whether a point has fewer than LEAST_ANSWERS answers."""
         return len(self.values) < LEAST_ANSWERS * len(self.levels)
 
+    def called(self, level: Any) -> str:
+        """A level in words."""
+        return (DEPTH if self.axis == "depth" else self.factor).called(level)
+
     def points(self) -> Iterator[Point]:
         """The rows of POINTS: of the card's model, then of the other models."""
         for place, level in enumerate(self.levels):
@@ -131,7 +137,7 @@ class Curve:
                 "part": self.labels["part"],
                 "axis": self.axis,
                 "level": level,
-                "called": self.factor.called(level),
+                "called": self.called(level),
                 "unit": self.factor.label,
                 "model": self.model,
                 "value": found["value"],
