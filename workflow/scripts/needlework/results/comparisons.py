@@ -20,7 +20,6 @@ from needlework.models.accounts import UNANSWERED
 from needlework.models.audits import MOST_LEVELS
 from needlework.results import stats
 from needlework.results.drawing.style import COLOURS, PAGE, style
-from needlework.results.page.misreads import CAREFUL
 from needlework.results.result import (
     PERCENT,
     Grid,
@@ -28,6 +27,7 @@ from needlework.results.result import (
 )
 from needlework.results.significance import ALPHA, holm, paired_test
 from needlework.results.written_tables import lay_out
+from needlework.scoring.metric import CAREFUL
 
 if TYPE_CHECKING:
     import pandas as pd

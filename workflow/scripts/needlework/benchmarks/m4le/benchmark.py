@@ -6,6 +6,7 @@ from needlework.benchmarks.m4le.card import CARD
 from needlework.benchmarks.m4le.checks import check
 from needlework.benchmarks.m4le.data.tasks import CONSTRUCTED
 from needlework.benchmarks.m4le.factors import FACTORS, LENGTH
+from needlework.benchmarks.m4le.metrics import METRICS
 from needlework.results.result import results_in
 
 BENCHMARK = Benchmark(
@@ -26,7 +27,7 @@ BENCHMARK = Benchmark(
     ),
     scoring=Scoring(
         scored_by=("accepted",),
-        beside=("careful",),
+        metrics=METRICS,
         judged={name: "list" for name, task in CONSTRUCTED.items() if task.metric == "f1"},
     ),
     shown=Shown(

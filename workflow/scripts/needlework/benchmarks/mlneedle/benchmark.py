@@ -5,6 +5,7 @@ from needlework.benchmarks.mlneedle import figures, plan, tables
 from needlework.benchmarks.mlneedle.card import CARD
 from needlework.benchmarks.mlneedle.checks import check
 from needlework.benchmarks.mlneedle.factors import FACTORS, POSITION
+from needlework.benchmarks.mlneedle.metrics import METRICS
 from needlework.results.result import results_in
 
 BENCHMARK = Benchmark(
@@ -28,7 +29,7 @@ BENCHMARK = Benchmark(
     scoring=Scoring(
         # The two verdicts of existence, as the prompt words them.
         scored_by=("accepted",),
-        beside=plan.BESIDE,
+        metrics=METRICS,
         judged={"existence": "yes_or_no"},
         translated=plan.translated,
     ),

@@ -19,7 +19,8 @@ from needlework.prompts.spans import Documents
 from needlework.records import instances_schema, read_table
 from needlework.results.explorer.documents import DocumentShards, Sharded, spans
 from needlework.results.explorer.shards import columns, json_bytes, smallest
-from needlework.results.page.misreads import CAREFUL, reading
+from needlework.results.page.misreads import reading
+from needlework.scoring.metric import CAREFUL
 
 # A model's answers to a benchmark, with their scores and translations, by instance.
 
@@ -326,7 +327,7 @@ class Explored:
     asked: the columns that tell what was asked (`Benchmark.asked`). prompts: by tokenizer. answers: by
     model. designed: a factor and tasks (`Shown.designed`). without: the label of the factor to which
     it does not apply. held: the columns that report cards hold constant (`Card.held`). controls: models that
-    the first view leaves out.
+    the first view leaves out. meanings: of its metrics' verdicts (`scoring.metric.Meaning`).
     """
 
     title: str
@@ -337,6 +338,7 @@ class Explored:
     without: str = ""
     held: Sequence[str] = ()
     controls: Sequence[str] = ()
+    meanings: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 class Designed(TypedDict):

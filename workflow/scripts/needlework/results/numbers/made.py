@@ -12,8 +12,8 @@ from needlework.results.numbers.claims import claims, compared, models_compared
 from needlework.results.numbers.curves import Curve, curves
 from needlework.results.numbers.means import KEYS, headline, means
 from needlework.results.numbers.tables import TABLES, frame
-from needlework.results.page.misreads import CAREFUL
 from needlework.results.result import Context, Run
+from needlework.scoring.metric import CAREFUL
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -33,6 +33,7 @@ from needlework.results.reproduction import Agreement, agreement, agreements
 from needlework.results.reproduction import summary as in_words
 from needlework.results.rows import scores_of
 from needlework.results.sealed.clone import workflow
+from needlework.scoring.metric import UNDECIDED
 
 if TYPE_CHECKING:
     import jinja2
@@ -512,7 +513,7 @@ def _misreads(
                 for kind, reading in (
                     ("missed", misreads.MISSED),
                     ("counted", misreads.COUNTED),
-                    ("undecided", misreads.UNDECIDED),
+                    ("undecided", UNDECIDED),
                 )
             },
         }
