@@ -1,19 +1,19 @@
 """What a metric is: one record, which settings, planning, captions, preflight and the explorer read.
 
-A benchmark declares its records as METRICS in its module `metrics`. Planning and jobs import it, so it imports
-no package. A record names its function, which lies in the benchmark's module `scores`.
+A benchmark declares its records as METRICS in its module `metrics`. Planning and jobs import it, so it
+imports no package. A record names its function, which lies in the benchmark's module `scores`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 # The metric of the second scorer, in the scores of every benchmark.
 CAREFUL = "careful"
-# The verdict of an answer that it does not decide begins with this. The value is then that of the metric which
-# rates the task by default, whatever the key `metric` names.
+# The verdict of an answer that it does not decide begins with this. The value is then that of the metric
+# which rates the task by default, whatever the key `metric` names.
 UNDECIDED = "undecided"
 
 
@@ -88,14 +88,14 @@ def default(metrics: Mapping[str, Metric]) -> str:
     return next(iter(metrics))
 
 
-def in_captions(metrics: Mapping[str, Metric], chosen: str, tasks: Collection[str]) -> str:
+def in_captions(metrics: Mapping[str, Metric], chosen: str, tasks: Collection[Any]) -> str:
     """What captions say of the metrics that rate answers to `tasks`, if the key `metric` names `chosen`.
 
     A metric that stands beside the others rates every task if it is chosen.
     """
     if metrics[chosen].beside:
         return metrics[chosen].told
-    of_tasks = (metric for metric in metrics.values() if set(metric.tasks) & set(tasks))
+    of_tasks = (m for m in metrics.values() if any(task in tasks for task in m.tasks))
     return ", and ".join([metrics[chosen].told, *(metric.words for metric in of_tasks)])
 
 

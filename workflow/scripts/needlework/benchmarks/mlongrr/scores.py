@@ -255,8 +255,9 @@ def careful(asked: Asked) -> Verdict:
         read = city_verdict(said, gold, asked.cities, lang, asked.names)
     else:
         read = number_verdict(said, gold[0], lang)
-    by_rules = read if read[0] else strict(asked)
-    return by_rules if by_rules[1] == "unanswerable" else read
+    if not read[0] and strict(asked)[1] == "unanswerable":
+        return 0.0, "unanswerable"
+    return read
 
 
 def score(
