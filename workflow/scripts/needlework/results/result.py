@@ -503,12 +503,13 @@ def _result(
     needs: Needs,
     when: tuple[str, ...],
     notes: tuple[str, ...],
-    *flags: bool,
+    over_models: bool,
+    by_metric: bool | str,
 ) -> Decorated:
     def decorate(numbers: Numbers) -> Result:
         caption = " ".join([*(inspect.getdoc(numbers) or "").split(), *notes])
         name = numbers.__name__
-        return Result(name, title, caption, numbers, shown, needs, when, *flags)
+        return Result(name, title, caption, numbers, shown, needs, when, over_models, by_metric)
 
     return decorate
 
