@@ -41,7 +41,8 @@ def with_block(before: str, place: str, block: str, path: str) -> str:
 def applied(page: str, folder: Path) -> Path:
     """A copy of the workflow and its tests with all blocks of a page."""
     root = copy_workflow(folder)
-    shutil.copytree(ROOT / "tests", root / "tests", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("tests", "perf"):
+        shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name, place, block in BLOCK.findall(text_of(page)):
         path = root / name
         assert path.is_file() == bool(place), f"{page} names {name}: correct the page"
@@ -88,9 +89,12 @@ def test_a_line_that_is_gone_is_told() -> None:
         with_block("a\n", "above b", "c\n", "a.py")
 
 
+RECORDS = "tests/unit/scoring/test_metric_records.py"
+
+
 def test_a_metric_is_a_record_and_a_function(tmp_path) -> None:
     root = applied("adding-a-metric", tmp_path / "copy")
-    passes(root, "adding-a-metric", "tests/unit/scoring/test_metric_records.py")
+    passes(root, "adding-a-metric", RECORDS)
     said = run(
         root,
         "-c",
@@ -104,6 +108,11 @@ def test_a_metric_is_a_record_and_a_function(tmp_path) -> None:
     name, late = said.splitlines()
     assert name.startswith("first_words (the answer begins with a reference)")
     assert late == "late"
+    records = root / "workflow/scripts/needlework/benchmarks/mlneedle/metrics.py"
+    text = records.read_text("utf-8")
+    records.write_text(text.replace('"late": Meaning', '"later": Meaning'), "utf-8")
+    with pytest.raises(AssertionError, match=r"first_words gives \{'late'\}"):
+        passes(root, "adding-a-metric", RECORDS)
 
 
 # The ids of MLNeedle's prompts without a haystack, and their columns.
@@ -132,7 +141,7 @@ def test_a_column_and_a_result_change_no_id(tmp_path) -> None:
     after = {path.name: path.read_bytes() for path in golden.iterdir()}
     assert after.keys() - before.keys() == {"question_length.csv"}
     assert before.items() <= after.items()
-    passes(root, "adding-a-result", "tests/unit/results/test_golden.py", "-k", "question or golden")
+    passes(root, "adding-a-result", "tests/unit/results/test_golden.py", "-k", "question")
     *with_it, there = run(root, "-c", IDS).splitlines()
     *without, lacking = run(ROOT, "-c", IDS).splitlines()
     assert (there, lacking) == ("True", "False")
@@ -141,4 +150,4 @@ def test_a_column_and_a_result_change_no_id(tmp_path) -> None:
 
 def test_a_key_is_sent_and_refused_elsewhere(tmp_path) -> None:
     root = applied("adding-a-key", tmp_path / "copy")
-    passes(root, "adding-a-key", "tests/unit/models/test_openai_batch.py")
+    passes(root, "adding-a-key")
