@@ -125,13 +125,11 @@ def shared_or_each(own, wildcard):
 
 
 def scoring_environment(translator="none"):
-    """The metric `released_semantic` needs an embedding model, the others do not."""
-    own = {}
-    for name in files.benchmarks:
-        semantic = (
-            files.scores.scoring_settings(name).get("metric") == "released_semantic"
-        )
-        own[name] = environment("sentence-transformers" if semantic else translator)
+    """A metric that compares embeddings needs their model, the others do not."""
+    own = {
+        name: environment(files.scores.embedder(name) or translator)
+        for name in files.benchmarks
+    }
     return shared_or_each(own, "benchmark")
 
 

@@ -23,6 +23,7 @@ from needlework.contract import CorpusTable, Run, Search, SliceSettings
 from needlework.factor import Factor
 from needlework.results.cards.card import Card
 from needlework.results.result import PromptTable, Result
+from needlework.scoring.metric import Metric
 
 # The class of a benchmark's keys, a subclass of `settings.base.BenchmarkSettings`.
 S = TypeVar("S")
@@ -68,15 +69,13 @@ class Plan(Generic[S]):
 class Scoring(Generic[S]):
     """The inputs of scores, beside prompts and answers."""
 
-    # Files below resources/, by the argument of `score` that gets them.
-    scoring_files: Mapping[str, str] = field(default_factory=dict)
+    # The metrics by name (`scoring.metric.by_name`); the first is the default of the key `metric`.
+    metrics: Mapping[str, Metric] = field(default_factory=dict)
     # The argument of `score` that gets the tables that prompts quote; "": none.
     scores_read: str = ""
     # Columns of instances that scores need beside the factors.
     scored_by: tuple[str, ...] = ()
-    # Metrics of further rows of scores; results have one only where the key `metric` names it.
-    beside: tuple[str, ...] = ()
-    # Whether answers are scored in English too. Then the part `scores` has a function `metric`.
+    # Whether metrics that read a translation get one. Then the part `scores` has a function `metric`.
     translated: Callable[[S], bool] = lambda own: False
     # The judge's prompt (resources/judge/<name>.txt) of a task, where it is not `answer`.
     judged: Mapping[str, str] = field(default_factory=dict)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from needlework.benchmarks.benchmark import load_benchmark
 from needlework.contract import block_of
 from needlework.models.selection import only_of
+from needlework.planning.affects import affecting
 
 if TYPE_CHECKING:
     from needlework.models.settings import AnyModel
     from needlework.planning.configuration import Configuration
+    from needlework.scoring.metric import Metric
 
 
 def models_of(config: Configuration) -> Iterator[tuple[str, AnyModel]]:
@@ -33,6 +36,21 @@ def known_lengths(config: Configuration, benchmark: str) -> tuple[int, ...] | No
 def metric_of(config: Configuration, benchmark: str) -> str | None:
     """The metric of a benchmark's tables and figures; None if it has only one."""
     return getattr(config.benchmarks[benchmark], "metric", None)
+
+
+def metrics_of(config: Configuration, benchmark: str) -> list[Metric]:
+    """The metrics by which this run scores a benchmark's answers.
+
+    If the key `metric` affects scores, those that it could name instead are not among them.
+    """
+    own, chosen = load_benchmark(benchmark).scoring.metrics, metric_of(config, benchmark)
+    settings = affecting(f"benchmarks.{benchmark}", block_of(config, benchmark), "scores")
+    only_chosen = "metric" in settings
+    return [
+        metric
+        for name, metric in own.items()
+        if name == chosen or metric.beside or not metric.choice or not only_chosen
+    ]
 
 
 def asked_of(config: Configuration, model: str, benchmark: str) -> dict[str, list[object]]:

@@ -19,10 +19,10 @@ from needlework.errors import UserError
 from needlework.factor import MOST_LEVELS, Factor
 from needlework.results import stats
 from needlework.results.drawing.style import COLOURS, PAGE, style
-from needlework.results.numbers.misreads import CAREFUL
 from needlework.results.result import PERCENT, Grid, Number
 from needlework.results.significance import ALPHA, holm, paired_test
 from needlework.results.written_tables import lay_out
+from needlework.scoring.metric import CAREFUL
 
 if TYPE_CHECKING:
     import pandas as pd

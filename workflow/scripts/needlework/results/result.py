@@ -400,7 +400,7 @@ class Result:
     its tidy table, one cell a row. shown: how that is laid out or drawn. needs: the rows that `numbers`
     gets. when: conditions of the benchmark (`RunFacts.conditions`) that must hold for it to have rows.
     over_models: whether some of its numbers are means over models. by_metric: whether scores in it are by the
-    run's metric.
+    run's metric; the name of a metric means: only if that is the run's.
     """
 
     name: str
@@ -411,7 +411,7 @@ class Result:
     needs: Needs = "scores"
     when: tuple[str, ...] = ()
     over_models: bool = False
-    by_metric: bool = True
+    by_metric: bool | str = True
 
     def __call__(self, rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         """The tidy table of these rows."""
@@ -460,8 +460,9 @@ def told(result: Result, run: Run) -> str:
     """
     grids = () if isinstance(result.shown, Drawing) else result.shown
     named = any(factor.name == "metric" for grid in grids for factor in (*grid.rows, *grid.columns))
-    by = run.get("scored_by", "") if result.by_metric and result.needs == "scores" else ""
-    metric = f"Metric: {by}." if by and not named else ""
+    by = run.get("scored_by", "") if result.needs == "scores" and not named else ""
+    by_it = result.by_metric in (True, by.partition(" ")[0])
+    metric = f"Metric: {by}." if by and by_it else ""
     counted = run.get("counted", "") if result.over_models else ""
     return " ".join(filter(None, (run.get("data", ""), metric, counted, run.get("asked", ""))))
 
@@ -473,7 +474,7 @@ def table(
     when: tuple[str, ...] = (),
     notes: tuple[str, ...] = (),
     over_models: bool = False,
-    by_metric: bool = True,
+    by_metric: bool | str = True,
 ) -> Decorated:
     """Make the decorated function a table, laid out as these grids.
 
@@ -490,7 +491,7 @@ def figure(
     when: tuple[str, ...] = (),
     notes: tuple[str, ...] = (),
     over_models: bool = False,
-    by_metric: bool = True,
+    by_metric: bool | str = True,
 ) -> Decorated:
     """Make the decorated function a figure; docstring and `notes` as for `table`."""
     return _result(title, drawing, needs, when, notes, over_models, by_metric)
@@ -502,12 +503,13 @@ def _result(
     needs: Needs,
     when: tuple[str, ...],
     notes: tuple[str, ...],
-    *flags: bool,
+    over_models: bool,
+    by_metric: bool | str,
 ) -> Decorated:
     def decorate(numbers: Numbers) -> Result:
         caption = " ".join([*(inspect.getdoc(numbers) or "").split(), *notes])
         name = numbers.__name__
-        return Result(name, title, caption, numbers, shown, needs, when, *flags)
+        return Result(name, title, caption, numbers, shown, needs, when, over_models, by_metric)
 
     return decorate
 

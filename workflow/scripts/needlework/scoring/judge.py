@@ -21,7 +21,7 @@ from needlework.prompts.instances import Instances, Spans
 from needlework.prompts.spans import literal, span_text
 from needlework.prompts.tokenizers import Tokenizer
 from needlework.records import read_table
-from needlework.scoring.scores import CAREFUL, UNDECIDED
+from needlework.scoring.metric import CAREFUL, UNDECIDED
 
 # Stands for the benchmark in the judge's prompts, answers and accounts.
 JUDGE = "judge"

@@ -16,11 +16,8 @@ from needlework.answer_states import UNANSWERED
 from needlework.errors import UserError
 from needlework.records import read_table, scores_schema, taken
 from needlework.scoring.answer_language import identified_languages
+from needlework.scoring.metric import CAREFUL, UNDECIDED, Metric
 
-# The metric of the second scorer, in the scores of every benchmark.
-CAREFUL = "careful"
-# The verdict of an answer that it does not decide begins with this; its value is the paper's.
-UNDECIDED = "undecided"
 # The columns of instances that are no factor.
 _NOT_FACTORS = {
     *("instance_id", "benchmark", "task", "example_id", "prompt", "references"),
@@ -41,10 +38,28 @@ Rating = list[tuple[float, str, str]]
 Rate = Callable[[Mapping[str, Any], str, str | None], Rating]
 
 
-def second(read: tuple[float | None, str], papers: float) -> tuple[float, str, str]:
-    """The second scorer's value, verdict and metric; an undecided answer keeps the paper's value."""
+def second(read: tuple[float | None, str], first: float) -> tuple[float, str, str]:
+    """The second scorer's value, verdict and metric; an undecided answer keeps the value `first`.
+
+    That is the value by the benchmark's default metric, whichever metric the configuration names.
+    """
     value, why = read
-    return (papers, f"{UNDECIDED}:{why}", CAREFUL) if value is None else (value, why, CAREFUL)
+    return (first, f"{UNDECIDED}:{why}", CAREFUL) if value is None else (value, why, CAREFUL)
+
+
+def rated_by(
+    metrics: Mapping[str, Metric], rate: Callable[[Metric], tuple[float | None, str]]
+) -> Rating:
+    """An answer's scores by all `metrics`, the first of which gives the value that "careful" leaves open."""
+    found: Rating = []
+    for name, metric in metrics.items():
+        value, verdict = rate(metric)
+        if name == CAREFUL:
+            found.append(second((value, verdict), found[0][0]))
+        else:
+            assert value is not None
+            found.append((value, verdict, name))
+    return found
 
 
 def read_answers(path: str | Path, columns: Sequence[str], instances: pa.Table) -> pa.Table:

@@ -5,6 +5,7 @@ from needlework.benchmarks.lost_in_the_middle import figures, plan, tables
 from needlework.benchmarks.lost_in_the_middle.card import CARD
 from needlework.benchmarks.lost_in_the_middle.checks import check
 from needlework.benchmarks.lost_in_the_middle.factors import FACTORS, INDEX, QA
+from needlework.benchmarks.lost_in_the_middle.metrics import METRICS
 from needlework.results.result import results_in
 
 BENCHMARK = Benchmark(
@@ -24,7 +25,7 @@ BENCHMARK = Benchmark(
         decided=plan.decided,
         notices=plan.notices,
     ),
-    scoring=Scoring(beside=plan.BESIDE),
+    scoring=Scoring(metrics=METRICS),
     shown=Shown(
         prompts=tables.PROMPTS, factors=figures.FACTORS, designed=(INDEX.name, (QA,)), card=CARD
     ),

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from needlework.planning.configuration import Configuration
 
 NAME = "lost_in_the_middle"
-BESIDE = ("careful",)
 # Where the configuration has what the paper's numbers depend on.
 SETUP = {
     "corpus": "benchmarks.lost_in_the_middle.needles",
@@ -440,17 +439,15 @@ def run_settings(config: Configuration) -> Run:
 
     instruction_tuning: pairs [base, instruction-tuned]. encoder_decoder: models of that architecture.
     tokenizers: all tokenizers, in the order of rows. published_tokenizers: tokenizer to its row in the
-    paper's Tables 2 to 4. scored_by: the metric, in words.
+    paper's Tables 2 to 4.
     """
     own: LostInTheMiddle = block_of(config, NAME)
-    pairs = "key_value" in own.tasks and own.metric not in BESIDE
     used = [config.models[model].tokenizer for model in config.run.models]
     tokenizers = list(dict.fromkeys([*used, *config.run.tokenizers]))
     entries = {name: config.tokenizers[name] for name in tokenizers}
     comparisons: Run = given(own.comparisons)
     return {
         **comparisons,
-        "scored_by": own.metric + (", and key_value_accuracy for pairs" if pairs else ""),
         "instructions": sorted(own.instructions),
         "tokenizers": tokenizers,
         # The paper's token counts of GPT-3.5-Turbo are those of its encoding (appendix F).

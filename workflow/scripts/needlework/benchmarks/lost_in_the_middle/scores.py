@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from needlework.benchmarks.lost_in_the_middle.metrics import METRICS
 from needlework.data.comparison.subspan_normalisation import normalise
 from needlework.scoring.careful import words
 from needlework.scoring.careful.verdicts import Verdict, of_words, tagged
 from needlework.scoring.careful.words import fold
-from needlework.scoring.scores import CAREFUL, Rating, score_rows, second
+from needlework.scoring.metric import CAREFUL, Metric, default, rates
+from needlework.scoring.scores import Rating, score_rows, second
 
 if TYPE_CHECKING:
     from needlework.benchmarks.lost_in_the_middle.settings import LostInTheMiddle
@@ -112,6 +114,13 @@ def pair_verdict(text: str, value: str) -> Verdict:
     return (0.0 if listed else None), "several"
 
 
+def careful(task: str, text: str, references: Sequence[str]) -> Verdict:
+    """The second scorer's verdict on an answer to a question, or on pairs if the task is "key_value"."""
+    if task == "key_value":
+        return pair_verdict(text, references[0])
+    return question_verdict(text, references)
+
+
 def score(
     instances: pa.Table,
     generations: pa.Table,
@@ -122,20 +131,23 @@ def score(
 ) -> pa.Table:
     """The scores of `generations`, as `needlework.scoring.scores.score_rows` gives them.
 
-    Answers to the task "key_value" have the metric "key_value_accuracy", all others "best_subspan_em".
-    All have "careful" too; if `settings.metric` is "careful", they have only "careful". Nothing is
-    translated.
+    Answers to the task "key_value" have the metric "key_value_accuracy", all others `settings.metric`. All
+    have "careful" too; if `settings.metric` is "careful", they have only "careful". Nothing is translated.
     """
 
+    def rated(metric: Metric, row: Mapping[str, Any], text: str) -> tuple[float, str]:
+        found: tuple[float, str] = globals()[metric.function](
+            row["raw_text"] if metric.raw else text, row["references"]
+        )
+        return found
+
     def rate(row: Mapping[str, Any], text: str, translated: str | None) -> Rating:
-        references = row["references"]
-        if row["task"] == "key_value":
-            papers = (*key_value_accuracy(text, references), "key_value_accuracy")
-            read = pair_verdict(text, references[0])
-        else:
-            papers = (*best_subspan_em(text, references), "best_subspan_em")
-            read = question_verdict(text, references)
-        verdict = second(read, papers[0])
-        return [verdict] if settings.metric == CAREFUL else [papers, verdict]
+        task = row["task"]
+        first, own = rates(METRICS, default(METRICS), task), rates(METRICS, settings.metric, task)
+        value, why = rated(first, row, text)
+        verdict = second(careful(task, text, row["references"]), value)
+        if settings.metric == CAREFUL:
+            return [verdict]
+        return [(*((value, why) if own is first else rated(own, row, text)), own.name), verdict]
 
     return score_rows(instances, generations, rate, model=model)

@@ -6,6 +6,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from needlework.benchmarks.lost_in_the_middle.metrics import METRICS
+from needlework.scoring.metric import choices, default
 from needlework.settings.base import (
     BY_TYPE,
     INTEGER,
@@ -16,6 +18,7 @@ from needlework.settings.base import (
     Distinct,
     DistinctSome,
     Language,
+    Named,
     Pair,
     PathText,
     Settings,
@@ -56,7 +59,7 @@ class LostInTheMiddle(BenchmarkSettings):
 
     affects: ClassVar[Affects | None] = "prompts"
 
-    metric: Literal["best_subspan_em", "careful"] = key("best_subspan_em", affects="scores")
+    metric: Annotated[str, Named(choices(METRICS))] = key(default(METRICS), affects="scores")
     """The metric of tables and figures. `best_subspan_em` is the paper's; key-value pairs have the
     paper's accuracy. `careful` is the second scorer's verdict, which the scores always have."""
     needles: Annotated[str, corpus("questions")] = key("nq_open", chooses_data=True)

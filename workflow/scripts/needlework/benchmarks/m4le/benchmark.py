@@ -20,6 +20,7 @@ from needlework.benchmarks.m4le.data.tasks import (
     texts_of,
 )
 from needlework.benchmarks.m4le.factors import FACTORS, LENGTH, SHORTEST
+from needlework.benchmarks.m4le.metrics import METRICS
 from needlework.contract import block_of
 from needlework.data.corpora.registry import languages_of
 from needlework.errors import UserError
@@ -171,7 +172,7 @@ BENCHMARK = Benchmark(
     ),
     scoring=Scoring(
         scored_by=("accepted",),
-        beside=("careful",),
+        metrics=METRICS,
         judged={name: "list" for name, task in CONSTRUCTED.items() if task.metric == "f1"},
     ),
     shown=Shown(

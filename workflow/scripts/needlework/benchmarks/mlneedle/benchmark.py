@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from needlework.benchmarks.benchmark import Benchmark, Plan, RunFacts, Scoring, Shown
 from needlework.benchmarks.mlneedle import figures, plan, tables
 from needlework.benchmarks.mlneedle.factors import FACTORS, MULTILINGUAL, POSITION
+from needlework.benchmarks.mlneedle.metrics import METRICS
 from needlework.contract import block_of
 from needlework.data.corpora.registry import languages_of
 from needlework.errors import UserError
@@ -82,7 +83,7 @@ BENCHMARK = Benchmark(
     scoring=Scoring(
         # The two verdicts of existence, as the prompt words them.
         scored_by=("accepted",),
-        beside=plan.BESIDE,
+        metrics=METRICS,
         judged={"existence": "yes_or_no"},
         translated=plan.translated,
     ),

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from needlework.planning.configuration import Configuration
 
 NAME = "mlneedle"
-BESIDE = ("careful",)
 # Where the configuration has what the paper's numbers depend on.
 SETUP = {
     **{
@@ -260,15 +259,10 @@ def run_settings(config: Configuration) -> Run:
     """The facts on a run that this benchmark's results need, beside the facts that all results get.
 
     claimed_length: for each model, the context length that its makers claim, in tokens. instruction_tuning:
-    pairs [base, instruction-tuned]. greedy_or_sampling: pairs [greedy, sampling]. scored_by: the metric, in
-    words.
+    pairs [base, instruction-tuned]. greedy_or_sampling: pairs [greedy, sampling].
     """
     own: Mlneedle = block_of(config, NAME)
-    papers = " (the paper's exact accuracy)" if own.metric == "containment" else ""
-    existence = "existence" in own.tasks and own.metric not in BESIDE
-    also = ", and Yes or No for existence" if existence else ""
     return {
-        "scored_by": own.metric + papers + also,
         "needle_languages": list(own.needle_languages),
         "instructions": sorted(own.instructions),
         "claimed_length": {model: config.models[model].context for model in config.run.models},

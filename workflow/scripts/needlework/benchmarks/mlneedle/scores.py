@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from needlework.benchmarks.mlneedle.metrics import METRICS
 from needlework.retrieval.embedders import load_embedder
-from needlework.scoring import metrics
 from needlework.scoring.careful.verdicts import Verdict, of_words, of_yes_or_no
-from needlework.scoring.scores import CAREFUL, Rating, score_rows, second
+from needlework.scoring.metric import default
+from needlework.scoring.metrics import exact_accuracy
+from needlework.scoring.scores import Rating, score_rows, second
 
 if TYPE_CHECKING:
     import numpy as np
@@ -186,7 +188,6 @@ def released_accuracy(
 # all-mpnet-base-v2). The paper does not mention it.
 
 THRESHOLD = 0.95
-MODEL = {"kind": "sentence-transformers", "name": "sentence-transformers/all-mpnet-base-v2"}
 
 
 class Semantic:
@@ -268,23 +269,31 @@ def existence_verdict(
     return float(said == wanted), said
 
 
-Metric = Callable[[str, str | None, Sequence[str]], tuple[float, str]]
-METRICS: dict[str, Metric] = {
-    "containment": metrics.exact_accuracy,
-    "released": released_accuracy,
-    # Whose value an undecided answer keeps.
-    CAREFUL: metrics.exact_accuracy,
-}
-# Those that see what the released code would see: it knows no thoughts.
-RELEASED = ("released", "released_semantic")
 _LANGUAGES = ("question_lang", "needle_lang", "haystack_lang")
 
 
-def metric(settings: Mlneedle) -> Metric:
-    """The metric that `settings` choose; for "careful" the paper's."""
-    if settings.metric == "released_semantic":
-        return Semantic(MODEL).score
-    return METRICS[settings.metric]
+def careful(row: Mapping[str, Any], text: str, translated: str | None) -> Verdict:
+    """The second scorer's verdict on an answer to the instance `row`."""
+    langs = [lang for name in _LANGUAGES if (lang := row.get(name))]
+    if row["task"] == "existence":
+        words = row.get("accepted") or ENGLISH
+        return existence_verdict(text, translated, row["references"][0], langs, words)
+    return exact_verdict(text, translated, row["references"], langs)
+
+
+# Value and verdict of an answer, its English translation and the references.
+Rated = Callable[[str, str | None, Sequence[str]], tuple[float, str]]
+
+
+def metric(settings: Mlneedle) -> Rated:
+    """The metric that `settings` choose; for "careful" the default, whose value an undecided answer keeps."""
+    chosen = METRICS[settings.metric]
+    if chosen.embedder:
+        return Semantic(chosen.embedder).score
+    found: Rated = globals()[
+        METRICS[default(METRICS)].function if chosen.beside else chosen.function
+    ]
+    return found
 
 
 def score(
@@ -300,25 +309,23 @@ def score(
     The tasks "exact" and "closed_book" are scored by `settings.metric`, "existence" by the Yes or No in
     the answer. Of an answer and its translation, the better one counts. All have the metric "careful" too.
     """
-    chosen, name = metric(settings), settings.metric
-    if isinstance(owner := getattr(chosen, "__self__", None), Semantic):
+    chosen, by_chosen = METRICS[settings.metric], metric(settings)
+    if isinstance(owner := getattr(by_chosen, "__self__", None), Semantic):
         _prepare(owner, instances, generations, translations)
 
     def rate(row: Mapping[str, Any], text: str, translated: str | None) -> Rating:
         references = row["references"]
-        langs = [lang for name in _LANGUAGES if (lang := row.get(name))]
         if row["task"] == "existence":
             words = row.get("accepted") or ENGLISH
-            read = existence_verdict(text, translated, references[0], langs, words)
-            papers = existence_accuracy(text, translated, references, words)
-            rated = (*papers, "existence")
+            first = existence_accuracy(text, translated, references, words)
+            rated = (*first, "existence")
         else:
-            read = exact_verdict(text, translated, references, langs)
-            papers = metrics.exact_accuracy(text, translated, references)
-            seen = row["raw_text"] if name in RELEASED else text
-            rated = (*(chosen(seen, translated, references) if name in RELEASED else papers), name)
-        verdict = second(read, papers[0])
-        return [verdict] if name == CAREFUL else [rated, verdict]
+            first = exact_accuracy(text, translated, references)
+            seen = row["raw_text"] if chosen.raw else text
+            own = first if by_chosen is exact_accuracy else by_chosen(seen, translated, references)
+            rated = (*own, chosen.name)
+        verdict = second(careful(row, text, translated), first[0])
+        return [verdict] if chosen.beside else [rated, verdict]
 
     return score_rows(instances, generations, rate, model=model, translations=translations)
 

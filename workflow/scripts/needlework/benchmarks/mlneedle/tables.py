@@ -34,6 +34,7 @@ from needlework.results.result import (
     table,
 )
 from needlework.results.tabulate import MODEL, By, mean, model_pairs, tabulate, where
+from needlework.scoring.metric import CAREFUL
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -235,7 +236,7 @@ def _in_pairs(
         answers="length == 'all' and needle != 'balanced'",
         empty="no existence prompts",
     ),
-    by_metric=False,
+    by_metric=CAREFUL,
 )
 def existence(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Does any passage hold the answer? Present: all prompts hold the needle, as in the paper, and a model

@@ -5,6 +5,7 @@ from needlework.benchmarks.mlongrr import figures, plan, tables
 from needlework.benchmarks.mlongrr.card import CARD
 from needlework.benchmarks.mlongrr.checks import check
 from needlework.benchmarks.mlongrr.factors import ABSENT, FACTORS, LENGTH, RETRIEVAL
+from needlework.benchmarks.mlongrr.metrics import METRICS
 from needlework.results.result import results_in
 
 BENCHMARK = Benchmark(
@@ -23,8 +24,7 @@ BENCHMARK = Benchmark(
         spare=plan.spare,
     ),
     scoring=Scoring(
-        scoring_files={"city_names": "mlongrr/city_names.tsv"},
-        beside=("careful",),
+        metrics=METRICS,
         judged={ABSENT: "none"},
     ),
     shown=Shown(

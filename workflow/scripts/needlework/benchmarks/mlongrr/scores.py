@@ -8,12 +8,13 @@ from collections import defaultdict
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from needlework.benchmarks.mlongrr.factors import ABSENT, METRIC, RETRIEVAL
+from needlework.benchmarks.mlongrr.factors import ABSENT, RETRIEVAL
+from needlework.benchmarks.mlongrr.metrics import METRICS
 from needlework.benchmarks.mlongrr.prompt_files import name_pattern
 from needlework.data.resources import RESOURCES
 from needlework.data.resources import resource_rows as rows
@@ -27,7 +28,7 @@ from needlework.scoring.careful.verdicts import (
 )
 from needlework.scoring.careful.words import split
 from needlework.scoring.metrics import numbers
-from needlework.scoring.scores import Rating, score_rows, second
+from needlework.scoring.scores import Rating, rated_by, score_rows
 
 if TYPE_CHECKING:
     from needlework.benchmarks.mlongrr.settings import Mlongrr
@@ -175,10 +176,90 @@ def read_city_names(path: str | Path = CITY_NAMES) -> dict[str, list[str]]:
     return {name: split(names) for name, names in rows(Path(path).absolute())}
 
 
-METRICS = tuple(map(str, METRIC.order))
-
 # A file of the authors' answers: a model's in one language, to one question about so many needles.
 _FILE = ("lang", "haystack", "n_needles", "question", "template")
+
+
+class Asked(NamedTuple):
+    """An answer to the instance `row`: its text without thoughts, and the whole text.
+
+    `file` has the needles' numbers in any answer of the answer's file, `names` the cities' names in further
+    languages.
+    """
+
+    row: Mapping[str, Any]
+    said: str
+    raw: str
+    file: Container[str]
+    names: Mapping[str, Sequence[str]]
+
+    @property
+    def cities(self) -> list[list[str]]:
+        """The names of each needle's city."""
+        return [city.split("/") for city in self.row["cities"].split("|")]
+
+    @property
+    def numbers(self) -> list[str]:
+        """The needles' numbers."""
+        return list(self.row["numbers"].split())
+
+    @property
+    def nothing(self) -> tuple[float, str]:
+        """The score of an answer without text."""
+        return 0.0, "length" if self.row["finish_reason"] == "length" else "no_answer"
+
+
+def strict(asked: Asked) -> tuple[float, str]:
+    """The strict rules' value and verdict."""
+    row, said = asked.row, asked.said
+    gold, words = row["references"], (row["unanswerable"],)
+    if not said.strip():
+        return asked.nothing
+    if row["task"] == ABSENT:
+        return score_absent(said, (*words, *gold))
+    if row["question"] == "city":
+        return score_city(said, gold, [name for each in asked.cities for name in each], words)
+    return score_number(said, gold[0], asked.numbers, words)
+
+
+def released(asked: Asked) -> tuple[float, str]:
+    """The notebooks' value and verdict."""
+    return _by_the_notebooks(asked, asked.row["references"])
+
+
+def released_claude(asked: Asked) -> tuple[float, str]:
+    """The value and verdict of Claude's notebook."""
+    row = asked.row
+    if row["task"] == ABSENT:
+        return released(asked)
+    largest = claude_gold(asked.numbers)
+    golds = asked.cities[largest] if row["question"] == "city" else [asked.numbers[largest]]
+    return _by_the_notebooks(asked, golds)
+
+
+def _by_the_notebooks(asked: Asked, golds: Iterable[str]) -> tuple[float, str]:
+    row = asked.row
+    if not asked.said.strip() and not asked.raw.strip():
+        return asked.nothing
+    alone = row["task"] in (ABSENT, RETRIEVAL) or row["question"] == "city"
+    return released_accuracy(asked.raw if alone else asked.file, golds)
+
+
+def careful(asked: Asked) -> Verdict:
+    """The second scorer's value and verdict."""
+    row, said = asked.row, asked.said
+    gold, lang = row["references"], row["lang"]
+    if not said.strip():
+        return asked.nothing
+    if row["task"] == ABSENT:
+        read = absent_verdict(said, (row["unanswerable"], *gold), lang)
+    elif row["question"] == "city":
+        read = city_verdict(said, gold, asked.cities, lang, asked.names)
+    else:
+        read = number_verdict(said, gold[0], lang)
+    if not read[0] and strict(asked)[1] == "unanswerable":
+        return 0.0, "unanswerable"
+    return read
 
 
 def score(
@@ -201,60 +282,10 @@ def score(
     files = _files(instances, generations)
 
     def rate(row: Mapping[str, Any], text: str | None, translated: str | None) -> Rating:
-        said, raw = text or "", row["raw_text"] or ""
-        nothing = 0.0, "length" if row["finish_reason"] == "length" else "no_answer"
-        if not said.strip() and not raw.strip():
-            return [(*nothing, metric) for metric in METRICS]
-        words = (row["unanswerable"],)
-        if row["task"] == ABSENT:
-            own, theirs, reader = _of_absent(row, said, words)
-        elif row["question"] == "city":
-            own, theirs, reader = _of_city(row, said, words, names)
-        else:
-            all_said = raw if row["task"] == RETRIEVAL else files[_file(row)]
-            own, theirs, reader = _of_number(row, said, words, all_said)
-        # The strict rules and the second scorer need text that is no thought.
-        if not said.strip():
-            own = reader = nothing
-        elif not reader[0] and own[1] == "unanswerable":
-            reader = own
-        papers = zip((own, *theirs), METRICS[:-1], strict=True)
-        return [*((*each, metric) for each, metric in papers), second(reader, own[0])]
+        asked = Asked(row, text or "", row["raw_text"] or "", files[_file(row)], names)
+        return rated_by(METRICS, lambda metric: globals()[metric.function](asked))
 
     return score_rows(instances, generations, rate, model=model)
-
-
-# The verdicts of the strict rules, the notebooks' rules (as released, and Claude's) and the second scorer.
-Verdicts = tuple[tuple[float, str], tuple[tuple[float, str], tuple[float, str]], Verdict]
-
-
-def _of_absent(row: Mapping[str, Any], said: str, words: tuple[str, ...]) -> Verdicts:
-    gold = row["references"]
-    found = released_accuracy(row["raw_text"] or "", gold)
-    words = (*words, *gold)
-    return score_absent(said, words), (found, found), absent_verdict(said, words, row["lang"])
-
-
-def _of_city(
-    row: Mapping[str, Any], said: str, words: tuple[str, ...], names: Mapping[str, Sequence[str]]
-) -> Verdicts:
-    gold, raw = row["references"], row["raw_text"] or ""
-    cities = [city.split("/") for city in row["cities"].split("|")]
-    own = score_city(said, gold, [name for each in cities for name in each], words)
-    claudes = cities[claude_gold(row["numbers"].split())]
-    theirs = released_accuracy(raw, gold), released_accuracy(raw, claudes)
-    return own, theirs, city_verdict(said, gold, cities, row["lang"], names)
-
-
-def _of_number(
-    row: Mapping[str, Any], said: str, words: tuple[str, ...], all_said: Container[str]
-) -> Verdicts:
-    """`all_said` is what the notebooks look for the number in."""
-    gold, numbers = row["references"], row["numbers"].split()
-    own = score_number(said, gold[0], numbers, words)
-    claudes = [numbers[claude_gold(numbers)]]
-    theirs = released_accuracy(all_said, gold), released_accuracy(all_said, claudes)
-    return own, theirs, number_verdict(said, gold[0], row["lang"])
 
 
 def _file(row: Mapping[str, Any]) -> tuple[Any, ...]:

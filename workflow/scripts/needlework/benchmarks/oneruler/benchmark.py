@@ -5,6 +5,7 @@ from needlework.benchmarks.oneruler import figures, plan, tables
 from needlework.benchmarks.oneruler.card import CARD
 from needlework.benchmarks.oneruler.checks import check
 from needlework.benchmarks.oneruler.factors import FACTORS, LENGTH, NIAH
+from needlework.benchmarks.oneruler.metrics import METRICS
 from needlework.results.result import results_in
 
 BENCHMARK = Benchmark(
@@ -22,10 +23,9 @@ BENCHMARK = Benchmark(
         spare=plan.spare,
     ),
     scoring=Scoring(
-        scoring_files={"phrases": "oneruler/none_phrases.yaml"},
         # An answer that quotes a book says nothing.
         scores_read="books",
-        beside=("careful",),
+        metrics=METRICS,
         judged={task: "none" if task == "niah_none" else "list" for task in plan.TASKS},
     ),
     shown=Shown(

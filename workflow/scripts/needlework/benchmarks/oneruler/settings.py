@@ -6,6 +6,8 @@ from typing import Annotated, ClassVar, Literal, get_args
 
 from pydantic import Field
 
+from needlework.benchmarks.oneruler.metrics import METRICS
+from needlework.scoring.metric import choices, default
 from needlework.settings.base import (
     BY_TYPE,
     INTEGER,
@@ -17,6 +19,7 @@ from needlework.settings.base import (
     DistinctSome,
     Language,
     Lines,
+    Named,
     Pair,
     Settings,
     Several,
@@ -147,7 +150,7 @@ class Oneruler(BenchmarkSettings):
     )
     """The number of articles per Wikipedia, by language, in addition to the paper's Table 2. A
     language with less than 250,000 counts as low-resource."""
-    metric: Literal["strict", "released", "careful"] = key("strict", affects="results")
+    metric: Annotated[str, Named(choices(METRICS))] = key(default(METRICS), affects="results")
     """The metric of figures. `strict` reads the answer's tag and whole words or numbers, `released` is
     the released scorer's. Tables have both. `careful` is the second scorer's verdict. The scores
     always have it, tables only if it is named here."""

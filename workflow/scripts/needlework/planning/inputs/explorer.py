@@ -10,6 +10,7 @@ from needlework.planning.inputs.base import Inputs
 from needlework.planning.inputs.prompts import Prompts
 from needlework.planning.inputs.scores import Scores
 from needlework.planning.layout import paths
+from needlework.scoring.metric import meanings
 
 if TYPE_CHECKING:
     from needlework.planning.configuration import Configuration
@@ -35,6 +36,7 @@ class Explorer(Inputs):
             "without": "0" if own.shown.designed[0] == "length" else "",
             "held": own.shown.card.held if own.shown.card else (),
             "controls": list(self.answers.readers()),
+            "meanings": meanings(own.scoring.metrics.values()),
             "prompts": self.prompts.prompts_of_models(benchmark),
             "answers": {model: self._explored_answers(model, benchmark) for model in self.models},
         }

@@ -14,6 +14,7 @@ from needlework.planning.inputs.base import Inputs
 from needlework.planning.inputs.scores import Scores
 from needlework.planning.layout import resource
 from needlework.results.result import Needs, Result, told
+from needlework.scoring.metric import in_captions
 
 if TYPE_CHECKING:
     from needlework.planning.configuration import Configuration
@@ -46,7 +47,7 @@ class Facts(Inputs):
             "published": {m: e.published for m, e in entries.items() if e.published},
             "setup": {name: self._value(place) for name, place in own.run.setup.items()},
             "unit_of_length": self.unit_of_length,
-            "scored_by": metric_of(self.config, benchmark) or "",
+            "scored_by": self.metrics(benchmark),
             **own.run.run_settings(config),
         }
         if needs == "scores":
@@ -63,6 +64,16 @@ class Facts(Inputs):
             settings["controls"] = [m for m, e in entries.items() if e.backend in CONTROLS]
             settings |= {"asked": self.asked(benchmark), "counted": self.counted(benchmark)}
         return settings
+
+    def metrics(self, benchmark: str) -> str:
+        """A description of the metrics that a benchmark's results have; "" if there is one alone."""
+        chosen, metrics = (
+            metric_of(self.config, benchmark),
+            load_benchmark(benchmark).scoring.metrics,
+        )
+        if chosen is None or not metrics:
+            return chosen or ""
+        return in_captions(metrics, chosen, getattr(self.settings(benchmark), "tasks", ()))
 
     @property
     def unit_of_length(self) -> str:

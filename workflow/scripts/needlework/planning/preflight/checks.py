@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from needlework.data.packaged import is_installed
 from needlework.errors import UserError
 from needlework.given import given
+from needlework.planning.chosen import metrics_of
 from needlework.planning.model_checks import check_lengths, thoughts_of
 from needlework.planning.preflight.keys import check_service, check_translation_service
 from needlework.planning.preflight.used import Used
@@ -53,6 +54,11 @@ def check(
         if embedder.kind == "sentence-transformers" and local:
             where = f"embedders.{name}"
             check_hub_model(where, embedder.name, embedder.revision, ask=not planning)
+    for name in sorted(used.scored) if local else ():
+        for metric in metrics_of(config, name):
+            if metric.embedder.get("kind") == "sentence-transformers":
+                where = f"benchmarks.{name}.metric"
+                check_hub_model(where, metric.embedder["name"], ask=not planning)
     for name in sorted(used.models):
         warnings += _check_model(config, name, local, planning)
     for name in sorted(used.tokenizers):

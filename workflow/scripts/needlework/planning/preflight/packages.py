@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from needlework.data.packaged import is_installed
+from needlework.planning.chosen import metrics_of
 from needlework.planning.preflight.keys import may_be_answered
 from needlework.planning.preflight.used import Used
 from needlework.prompts.tokenizers import PACKAGES
@@ -67,9 +68,13 @@ def missing_packages(config: Configuration, used: Used) -> tuple[list[str], list
     for name in used.embedders:
         packages = EMBEDDERS.get(config.embedders[name].kind, ())
         needed[f"embedders.{name}"] = packages, _SET_UP, False
-    for name in used.semantic:
-        where = f"benchmarks.{name}.metric"
-        needed[where] = EMBEDDERS["sentence-transformers"], _SET_UP, False
+    for name in used.scored:
+        packages = tuple(
+            package
+            for metric in metrics_of(config, name)
+            for package in (*metric.packages, *EMBEDDERS.get(metric.embedder.get("kind", ""), ()))
+        )
+        needed[f"benchmarks.{name}.metric"] = packages, _SET_UP, False
     if used.translating:
         name = config.translation.translator
         packages = TRANSLATORS.get(config.translators[name].kind, ())

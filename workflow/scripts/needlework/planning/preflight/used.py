@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from needlework.planning.chosen import metric_of
-
 if TYPE_CHECKING:
     from needlework.planning.configuration import Configuration
 
@@ -16,13 +14,13 @@ if TYPE_CHECKING:
 class Used:
     """The names in the configuration that the jobs of a run use.
 
-    `semantic` are benchmarks whose metric compares meanings; `translating` is whether a job translates.
+    `scored` are benchmarks whose answers a job scores; `translating` is whether a job translates.
     """
 
     models: set[str] = field(default_factory=set)
     tokenizers: set[str] = field(default_factory=set)
     embedders: set[str] = field(default_factory=set)
-    semantic: set[str] = field(default_factory=set)
+    scored: set[str] = field(default_factory=set)
     judges: set[str] = field(default_factory=set)
     translating: bool = False
 
@@ -42,7 +40,6 @@ def used_by(config: Configuration, jobs: Iterable[tuple[str, Any]]) -> Used:
         elif rule == "measure_similarity":
             used.embedders.add(config.retrieval.embedder)
         elif rule in ("score_answers", "score_audit"):
-            metric = metric_of(config, wildcards.benchmark)
-            used.semantic |= {wildcards.benchmark} if metric == "released_semantic" else set()
+            used.scored.add(wildcards.benchmark)
         used.translating |= rule.startswith("translate_")
     return used

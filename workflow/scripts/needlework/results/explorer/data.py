@@ -20,7 +20,8 @@ from needlework.prompts.spans import Documents
 from needlework.records import instances_schema, read_table
 from needlework.results.explorer.data_files import column_shard, json_bytes, smallest
 from needlework.results.explorer.documents import DocumentShards, Sharded, spans
-from needlework.results.numbers.misreads import CAREFUL, reading
+from needlework.results.numbers.misreads import reading
+from needlework.scoring.metric import CAREFUL
 
 # A model's answers to a benchmark, with their scores and translations, by instance.
 
@@ -336,7 +337,7 @@ class Explored:
     column (`Factor.percent`). prompts: by tokenizer. answers: by
     model. designed: a factor and tasks (`Shown.designed`). without: the label of the factor to which
     it does not apply. held: the columns that report cards hold constant (`Card.held`). controls: models that
-    the first view leaves out.
+    the first view leaves out. meanings: of its metrics' verdicts (`scoring.metric.Meaning`).
     """
 
     title: str
@@ -348,6 +349,7 @@ class Explored:
     without: str = ""
     held: Sequence[str] = ()
     controls: Sequence[str] = ()
+    meanings: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 class Designed(TypedDict):

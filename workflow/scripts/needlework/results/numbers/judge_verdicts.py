@@ -13,7 +13,7 @@ from needlework.atomic import inert
 from needlework.records import read_notes, read_table
 from needlework.results import stats
 from needlework.scoring.judge import RIGHT, WRONG, Case, verdict
-from needlework.scoring.scores import CAREFUL, UNDECIDED
+from needlework.scoring.metric import CAREFUL, UNDECIDED
 
 if TYPE_CHECKING:
     import pandas as pd

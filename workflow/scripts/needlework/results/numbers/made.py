@@ -11,9 +11,9 @@ from needlework.results.numbers.answers import answers
 from needlework.results.numbers.claims import claims, comparison_rows, models_compared
 from needlework.results.numbers.curves import Curve, curves
 from needlework.results.numbers.means import KEYS, headline, means
-from needlework.results.numbers.misreads import CAREFUL
 from needlework.results.numbers.tables import TABLES, frame
 from needlework.results.result import Context, Run
+from needlework.scoring.metric import CAREFUL
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,11 +6,11 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
 from needlework.answer_states import UNANSWERED
+from needlework.scoring.metric import CAREFUL, UNDECIDED
 
 if TYPE_CHECKING:
     import pandas as pd
 
-CAREFUL, UNDECIDED = "careful", "undecided"
 UNSPELLED = f"{UNDECIDED}:unspelled"
 # The dimension of the explorer, and its labels.
 READING = "beside the second scorer"

@@ -25,6 +25,7 @@ from needlework.results.page.finding import finding
 from needlework.results.reproduction import Agreement, agreement, agreements, coverage
 from needlework.results.rows import scores_of
 from needlework.results.sealed.clone import workflow
+from needlework.scoring.metric import UNDECIDED
 
 if TYPE_CHECKING:
     import jinja2
@@ -506,7 +507,7 @@ def _misreads(
                 for kind, reading in (
                     ("missed", misreads.MISSED),
                     ("counted", misreads.COUNTED),
-                    ("undecided", misreads.UNDECIDED),
+                    ("undecided", UNDECIDED),
                 )
             },
         }
