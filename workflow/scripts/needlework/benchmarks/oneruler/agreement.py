@@ -38,7 +38,7 @@ def agreement(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
     from needlework.results import cells
 
-    made: list[dict[str, object]] = []
+    made: list[Mapping[str, object]] = []
     all_pairs = ("all", "all")
     # A run may lack models that its preset pairs.
     models = set(run.run.get("models", ()))
@@ -117,7 +117,14 @@ def _other_agreement(
     if missing := lost["n_skipped"] + lost["n_error"]:
         return f"{missing:,} answers are missing"
     both = Context(run.published, {**run.run, "published": names})
-    return "; ".join(paper.of_all(Cell({}, part, {}, both))) or None
+    of_paper = paper.other_prompts(
+        Cell({}, part, {}, both),
+        tasks=paper.NEEDLES,
+        lengths=paper.LENGTHS,
+        languages=paper.LANGUAGES,
+        models=paper.MODELS,
+    )
+    return "; ".join(of_paper) or None
 
 
 def _tau(first: Sequence[float], second: Sequence[float]) -> dict[str, float | int]:

@@ -53,21 +53,10 @@ PARTS_OF_SPEECH = ("noun", "adjective", "verb")
 # Cells that pandas, which the released code reads with, takes for missing. Two dictionaries have one:
 # "null" (hu) and "nan" (vi).
 _MISSING = frozenset(
-    [
-        *(
-            "#N/A",
-            "#N/A N/A",
-            "#NA",
-            "-1.#IND",
-            "-1.#QNAN",
-            "-NaN",
-            "-nan",
-            "1.#IND",
-            "1.#QNAN",
-            "<NA>",
-        ),
-        *("N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
-    ]
+    (
+        "#N/A|#N/A N/A|#NA|-1.#IND|-1.#QNAN|-NaN|-nan|1.#IND|1.#QNAN|<NA>|"
+        "N/A|NA|NULL|NaN|None|n/a|nan|null"
+    ).split("|")
 )
 
 # The list of nouns in a user's folder; the released one has another name.
@@ -152,7 +141,13 @@ def nouns(lang: str, paths: Sequence[Path]) -> pa.Table:
     column = header.index(lang)
     cells = [line[column].strip() if column < len(line) else "" for line in lines[1:]]
     rows = [(row, noun) for row, noun in enumerate(cells) if noun]
-    repeated = _repeated(rows)
+    # The header is line 1, row 0 line 2.
+    first: dict[str, int] = {}
+    repeated = [
+        f"{noun!r} in lines {first[noun.casefold()] + 2} and {row + 2}"
+        for row, noun in rows
+        if first.setdefault(noun.casefold(), row) != row
+    ]
     different = len(rows) - len(repeated)
     again = f" (again: {', '.join(repeated)})" if repeated else ""
     if different < LEAST_NOUNS:
@@ -192,16 +187,6 @@ def _check_ambiguous(
                     f"{number} of the column {name!r}: a question for it would have two answers. Take "
                     "another word, or leave one of the two cells empty."
                 )
-
-
-def _repeated(rows: Iterable[tuple[int, str]]) -> list[str]:
-    """The nouns that an earlier row has, each with both rows; the header is line 1, row 0 line 2."""
-    first: dict[str, int] = {}
-    return [
-        f"{noun!r} in lines {first[noun.casefold()] + 2} and {row + 2}"
-        for row, noun in rows
-        if first.setdefault(noun.casefold(), row) != row
-    ]
 
 
 def words(lang: str, paths: Sequence[Path]) -> pa.Table:
@@ -268,7 +253,9 @@ def prompts(lang: str, paths: Sequence[Path]) -> pa.Table:
     A text holds each of its placeholders once and no other brace; `cwe` may hold its own more than once.
     UserError if a text is missing, is not text, or has other placeholders.
     """
-    niah = _one(paths, lang, "prompts of the tasks with needles", ("niah.txt", "niah.json"))
+    niah = next((path for path in paths if path.name in ("niah.txt", "niah.json")), None)
+    if niah is None:
+        raise _lacks(lang, "prompts of the tasks with needles", "{lang}/niah.json", paths)
     texts = _json_object(niah, lang)
     for key in texts:
         if key not in NIAH_KEYS and key not in _UNUSED_KEYS:
@@ -293,10 +280,11 @@ def _check_text(where: str, key: str, text: object, placeholders: Collection[str
         raise UserError(
             f"{where} has a brace that does not belong to a placeholder: remove it."
         ) from None
-    found = []
-    for _, name, specification, conversion in pieces:
-        if name is not None:
-            found.append(name + (f"!{conversion}" if conversion else "") + (specification or ""))
+    found = [
+        name + (f"!{conversion}" if conversion else "") + (specification or "")
+        for _, name, specification, conversion in pieces
+        if name is not None
+    ]
     wanted = " and ".join(f"{{{name}}}" for name in placeholders) or "no placeholder"
     for name in found:
         if name not in placeholders:
@@ -319,13 +307,6 @@ def _json_object(path: Path, lang: str) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise UserError(f"{path} for {lang!r} is not a JSON object of texts by key: make it one.")
     return found
-
-
-def _one(paths: Sequence[Path], lang: str, what: str, names: Sequence[str]) -> Path:
-    for path in paths:
-        if path.name in names:
-            return path
-    raise _lacks(lang, what, f"{{lang}}/{names[-1]}", paths)
 
 
 def _lacks(lang: str, what: str, name: str, paths: Sequence[Path]) -> UserError:

@@ -192,8 +192,8 @@ def _filled(text: str, values: Mapping[str, str]) -> str:
 class NeedleTasks:
     """Builds the prompts of the tasks with needles of a pair of languages.
 
-    `prompts` has the texts of niah.txt of both, by key. As released, a needle and what joins sentences, of the
-    instruction too, are those of the context's language.
+    `prompts` has the texts of niah.txt of both, by key. As released, needles are in the context's language; so
+    is what joins the instruction's sentences.
     """
 
     def __init__(
