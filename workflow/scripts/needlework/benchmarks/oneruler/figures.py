@@ -52,25 +52,8 @@ from needlework.models.accounts import UNKNOWN
 from needlework.results import published as publications
 from needlework.results.columns import COMPARISON, LEAST_ANSWERS
 from needlework.results.drawing.style import COLOURS, looks
-from needlework.results.result import (
-    Bars,
-    Context,
-    Heatmap,
-    Lines,
-    Points,
-    Run,
-    figure,
-)
-from needlework.results.tabulate import (
-    MODEL,
-    Beside,
-    By,
-    Cell,
-    Measure,
-    arranged,
-    tabulate,
-    where,
-)
+from needlework.results.result import Bars, Context, Heatmap, Lines, Points, Run, figure
+from needlework.results.tabulate import MODEL, Beside, By, Cell, Measure, arranged, tabulate, where
 
 if TYPE_CHECKING:
     import pandas as pd

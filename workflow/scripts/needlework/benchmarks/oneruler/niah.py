@@ -192,8 +192,8 @@ def _filled(text: str, values: Mapping[str, str]) -> str:
 class NeedleTasks:
     """Builds the prompts of the tasks with needles of a pair of languages.
 
-    `prompts` has the texts of niah.txt of both, by key. As released, needles are in the context's language; so
-    is what joins the instruction's sentences.
+    `prompts` has the texts of niah.txt of both, by key. As released, the needles and what joins the
+    instruction's sentences are the context language's.
     """
 
     def __init__(

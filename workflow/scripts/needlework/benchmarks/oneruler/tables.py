@@ -40,16 +40,7 @@ from needlework.benchmarks.oneruler.rows import (
 from needlework.data.language_names import language_name
 from needlework.factor import Factor
 from needlework.results.answer_languages import answered_in as by_answers_language
-from needlework.results.result import (
-    PERCENT,
-    Context,
-    Grid,
-    Line,
-    Mark,
-    Number,
-    PromptTable,
-    table,
-)
+from needlework.results.result import PERCENT, Context, Grid, Line, Mark, Number, PromptTable, table
 from needlework.results.tabulate import (
     MODEL,
     UNPUBLISHED,
