@@ -10,11 +10,11 @@ from needlework.benchmarks.oneruler import paper
 from needlework.benchmarks.oneruler.rows import (
     NEEDLE_TASKS,
     ONE_LANGUAGE,
-    drawn_metric,
     dropped,
     measured,
     metrics,
     none_allowed,
+    of_metric,
 )
 from needlework.results import published as publications
 from needlework.results.columns import COMPARISON
@@ -45,7 +45,7 @@ def agreement(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     pairs = [tuple(pair) for pair in run.run.get("equal_text", ()) if models.issuperset(pair)]
     alone = where(where(rows, NEEDLE_TASKS), ONE_LANGUAGE)
     for metric in metrics((), run):
-        asked = drawn_metric(alone, run, metric)
+        asked = of_metric(alone, run, metric)
         sides = [none_allowed(measured(asked, run, common=side)) for side in (False, True)]
         one, two = map(_means, sides)
         found = {

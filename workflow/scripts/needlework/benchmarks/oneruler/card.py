@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from needlework.benchmarks.oneruler.factors import CONTEXT_CODE, CWE, LENGTH, NEEDLES, PRESENT
-from needlework.benchmarks.oneruler.rows import ONE_LANGUAGE, drawn_metric, dropped, none_allowed
+from needlework.benchmarks.oneruler.rows import ONE_LANGUAGE, dropped, none_allowed, of_metric
 from needlework.results.cards.card import Card, Part
 from needlework.results.result import Context
 from needlework.results.tabulate import where
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def of_tasks(rows: pd.DataFrame, run: Context, tasks: tuple[str, ...]) -> pd.DataFrame:
     """Prompts in one language, of the given tasks, including models whose prompts have equal text."""
-    found = none_allowed(where(drawn_metric(rows, run), f"{ONE_LANGUAGE} and task in {tasks}"))
+    found = none_allowed(where(of_metric(rows, run), f"{ONE_LANGUAGE} and task in {tasks}"))
     return found[~dropped(found)]
 
 

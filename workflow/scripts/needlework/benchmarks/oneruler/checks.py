@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,7 @@ from needlework.benchmarks.oneruler.plan import (
     variants,
     word_tasks,
 )
-from needlework.contract import SliceSettings, block_of
+from needlework.contract import block_of
 from needlework.data.corpora.registry import folder_languages, languages_of
 from needlework.errors import UserError
 from needlework.planning.known_names import check_named
@@ -62,6 +61,22 @@ def check(config: Configuration) -> None:
                     f"{', '.join(texts)}: leave the language out, or take another haystack."
                 )
     wording.check(sorted({slice_languages(name)[0] for name in slices(own)}), own.none_words)
+    _check_slices(own, folder)
+    pairs = own.comparisons.equal_text
+    paired = [name for pair in pairs for name in pair]
+    for key, names in (("equal_text", paired), ("reasoning", own.comparisons.reasoning)):
+        check_named(f"{where}.comparisons.{key}", names, config.models, "models")
+    for first, second in pairs:
+        if config.models[first].tokenizer == config.models[second].tokenizer:
+            raise UserError(
+                f"{where}.comparisons.equal_text pairs {first!r} with {second!r}, which are measured in the "
+                "same tokenizer: give the second one a common tokenizer, such as cl100k_base."
+            )
+
+
+def _check_slices(own: Oneruler, folder: str | None) -> None:
+    """Raise UserError where keys leave nothing to ask or no room, or a user's folder lacks a file."""
+    where = f"benchmarks.{NAME}"
     planned = {name: settings(own, name, own.lengths) for name in slices(own)}
     if own.without_none_languages is not None and set(own.none_option) != {True, False}:
         raise UserError(
@@ -85,22 +100,6 @@ def check(config: Configuration) -> None:
                 f"{where}.lengths has {least}, and {where}.max_new_tokens ({kind}: "
                 f"{limit}) leaves no room for a prompt: raise the length or lower max_new_tokens."
             )
-    if folder is not None:
-        _check_folder(own, folder, planned)
-    pairs = own.comparisons.equal_text
-    paired = [name for pair in pairs for name in pair]
-    for key, names in (("equal_text", paired), ("reasoning", own.comparisons.reasoning)):
-        check_named(f"{where}.comparisons.{key}", names, config.models, "models")
-    for first, second in pairs:
-        if config.models[first].tokenizer == config.models[second].tokenizer:
-            raise UserError(
-                f"{where}.comparisons.equal_text pairs {first!r} with {second!r}, which are measured in the "
-                "same tokenizer: give the second one a common tokenizer, such as cl100k_base."
-            )
-
-
-def _check_folder(own: Oneruler, folder: str, planned: Mapping[str, SliceSettings]) -> None:
-    """Raise UserError where a user's folder lacks a file that the prompts are made of."""
     theirs = folder_languages(folder)
     for name, slice_settings in planned.items():
         for kind, read in reads(slice_settings).items():
@@ -112,7 +111,7 @@ def _check_folder(own: Oneruler, folder: str, planned: Mapping[str, SliceSetting
             words = word_tasks(slice_settings["tasks"])
             files = [file for file in FOLDER_FILES[kind] if "cwe" not in file or words]
             for lang, file in ((lang, file) for lang in langs for file in files):
-                path = Path(folder) / file.format(lang=lang)
+                path = Path(folder or "") / file.format(lang=lang)
                 if lang in theirs and not path.is_file():
                     raise UserError(
                         f"sources.oneruler.folder: {path} is missing, which the prompts of {name!r} are made "

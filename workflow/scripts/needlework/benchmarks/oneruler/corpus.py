@@ -138,11 +138,14 @@ def nouns(lang: str, paths: Sequence[Path]) -> pa.Table:
         known = ", ".join(name for name in header if name != "definition")
         many = "several columns" if lang in header else "no column"
         raise UserError(f"{path} has {many} {lang!r}: give it one; it has {known}.")
-    column = header.index(lang)
-    cells = [line[column].strip() if column < len(line) else "" for line in lines[1:]]
-    rows = [(row, noun) for row, noun in enumerate(cells) if noun]
-    # The header is line 1, row 0 line 2.
-    first: dict[str, int] = {}
+
+    def cells(name: str) -> list[tuple[int, str]]:
+        """The cells of a column that are not empty, with their rows. The header is line 1, row 0 line 2."""
+        at = header.index(name)
+        found = ((row, line[at].strip()) for row, line in enumerate(lines[1:]) if at < len(line))
+        return [(row, noun) for row, noun in found if noun]
+
+    rows, first = cells(lang), dict[str, int]()
     repeated = [
         f"{noun!r} in lines {first[noun.casefold()] + 2} and {row + 2}"
         for row, noun in rows
@@ -156,37 +159,20 @@ def nouns(lang: str, paths: Sequence[Path]) -> pa.Table:
             f"{LEAST_NOUNS}{again}: add some."
         )
     if path.name == OWN_NOUNS:
-        _check_ambiguous(path, header, lines, lang)
+        # Languages without a folder beside the list are not read.
+        others = [n for n in header if n != lang and n and (path.parent / n).is_dir()]
+        for name in (lang, *others):
+            for row, noun in cells(name):
+                other = first.get(noun.casefold(), row)
+                if other != row:
+                    raise UserError(
+                        f"{path}: the noun {noun!r} of the column {lang!r} stands in line {other + 2}, and "
+                        f"in line {row + 2} of the column {name!r}: a question for it would have two "
+                        "answers. Take another word, or leave one of the two cells empty."
+                    )
     if repeated:
         logger.info("%s, %s: %d different nouns of %d%s", path, lang, different, len(rows), again)
     return pa.table(list(map(list, zip(*rows, strict=True))), schema=NOUNS)
-
-
-def _check_ambiguous(
-    path: Path, header: Sequence[str], lines: Sequence[Sequence[str]], lang: str
-) -> None:
-    """Raise UserError if a noun of the column `lang` stands in another row too.
-
-    Other columns count if their languages have a folder beside the list; the rest is not read.
-    """
-    read = [lang, *(n for n in header if n != lang and n and (path.parent / n).is_dir())]
-    first: dict[str, int] = {}
-    for name in read:
-        column = header.index(name)
-        for number, line in enumerate(lines[1:], start=2):
-            noun = line[column].strip() if column < len(line) else ""
-            if not noun:
-                continue
-            if name == lang:
-                other = first.setdefault(noun.casefold(), number)
-            else:
-                other = first.get(noun.casefold(), number)
-            if other != number:
-                raise UserError(
-                    f"{path}: the noun {noun!r} of the column {lang!r} stands in line {other}, and in line "
-                    f"{number} of the column {name!r}: a question for it would have two answers. Take "
-                    "another word, or leave one of the two cells empty."
-                )
 
 
 def words(lang: str, paths: Sequence[Path]) -> pa.Table:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, cached_property
 from itertools import chain
 
 import numpy as np
@@ -62,12 +62,13 @@ class WordTasks:
         self._ids: list[npt.NDArray[np.int32]] = []
         self._names: list[str] = []
 
+    @cached_property
     def room(self) -> int:
-        """The tokens of the longest right answer: the ten longest words, numbered, and texts around them."""
+        """The tokens of an answer: the run's, or of the ten longest words, numbered, and the question's."""
         longest = np.argsort(self._lists.costs, kind="stable")[-COMMON_WORDS:]
         answer = "\n".join(f"{i}. {self._words[k]}" for i, k in enumerate(longest, start=1))
-        around = self._around[-1].strip()
-        return self._pieces.count(around) + self._pieces.count(answer) + SPARE_TOKENS
+        measured = self._pieces.count(self._around[-1].strip()) + self._pieces.count(answer)
+        return self._own.max_new_tokens["cwe"] or measured + SPARE_TOKENS
 
     def build(self, task: str, length: int, index: int, budget: int) -> Made | None:
         """The prompt of an example, with as many different words as fit; None if eleven words do not fit.

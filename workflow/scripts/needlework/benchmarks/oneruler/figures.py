@@ -27,7 +27,6 @@ from needlework.benchmarks.oneruler.rows import (
     SHARE,
     articles,
     by_articles,
-    drawn,
     dropped,
     exhausted,
     grouped,
@@ -36,8 +35,9 @@ from needlework.benchmarks.oneruler.rows import (
     measured,
     metrics,
     none_allowed,
-    own,
+    of_metric,
     resources,
+    selected,
     verdict_classes,
     with_errors,
 )
@@ -152,7 +152,7 @@ def figure1a(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     of the paper's Table 2. If a run has fewer than ten languages, each group is half of them. The CSV has the
     gaps; the paper's are from its text.
     """
-    asked = own(rows, run, SINGLE)
+    asked = selected(rows, run, SINGLE)
     known = {lang for lang in set(asked["context_lang"]) if articles(lang, run.run)}
     langs = by_articles(known, run)
     size = min(paper.ENDS, len(langs) // 2)
@@ -190,7 +190,7 @@ def figure3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """All needle tasks, in percent, the best language first. The paper's numbers are read from the figure's
     image in its repository.
     """
-    return heat_map(own(rows, run, NEEDLES), run, paper.FIGURE3)
+    return heat_map(selected(rows, run, NEEDLES), run, paper.FIGURE3)
 
 
 def one_language(data: pd.DataFrame, run: Run) -> pd.DataFrame:
@@ -259,7 +259,7 @@ def figure4a(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """All needle tasks in long contexts (64K and 128K, or a run's two longest lengths), for languages with
     large and small Wikipedias.
     """
-    asked = grouped(long_contexts(drawn(rows, run, NEEDLES)), run.run)
+    asked = grouped(long_contexts(selected(of_metric(rows, run), run, NEEDLES)), run.run)
     return tabulate(asked, (MODEL, GROUP), run, measure=ACCURACY)
 
 
@@ -284,7 +284,7 @@ def figure4b(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     The paper's numbers are from its text.
     """
     made = tabulate(
-        long_contexts(own(rows, run, NEEDLES)),
+        long_contexts(selected(rows, run, NEEDLES)),
         (BY_METRIC, CONTEXT),
         run,
         measure=ACCURACY,
@@ -310,7 +310,7 @@ def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Mean over all models and lengths, for languages with large and small Wikipedias."""
     import pandas as pd
 
-    asked = grouped(own(rows, run, ONE_LANGUAGE), run.run)
+    asked = grouped(selected(rows, run, ONE_LANGUAGE), run.run)
     needles = asked[asked["task"].isin(list(NIAH))]
     return tabulate(
         pd.concat([needles.assign(of="niah"), asked.assign(of=asked["task"])]),
@@ -344,7 +344,7 @@ def figure6a(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Mean over all needle tasks and models. One panel per language of the context, one line per language of
     the instructions.
     """
-    asked = own(rows, run, NEEDLE_TASKS)
+    asked = selected(rows, run, NEEDLE_TASKS)
     mixed = asked[asked["instruction_lang"] != asked["context_lang"]]
     contexts = set(mixed["context_lang"])
     here = asked["instruction_lang"].isin(contexts | set(mixed["instruction_lang"]))
@@ -369,7 +369,7 @@ def figure6a(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 )
 def figure6b(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Shares of all S-NIAH prompts, by the strict rules. The paper draws stacked bars."""
-    asked = with_errors(drawn(rows, run, SINGLE, "strict"))
+    asked = with_errors(selected(of_metric(rows, run, "strict"), run, SINGLE))
     return tabulate(asked, (MODEL, BY_ERROR), run, measure=SHARE)
 
 
@@ -385,12 +385,14 @@ def figure6b(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 )
 def figure17(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Mean over all needle tasks and languages."""
-    return tabulate(drawn(rows, run, NEEDLES), (MODEL, LENGTH), run, measure=ACCURACY)
+    return tabulate(
+        selected(of_metric(rows, run), run, NEEDLES), (MODEL, LENGTH), run, measure=ACCURACY
+    )
 
 
 def errors_by_language(rows: pd.DataFrame, run: Context, closed: bool) -> pd.DataFrame:
     """Shares of errors in long contexts by language, for models behind endpoints or for all other models."""
-    asked = long_contexts(with_errors(drawn(rows, run, SINGLE, "strict")))
+    asked = long_contexts(with_errors(selected(of_metric(rows, run, "strict"), run, SINGLE)))
     backends = run.run.get("backends", {})
     behind = {model for model in set(asked["model"]) if backends.get(model) in ENDPOINTS}
     asked = asked[asked["model"].isin(behind) == closed]
@@ -447,7 +449,7 @@ def figure20(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """
     from needlework.results import cells
 
-    asked = drawn(rows, run, NEEDLES)
+    asked = selected(of_metric(rows, run), run, NEEDLES)
     asked = asked[asked["reasoning_tokens"].notna() & ~dropped(asked) & cells.judged(asked)]
     asked = asked.assign(answer=asked["value"].map({1.0: "right"}).fillna("wrong"))
     by = (MODEL, Factor("answer"), LENGTH)
@@ -476,7 +478,7 @@ def figure21(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """The tasks of common words, for the models that ``comparisons.reasoning`` names, or for all models if
     the run has none of these.
     """
-    asked = drawn(rows, run, WORDS)
+    asked = selected(of_metric(rows, run), run, WORDS)
     asked = asked[asked["finish_reason"] != UNKNOWN]
     reason = asked["model"].isin(list(run.run.get("reasoning", ())))
     asked = asked[reason] if reason.any() else asked
@@ -500,7 +502,7 @@ def figure22(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     wrong. The CSV has the paper's bounds.
     """
     return tabulate(
-        own(rows, run, WORDS),
+        selected(rows, run, WORDS),
         (BY_METRIC, MODEL, TASK, LENGTH),
         run,
         measure=ACCURACY,
@@ -530,7 +532,7 @@ def figure23(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """How many of the ten common words stand in a wrong answer, for languages with large and small
     Wikipedias. Answers without text are left out.
     """
-    asked = drawn(rows, run, WORDS, "strict")
+    asked = selected(of_metric(rows, run, "strict"), run, WORDS)
     asked = asked[verdict_classes(asked).isin(["partial", "wrong_words"])]
     words = asked["verdict"].str.extract(r"^partial:(\d+)/", expand=False)
     asked = grouped(asked.assign(found=words.fillna("0").astype(float)), run.run)

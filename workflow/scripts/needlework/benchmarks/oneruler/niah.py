@@ -23,6 +23,7 @@ from needlework.benchmarks.oneruler.plan import (
     Needles,
     Slice,
 )
+from needlework.benchmarks.oneruler.plan import needles as needles_of
 from needlework.data.corpora.registry import corpus_table
 from needlework.errors import UserError
 from needlework.prompts.counting.pieces import Pieces
@@ -213,19 +214,20 @@ class NeedleTasks:
         """The numbers that the books have already."""
         return {n for text in self._haystack.texts for n in re.findall(r"\d+", text)}
 
+    @cached_property
     def room(self) -> int:
-        """The tokens of the longest right answer, and of the texts that an answer may put around it."""
+        """The tokens of an answer: the run's, or of the longest right one with texts that it may repeat."""
         texts, count = self._texts, self._pieces.count
         around = f"{texts['question_single_numbers']}\n{texts['answer_numbers']}"
-        answers = [", ".join(["8888888"] * 4), texts["none"]]
-        return count(around) + max(map(count, answers)) + SPARE_TOKENS
+        longest = max(count(", ".join(["8888888"] * 4)), count(texts["none"]))
+        return self._own.max_new_tokens["niah"] or count(around) + longest + SPARE_TOKENS
 
-    def draws(self, task: str, needles: Needles) -> list[Draw]:
+    def draws(self, task: str) -> list[Draw]:
         """The hidden keys and values of each example of a task.
 
         Raises UserError if there are too few nouns.
         """
-        own, rows = self._own, list(self._nouns.context)
+        own, rows, needles = self._own, list(self._nouns.context), needles_of(self._own, task)
         wanted = needles.keys + (not needles.present)
         if len(rows) < wanted:
             languages = sorted({own.context_lang, own.instruction_lang})

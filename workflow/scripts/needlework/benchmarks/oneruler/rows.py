@@ -26,14 +26,9 @@ NEEDLE_TASKS = f"task in {tuple(NIAH)}"
 UNFINISHED = "length"
 
 
-def own(rows: pd.DataFrame, run: Context, condition: str) -> pd.DataFrame:
+def selected(rows: pd.DataFrame, run: Context, condition: str) -> pd.DataFrame:
     """The rows with `condition` that allow "none", of models measured in their own tokenizers."""
     return none_allowed(measured(where(rows, condition), run))
-
-
-def drawn(rows: pd.DataFrame, run: Context, condition: str, metric: str = "") -> pd.DataFrame:
-    """The rows of `own` by one metric: `metric`, or the metric of the figures."""
-    return own(drawn_metric(rows, run, metric), run, condition)
 
 
 def metrics(present: Collection[str], run: Context) -> list[str]:
@@ -41,7 +36,7 @@ def metrics(present: Collection[str], run: Context) -> list[str]:
     return list(dict.fromkeys((run.run.get("metric", "strict"), str(SETUP["metric"]))))
 
 
-def drawn_metric(rows: pd.DataFrame, run: Context, metric: str = "") -> pd.DataFrame:
+def of_metric(rows: pd.DataFrame, run: Context, metric: str = "") -> pd.DataFrame:
     """The rows by one metric: `metric`, or the metric of the figures."""
     from needlework.results import cells
 

@@ -29,12 +29,11 @@ from needlework.benchmarks.oneruler.rows import (
     SHARE,
     articles,
     by_articles,
-    drawn,
-    drawn_metric,
     largest_first,
     long_contexts,
-    own,
+    of_metric,
     resources,
+    selected,
     with_errors,
 )
 from needlework.data.language_names import language_name
@@ -166,7 +165,7 @@ def languages(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         return None if found is None else found.value
 
     made = tabulate(
-        long_contexts(own(rows, run, f"{ONE_LANGUAGE} and {NEEDLE_TASKS}")),
+        long_contexts(selected(rows, run, f"{ONE_LANGUAGE} and {NEEDLE_TASKS}")),
         (EVERY_MODEL, METRIC, BY_CONTEXT),
         run,
         measure=ACCURACY,
@@ -227,7 +226,8 @@ def errors(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     only wrong numbers, some right numbers but not exactly the right ones, neither a number nor ``none``, and
     no text (cut by the limit or not).
     """
-    asked = with_errors(drawn(rows, run, f"{ONE_LANGUAGE} and task in {PRESENT}", "strict"))
+    present = f"{ONE_LANGUAGE} and task in {PRESENT}"
+    asked = with_errors(selected(of_metric(rows, run, "strict"), run, present))
     all_contexts = By(CONTEXT, margin="all", only_margin=True)
     each_length = (MODEL, EVERY_TASK, all_contexts, By(LENGTH, text=True), BY_ERROR)
     long = By(LENGTH, margin="long", only_margin=True)
@@ -244,7 +244,7 @@ def errors(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 
 answered_in = by_answers_language(
-    INSTRUCTION_CODE, CONTEXT_CODE, asked="instruction_lang", of=drawn_metric
+    INSTRUCTION_CODE, CONTEXT_CODE, asked="instruction_lang", of=of_metric
 )
 
 # The table of the prompts themselves.
