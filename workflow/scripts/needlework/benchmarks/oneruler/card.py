@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from needlework.benchmarks.oneruler.factors import CONTEXT_CODE, CWE, LENGTH, NEEDLES, PRESENT
+from needlework.benchmarks.oneruler.factors import CONTEXT_CODE, CWE, LENGTH, N_NEEDLES, PRESENT
 from needlework.benchmarks.oneruler.rows import ONE_LANGUAGE, dropped, none_allowed, of_metric
 from needlework.results.cards.card import Card, Part
 from needlework.results.result import Context
@@ -52,7 +52,7 @@ CARD = Card(
             partial(of_tasks, tasks=("niah_single", "niah_multikey")),
             held=("context_lang", "length"),
             name="single key",
-            needles=NEEDLES,
+            needles=N_NEEDLES,
         ),
     ),
     asked_in=asked_in,

@@ -79,9 +79,15 @@ CONTEXT = Factor(
 )
 LENGTH = Factor("length", "int32", label="Context length ({unit_of_length})", format=in_1000)
 NONE_OPTION = Factor("none_option", "bool", order=(True, False))
-NEEDLES = Factor("n_needles", "int32")
-EXHAUSTED = Factor("exhausted", "bool", asked=False)
-FACTORS = (INSTRUCTION, CONTEXT, LENGTH, NONE_OPTION, NEEDLES, EXHAUSTED)
+N_NEEDLES = Factor("n_needles", "int32")
+FACTORS = (
+    INSTRUCTION,
+    CONTEXT,
+    LENGTH,
+    NONE_OPTION,
+    N_NEEDLES,
+    Factor("exhausted", "bool", asked=False),
+)
 # An instance's id is made of these columns. Never change them: each id would change.
 NAMED_BY = (
     *("instruction_lang", "context_lang", "length"),

@@ -64,9 +64,9 @@ GROUP_LOOKS, ERROR_LOOKS = looks(tuple(GROUPS)), looks(tuple(ERRORS))
 DRAWN = "metric == '{metric}'"
 NO_NEEDLES, NO_WORDS = "no model answered needle tasks", "no model answered tasks of common words"
 
-NEEDLES = f"{ONE_LANGUAGE} and {NEEDLE_TASKS}"
-SINGLE = f"{ONE_LANGUAGE} and task == 'niah_single'"
-WORDS = f"{ONE_LANGUAGE} and task in {tuple(CWE)}"
+NEEDLE_ROWS = f"{ONE_LANGUAGE} and {NEEDLE_TASKS}"
+SINGLE_ROWS = f"{ONE_LANGUAGE} and task == 'niah_single'"
+WORD_ROWS = f"{ONE_LANGUAGE} and task in {tuple(CWE)}"
 BY_METRIC = By(METRIC, order=metrics)
 EACH = (BY_METRIC, MODEL, EVERY_CONTEXT, LENGTH)
 BY_END = By(replace(GROUP, order=("top", "bottom")), contrast=("gap", "top", "bottom"))
@@ -152,7 +152,7 @@ def figure1a(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     of the paper's Table 2. If a run has fewer than ten languages, each group is half of them. The CSV has the
     gaps; the paper's are from its text.
     """
-    asked = selected(rows, run, SINGLE)
+    asked = selected(rows, run, SINGLE_ROWS)
     known = {lang for lang in set(asked["context_lang"]) if articles(lang, run.run)}
     langs = by_articles(known, run)
     size = min(paper.ENDS, len(langs) // 2)
@@ -190,7 +190,7 @@ def figure3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """All needle tasks, in percent, the best language first. The paper's numbers are read from the figure's
     image in its repository.
     """
-    return heat_map(selected(rows, run, NEEDLES), run, paper.FIGURE3)
+    return heat_map(selected(rows, run, NEEDLE_ROWS), run, paper.FIGURE3)
 
 
 def one_language(data: pd.DataFrame, run: Run) -> pd.DataFrame:
@@ -232,7 +232,7 @@ def figure1b(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     of the two, or has fewer than ten answers, all languages that have both are shown. The CSV has every
     language and the drops; the paper's drop is o3-mini-high's in English.
     """
-    asked = measured(where(rows, SINGLE), run)
+    asked = measured(where(rows, SINGLE_ROWS), run)
     offered = asked["none_option"].astype(bool)
     asked = asked.assign(prompt=offered.map({True: "with", False: "without"}))
     langs = set(asked.loc[offered, "context_lang"]) & set(asked.loc[~offered, "context_lang"])
@@ -259,7 +259,7 @@ def figure4a(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """All needle tasks in long contexts (64K and 128K, or a run's two longest lengths), for languages with
     large and small Wikipedias.
     """
-    asked = grouped(long_contexts(selected(of_metric(rows, run), run, NEEDLES)), run.run)
+    asked = grouped(long_contexts(selected(of_metric(rows, run), run, NEEDLE_ROWS)), run.run)
     return tabulate(asked, (MODEL, GROUP), run, measure=ACCURACY)
 
 
@@ -284,7 +284,7 @@ def figure4b(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     The paper's numbers are from its text.
     """
     made = tabulate(
-        long_contexts(selected(rows, run, NEEDLES)),
+        long_contexts(selected(rows, run, NEEDLE_ROWS)),
         (BY_METRIC, CONTEXT),
         run,
         measure=ACCURACY,
@@ -369,7 +369,7 @@ def figure6a(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 )
 def figure6b(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Shares of all S-NIAH prompts, by the strict rules. The paper draws stacked bars."""
-    asked = with_errors(selected(of_metric(rows, run, "strict"), run, SINGLE))
+    asked = with_errors(selected(of_metric(rows, run, "strict"), run, SINGLE_ROWS))
     return tabulate(asked, (MODEL, BY_ERROR), run, measure=SHARE)
 
 
@@ -386,13 +386,13 @@ def figure6b(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 def figure17(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Mean over all needle tasks and languages."""
     return tabulate(
-        selected(of_metric(rows, run), run, NEEDLES), (MODEL, LENGTH), run, measure=ACCURACY
+        selected(of_metric(rows, run), run, NEEDLE_ROWS), (MODEL, LENGTH), run, measure=ACCURACY
     )
 
 
 def errors_by_language(rows: pd.DataFrame, run: Context, closed: bool) -> pd.DataFrame:
     """Shares of errors in long contexts by language, for models behind endpoints or for all other models."""
-    asked = long_contexts(with_errors(selected(of_metric(rows, run, "strict"), run, SINGLE)))
+    asked = long_contexts(with_errors(selected(of_metric(rows, run, "strict"), run, SINGLE_ROWS)))
     backends = run.run.get("backends", {})
     behind = {model for model in set(asked["model"]) if backends.get(model) in ENDPOINTS}
     asked = asked[asked["model"].isin(behind) == closed]
@@ -449,7 +449,7 @@ def figure20(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """
     from needlework.results import cells
 
-    asked = selected(of_metric(rows, run), run, NEEDLES)
+    asked = selected(of_metric(rows, run), run, NEEDLE_ROWS)
     asked = asked[asked["reasoning_tokens"].notna() & ~dropped(asked) & cells.judged(asked)]
     asked = asked.assign(answer=asked["value"].map({1.0: "right"}).fillna("wrong"))
     by = (MODEL, Factor("answer"), LENGTH)
@@ -478,7 +478,7 @@ def figure21(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """The tasks of common words, for the models that ``comparisons.reasoning`` names, or for all models if
     the run has none of these.
     """
-    asked = selected(of_metric(rows, run), run, WORDS)
+    asked = selected(of_metric(rows, run), run, WORD_ROWS)
     asked = asked[asked["finish_reason"] != UNKNOWN]
     reason = asked["model"].isin(list(run.run.get("reasoning", ())))
     asked = asked[reason] if reason.any() else asked
@@ -502,7 +502,7 @@ def figure22(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     wrong. The CSV has the paper's bounds.
     """
     return tabulate(
-        selected(rows, run, WORDS),
+        selected(rows, run, WORD_ROWS),
         (BY_METRIC, MODEL, TASK, LENGTH),
         run,
         measure=ACCURACY,
@@ -532,7 +532,7 @@ def figure23(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """How many of the ten common words stand in a wrong answer, for languages with large and small
     Wikipedias. Answers without text are left out.
     """
-    asked = selected(of_metric(rows, run, "strict"), run, WORDS)
+    asked = selected(of_metric(rows, run, "strict"), run, WORD_ROWS)
     asked = asked[verdict_classes(asked).isin(["partial", "wrong_words"])]
     words = asked["verdict"].str.extract(r"^partial:(\d+)/", expand=False)
     asked = grouped(asked.assign(found=words.fillna("0").astype(float)), run.run)
@@ -621,5 +621,5 @@ def figure24(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 )
 def figure25(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Like Figure 3, but all models read the same text, whose length is measured in a common tokenizer."""
-    asked = none_allowed(measured(where(rows, NEEDLES), run, common=True))
+    asked = none_allowed(measured(where(rows, NEEDLE_ROWS), run, common=True))
     return heat_map(asked, run, paper.FIGURE25)
