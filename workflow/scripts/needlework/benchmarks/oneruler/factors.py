@@ -89,11 +89,7 @@ FACTORS = (
     Factor("exhausted", "bool", asked=False),
 )
 # An instance's id is made of these columns. Never change them: each id would change.
-NAMED_BY = (
-    *("instruction_lang", "context_lang", "length"),
-    *("none_option", "n_needles"),
-    *("exhausted",),
-)
+NAMED_BY = ("instruction_lang", "context_lang", "length", "none_option", "n_needles", "exhausted")
 # Arrow types by name.
 COLUMNS = {factor.name: factor.type for factor in FACTORS}
 
