@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from needlework.benchmarks.oneruler.factors import CONTEXT, CWE, LENGTH, PRESENT
-from needlework.benchmarks.oneruler.rows import ONE_LANGUAGE, drawn_metric, dropped, none_allowed
-from needlework.factor import Factor, in_1000
+from needlework.benchmarks.oneruler.factors import CONTEXT_CODE, CWE, LENGTH, N_NEEDLES, PRESENT
+from needlework.benchmarks.oneruler.rows import ONE_LANGUAGE, dropped, none_allowed, of_metric
 from needlework.results.cards.card import Card, Part
 from needlework.results.result import Context
 from needlework.results.tabulate import where
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def of_tasks(rows: pd.DataFrame, run: Context, tasks: tuple[str, ...]) -> pd.DataFrame:
     """Prompts in one language, of the given tasks, including models whose prompts have equal text."""
-    found = none_allowed(where(drawn_metric(rows, run), f"{ONE_LANGUAGE} and task in {tasks}"))
+    found = none_allowed(where(of_metric(rows, run), f"{ONE_LANGUAGE} and task in {tasks}"))
     return found[~dropped(found)]
 
 
@@ -34,18 +34,13 @@ def said_none(rows: pd.DataFrame, run: Context) -> pd.Series:
     return said.astype(object).where(there & rows["metric"].isin(["strict", "careful"]))
 
 
-def one_of_some(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Prompts that ask for one value, of a needle alone or among needles with other keys."""
-    return of_tasks(rows, run, ("niah_single", "niah_multikey"))
-
-
 def _part(name: str, tasks: tuple[str, ...]) -> Part:
     return Part(
         partial(of_tasks, tasks=tasks),
         held=("task", "context_lang", "length"),
         name=name,
-        length=LENGTH.renamed("length", label="tokens", format=in_1000),
-        language=CONTEXT.renamed("context_lang"),
+        length=replace(LENGTH, label="tokens"),
+        language=CONTEXT_CODE,
     )
 
 
@@ -54,10 +49,10 @@ CARD = Card(
         _part("present needles", PRESENT),
         _part("words", tuple(CWE)),
         Part(
-            one_of_some,
+            partial(of_tasks, tasks=("niah_single", "niah_multikey")),
             held=("context_lang", "length"),
             name="single key",
-            needles=Factor("n_needles", "int32"),
+            needles=N_NEEDLES,
         ),
     ),
     asked_in=asked_in,

@@ -13,7 +13,6 @@ from needlework.benchmarks.oneruler.plan import (
     reads,
     settings,
     slice_languages,
-    slice_tasks,
     slices,
     user_folder,
     variants,
@@ -37,9 +36,8 @@ def check(config: Configuration) -> None:
         raise UserError(
             f"{where}.languages and {where}.cross_lingual are empty: name a language or a pair."
         )
-    known = list(languages_of(f"{own.data}_prompts"))
     folder = user_folder(own, config)
-    known += folder_languages(folder)
+    known = [*languages_of(f"{own.data}_prompts"), *folder_languages(folder)]
     for key, languages in (
         ("languages", own.languages),
         ("cross_lingual", [lang for pair in own.cross_lingual for lang in pair]),
@@ -63,10 +61,7 @@ def check(config: Configuration) -> None:
                     f"{', '.join(texts)}: leave the language out, or take another haystack."
                 )
     wording.check(sorted({slice_languages(name)[0] for name in slices(own)}), own.none_words)
-    _check_variants(own, where)
-    _check_room(own, where)
-    if folder is not None:
-        _check_folder(own, folder)
+    _check_slices(own, folder)
     pairs = own.comparisons.equal_text
     paired = [name for pair in pairs for name in pair]
     for key, names in (("equal_text", paired), ("reasoning", own.comparisons.reasoning)):
@@ -79,11 +74,34 @@ def check(config: Configuration) -> None:
             )
 
 
-def _check_folder(own: Oneruler, folder: str) -> None:
-    """Raise UserError where a user's folder lacks a file that the prompts are made of."""
+def _check_slices(own: Oneruler, folder: str | None) -> None:
+    """Raise UserError where keys leave nothing to ask or no room, or a user's folder lacks a file."""
+    where = f"benchmarks.{NAME}"
+    planned = {name: settings(own, name, own.lengths) for name in slices(own)}
+    if own.without_none_languages is not None and set(own.none_option) != {True, False}:
+        raise UserError(
+            f"{where}.without_none_languages chooses among languages that are asked with the sentence too: "
+            f"make {where}.none_option [true, false], or leave without_none_languages out."
+        )
+    if not any(variants(Slice(**slice_settings)) for slice_settings in planned.values()):
+        raise UserError(
+            f"{where}.none_option is [false], but none of {where}.tasks is in {where}.without_none_tasks: "
+            "add one there, or add true."
+        )
+    if not all(slice_settings["tasks"] for slice_settings in planned.values()):
+        raise UserError(
+            f"{where}.cross_lingual_tasks has none of {where}.tasks: add one there, or leave "
+            "cross_lingual empty."
+        )
+    least = min(own.lengths)
+    for kind, limit in next(iter(planned.values()))["max_new_tokens"].items():
+        if limit is not None and least <= limit:
+            raise UserError(
+                f"{where}.lengths has {least}, and {where}.max_new_tokens ({kind}: "
+                f"{limit}) leaves no room for a prompt: raise the length or lower max_new_tokens."
+            )
     theirs = folder_languages(folder)
-    for name in slices(own):
-        slice_settings = settings(own, name, own.lengths)
+    for name, slice_settings in planned.items():
         for kind, read in reads(slice_settings).items():
             if kind == "books" and own.haystack:
                 continue
@@ -93,41 +111,9 @@ def _check_folder(own: Oneruler, folder: str) -> None:
             words = word_tasks(slice_settings["tasks"])
             files = [file for file in FOLDER_FILES[kind] if "cwe" not in file or words]
             for lang, file in ((lang, file) for lang in langs for file in files):
-                path = Path(folder) / file.format(lang=lang)
+                path = Path(folder or "") / file.format(lang=lang)
                 if lang in theirs and not path.is_file():
                     raise UserError(
                         f"sources.oneruler.folder: {path} is missing, which the prompts of {name!r} are made "
                         "of: add it (see docs/adding-a-language.md)."
                     )
-
-
-def _check_variants(own: Oneruler, where: str) -> None:
-    """Raise UserError where keys leave each other nothing to ask."""
-    if own.without_none_languages is not None and set(own.none_option) != {True, False}:
-        raise UserError(
-            f"{where}.without_none_languages chooses among languages that are asked with the sentence too: "
-            f"make {where}.none_option [true, false], or leave without_none_languages out."
-        )
-    if not any(variants(Slice(**settings(own, name, own.lengths))) for name in slices(own)):
-        raise UserError(
-            f"{where}.none_option is [false], but none of {where}.tasks is in {where}.without_none_tasks: "
-            "add one there, or add true."
-        )
-    for pair in own.cross_lingual:
-        if not slice_tasks(own, *pair):
-            raise UserError(
-                f"{where}.cross_lingual_tasks has none of {where}.tasks: add one there, or leave "
-                "cross_lingual empty."
-            )
-
-
-def _check_room(own: Oneruler, where: str) -> None:
-    """Raise UserError where the answer leaves no room for a prompt."""
-    least = min(own.lengths)
-    for name in slices(own):
-        for kind, limit in settings(own, name, own.lengths)["max_new_tokens"].items():
-            if limit is not None and least <= limit:
-                raise UserError(
-                    f"{where}.lengths has {least}, and {where}.max_new_tokens ({kind}: "
-                    f"{limit}) leaves no room for a prompt: raise the length or lower max_new_tokens."
-                )

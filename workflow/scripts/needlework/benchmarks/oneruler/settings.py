@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Literal, get_args
 
 from pydantic import Field
 
+from needlework.benchmarks.oneruler.factors import ARTICLES
 from needlework.benchmarks.oneruler.metrics import METRICS
 from needlework.scoring.metric import choices, default
 from needlework.settings.base import (
@@ -63,36 +64,7 @@ class Oneruler(BenchmarkSettings):
     """Books, nouns, dictionaries and prompts: the released ones, or those of the embedded sample."""
     haystack: Annotated[str, corpus("books")] | None = key(None)
     """The texts in which needles are hidden; null is the books of `data`."""
-    languages: Distinct[Language] = key(
-        (
-            "cs",
-            "da",
-            "de",
-            "en",
-            "es",
-            "fa",
-            "fi",
-            "fr",
-            "hi",
-            "hu",
-            "it",
-            "ja",
-            "ko",
-            "nl",
-            "no",
-            "pl",
-            "pt",
-            "ru",
-            "sr",
-            "st",
-            "sv",
-            "sw",
-            "ta",
-            "uk",
-            "vi",
-            "zh",
-        )
-    )
+    languages: Distinct[Language] = key(tuple(sorted(ARTICLES)))
     """The languages of prompts whose instruction and context have one language (paper, section 2).
     Write Norwegian as "no", in quotes."""
     cross_lingual: Distinct[DistinctPair[Language]] = key(())

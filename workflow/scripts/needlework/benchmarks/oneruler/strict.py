@@ -52,21 +52,26 @@ def says_none(
     given = list(none_words)
     patterns = [_patterns(wording) for wording in given if isinstance(wording, Wording)]
     plain = [words_of(phrase) for phrase in given if isinstance(phrase, str)]
-    pieces, sentences = _pieces(text), _sentences(text)
-    whole = words_of(text)
-    if not (
-        whole in plain or any(alone.fullmatch(" ".join(whole)) for alone, _ in patterns)
-    ) and quotes(text):
+    spoken = words_of(text)
+
+    def by_itself(words: Sequence[str]) -> bool:
+        return any(alone.fullmatch(" ".join(words)) for alone, _ in patterns)
+
+    if spoken not in plain and not by_itself(spoken) and quotes(text):
         return False
+    text = unicodedata.normalize("NFKC", text)
+    # What stands by itself: between marks other than commas, or on a line.
+    lines = _LOOSE.sub("\n", text).translate(_ENDS).split("\n")
+    pieces = [" ".join(words_of(line)) for line in lines]
+    # Sentences as words and commas, which a phrase may end at.
+    sentences = [
+        " , ".join(" ".join(words_of(part)) for part in _COMMA.split(sentence))
+        for sentence in _SENTENCE_END.split(text)
+    ]
     for alone, said in patterns:
         if any(map(alone.fullmatch, pieces)) or any(map(said.search, sentences)):
             return True
-    spoken = words_of(text)
-    return any(
-        _holds(spoken, phrase)
-        for phrase in plain
-        if not any(alone.fullmatch(" ".join(phrase)) for alone, _ in patterns)
-    )
+    return any(_holds(spoken, phrase) for phrase in plain if not by_itself(phrase))
 
 
 def _holds(spoken: Sequence[str], phrase: Sequence[str]) -> bool:
@@ -76,12 +81,6 @@ def _holds(spoken: Sequence[str], phrase: Sequence[str]) -> bool:
         return any(phrase[0] in word for word in spoken)
     n = len(phrase)
     return n > 0 and any(spoken[i : i + n] == phrase for i in range(len(spoken)))
-
-
-def _pieces(text: str) -> list[str]:
-    """What stands by itself in `text`: between marks other than commas, or on a line."""
-    text = _LOOSE.sub("\n", unicodedata.normalize("NFKC", text))
-    return [" ".join(words_of(part)) for part in text.translate(_ENDS).split("\n")]
 
 
 class _Ends(dict[int, str]):
@@ -95,15 +94,6 @@ class _Ends(dict[int, str]):
 
 
 _ENDS = _Ends()
-
-
-def _sentences(text: str) -> list[str]:
-    """The sentences of `text` as words and commas, which a phrase may end at."""
-    sentences = _SENTENCE_END.split(unicodedata.normalize("NFKC", text))
-    return [
-        " , ".join(" ".join(words_of(part)) for part in _COMMA.split(sentence))
-        for sentence in sentences
-    ]
 
 
 @lru_cache(maxsize=64)
@@ -131,15 +121,15 @@ def _either(listed: str, number: str, few: str) -> str:
         "(": "(?:",
         **{sign: sign for sign in "^)|?"},
     }
-    phrases = (phrase.strip() for phrase in listed.split(";"))
-    made = ("".join(signs.get(x) or _literal(x) for x in _SIGN.split(y)) for y in phrases)
+    made = []
+    for phrase in listed.split(";"):
+        made.append("")
+        for text in _SIGN.split(phrase.strip()):
+            inner = re.escape(" ".join(words_of(text)))
+            before = " " if text.startswith(" ") else ""
+            after = " " if inner and text.endswith(" ") else ""
+            made[-1] += signs.get(text) or before + inner + after
     return f"(?:{'|'.join(made)})"
-
-
-def _literal(text: str) -> str:
-    inner = re.escape(" ".join(words_of(text)))
-    before = " " if text.startswith(" ") else ""
-    return before + inner + (" " if inner and text.endswith(" ") else "")
 
 
 # ONERULER's answers read strictly: the answer tag, whole numbers, whole words.
@@ -148,7 +138,6 @@ def _literal(text: str) -> str:
 # they remain the paper's: numbers of one digit do not count, the numbers found must be exactly the
 # expected ones, and a list of common words may hold others besides the ten.
 
-# What stands between groups of digits: 1,234,567 1.234.567 1 234 567 1'234'567, in India 12,34,567.
 # Korean particles and the copula, alone or one behind the other.
 _ENDING = re.compile(
     "(?:은|는|이|가|을|를|와|과|랑|이랑|도|만|의|에|에서|에게|로|으로|부터|까지|하고|들|등|이나|나)?"
@@ -214,7 +203,12 @@ def _has_digit(tag: re.Match[str]) -> bool:
 def _tagged(names: frozenset[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """A closed tag around a text without another, and any tag."""
     given = {unicodedata.normalize("NFKC", name) for name in names}
-    given |= {_without_accents(name) for name in given}
+    for name in list(given):
+        # A name in Latin letters also without what stands on them.
+        plain = "".join(
+            x for x in unicodedata.normalize("NFD", name) if not unicodedata.combining(x)
+        )
+        given |= {plain} if plain.isascii() else set()
     either = "|".join(map(re.escape, sorted(given, key=lambda name: (-len(name), name))))
     opening = rf"<\s*(?:{either})\s*>"
     inside, closing = rf"(?:(?!{opening}).)*?", rf"<\s*/\s*(?:{either})\s*>"
@@ -222,12 +216,6 @@ def _tagged(names: frozenset[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
         re.compile(rf"{opening}(?P<inside>[^<]*){closing}", re.I),
         re.compile(rf"{opening}(?P<inside>{inside})(?:(?P<end>{closing})|\Z)", re.DOTALL | re.I),
     )
-
-
-def _without_accents(name: str) -> str:
-    """A name in Latin letters without what stands on them; any other as it is."""
-    plain = "".join(c for c in unicodedata.normalize("NFD", name) if not unicodedata.combining(c))
-    return plain if plain.isascii() else name
 
 
 def score_numbers(
