@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from needlework.factor import Factor
+from needlework.factor import Factor, in_1000
 
 # Tasks: one needle to find, several to compare, none to say so.
 RETRIEVAL, REASONING, ABSENT = "retrieval", "reasoning", "absent"
@@ -18,16 +18,41 @@ NAMES = {
     "az": "Azeri",
 }
 
-LANG = Factor("lang", order=LANGUAGES)
-HAYSTACK = Factor("haystack", order=("mlongrr_articles",))
-LENGTH = Factor("length", "int32")
-# How many needles the question speaks of.
-N_NEEDLES = Factor("n_needles", "int32")
-QUESTION = Factor("question", order=QUESTIONS)
+LANG = Factor("lang", label="Language", order=LANGUAGES)
+HAYSTACK = Factor(
+    "haystack",
+    order=("mlongrr_articles",),
+    words={
+        "mlongrr_articles": "news articles",
+        "paul_graham_essays": "Paul Graham's essays",
+        "oneruler_books": "ONERULER's books",
+        "sample_books": "the sample's books",
+    },
+)
+LENGTH = Factor("length", "int32", label="Length ({unit_of_length})", format=in_1000)
+# How many needles the question speaks of, up to as many as a task can have.
+N_NEEDLES = Factor(
+    "n_needles",
+    "int32",
+    label="Needles",
+    words={n: f"{n} needles" for n in range(1, 21)}
+    | {1: "one needle", 2: "two needles", 3: "three needles"},
+)
+QUESTION = Factor(
+    "question",
+    label="Asked",
+    order=QUESTIONS,
+    words={"number": "the number", "city": "its city"},
+)
 # Percent; null where there is no needle.
-DEPTH = Factor("depth", "int32")
+DEPTH = Factor("depth", "int32", label="Depth in the prompt", format="{:.0f}%".format)
 # The name of the prompt (`prompts` in the configuration).
-TEMPLATE = Factor("template", order=("paper",), last=("translated",))
+TEMPLATE = Factor(
+    "template",
+    order=("paper",),
+    last=("translated",),
+    words={"paper": "prompt 1", "prompt2": "prompt 2"},
+)
 
 FACTORS = (
     *(LANG, HAYSTACK, LENGTH, N_NEEDLES, QUESTION, DEPTH, TEMPLATE),
@@ -58,13 +83,7 @@ NAMED_BY = (
 # Arrow types by name.
 COLUMNS = {factor.name: factor.type for factor in FACTORS}
 
-# What results have besides.
-METRIC = Factor("metric", order=("strict", "released", "released_claude", "careful"))
-TASK = Factor("task", order=(RETRIEVAL, REASONING, ABSENT))
-VERDICT = Factor(
-    "verdict",
-    order=(
-        *("correct", "several", "other_needle", "wrong_number", "unanswerable"),
-        *("no_number", "no_city", "no_refusal", "no_answer", "length", "lost"),
-    ),
+# Of scores and results.
+METRIC = Factor(
+    "metric", label="Metric", order=("strict", "released", "released_claude", "careful")
 )
