@@ -80,8 +80,6 @@ NAMED_BY = (
     *("template", "real_depth", "haystack_tokens", "sentences", "sentences_before", "exhausted"),
     *("fertility", "chance", "numbers", "cities", "unanswerable"),
 )
-# Arrow types by name.
-COLUMNS = {factor.name: factor.type for factor in FACTORS}
 
 # Of scores and results.
 METRIC = Factor(

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -196,36 +196,6 @@ def languages(paths: Sequence[str | Path]) -> set[str]:
     columns = {column for path in named(paths, "cities.csv") for column in _header(path)}
     asked = {key.lang for key in prompts(paths)}
     return {*needles(paths, ""), *columns - {"row"}, *asked}
-
-
-def has_prompt(
-    known: Mapping[PromptKey, Prompt], name: str, n_needles: int, question: str, lang: str
-) -> bool:
-    """Whether there is a prompt of this name for this question and number of needles."""
-    return _key(name, n_needles, question, lang) in known
-
-
-def _key(name: str, n_needles: int, question: str, lang: str) -> PromptKey:
-    prompt_lang = lang if name == "translated" else "en"
-    return PromptKey(name, min(n_needles, MANY), question, prompt_lang)
-
-
-def find_prompt(
-    known: Mapping[PromptKey, Prompt], name: str, n_needles: int, question: str, lang: str
-) -> Prompt:
-    """The prompt of a task: in `lang` where it is translated, else in English.
-
-    UserError if there is none; it lists the known ones.
-    """
-    key = _key(name, n_needles, question, lang)
-    if key in known:
-        return known[key]
-    of_name = sorted({f"{k.n_needles} ({k.question}, {k.lang})" for k in known if k.prompt == name})
-    raise UserError(
-        f"there is no prompt {name!r} for {n_needles} needles, question {question!r}, language "
-        f"{key.lang!r}; there is {', '.join(of_name) or 'none of that name'}: leave it out of "
-        "benchmarks.mlongrr.prompts, or add it to prompts.csv in the folder of sources.mlongrr.folder."
-    )
 
 
 def _header(path: Path) -> list[str]:
