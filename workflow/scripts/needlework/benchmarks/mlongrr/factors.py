@@ -9,6 +9,9 @@ RETRIEVAL, REASONING, ABSENT = "retrieval", "reasoning", "absent"
 QUESTIONS = ("number", "city")
 # The paper's languages (Table 1), by their resources.
 LANGUAGES = ("en", "vi", "id", "sw", "so")
+# The lengths and depths of its released files; depths by the number of needles.
+LENGTHS = (2000, 8000, 16000, 32000, 64000)
+DEPTHS = {1: (0, 25, 50, 75, 100), 3: (0, 25, 50, 75)}
 NAMES = {
     "en": "English",
     "vi": "Vietnamese",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from needlework.benchmarks.mlongrr.factors import LANGUAGES, NAMES
+from needlework.benchmarks.mlongrr.factors import DEPTHS, LANGUAGES, LENGTHS, NAMES
 from needlework.results.columns import MEASURES
 from needlework.results.result import Context
 from needlework.results.tabulate import (
@@ -22,8 +22,6 @@ from needlework.results.tabulate import (
 if TYPE_CHECKING:
     import pandas as pd
 
-LENGTHS = (2000, 8000, 16000, 32000, 64000)
-DEPTHS = {1: (0, 25, 50, 75, 100), 3: (0, 25, 50, 75)}
 # The paper's settings that move its accuracies. Wording and budget may be its text's or the released files'.
 SETUP = {"data": "mlongrr", "depth_rule": "gpt4o", "max_new_tokens": 50}
 # The abstract's best models (Figure 3).

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from needlework.benchmarks.mlongrr import prompt_files
-from needlework.benchmarks.mlongrr.factors import ABSENT, QUESTIONS, REASONING, RETRIEVAL
+from needlework.benchmarks.mlongrr.factors import (
+    ABSENT,
+    DEPTHS,
+    LENGTHS,
+    QUESTIONS,
+    REASONING,
+    RETRIEVAL,
+)
 from needlework.benchmarks.mlongrr.prompt_files import PromptKey
 from needlework.contract import CorpusTable, Run, SliceSettings, block_of, in_words
 from needlework.data.corpora.registry import CORPORA, ROOT, folder_languages, languages_of
@@ -27,10 +34,8 @@ DETAILED = ("GPT-4", "Gemini-1.5", "Claude-3", "Llama-3", "GPT-4o")
 # Percent points behind the first needle up to which the others stand (paper, section 3.2.2).
 SPREAD = 25
 ARTICLES = "mlongrr_articles"
-# The released haystacks: their corpora and depths by the number of needles, and their lengths.
+# The corpora of released haystacks, by the number of needles.
 RELEASED = {1: "mlongrr_released_one", 3: "mlongrr_released_three"}
-RELEASED_DEPTHS = {1: (0, 25, 50, 75, 100), 3: (0, 25, 50, 75)}
-RELEASED_LENGTHS = (2000, 8000, 16000, 32000, 64000)
 # The encodings of the paper's models.
 ENCODINGS = {"cl100k_base": "GPT-4", "o200k_base": "GPT-4o"}
 
@@ -292,11 +297,10 @@ def _check_released(own: Mlongrr) -> None:
     tasks = [
         {**dict(task), "depths": [d for d in task.depths if d in known] or list(known)}
         for task in own.tasks
-        if (known := RELEASED_DEPTHS.get(task.n))
+        if (known := DEPTHS.get(task.n))
     ]
     every = [
-        {"n": n, "depths": list(depths), "questions": ["number"]}
-        for n, depths in RELEASED_DEPTHS.items()
+        {"n": n, "depths": list(depths), "questions": ["number"]} for n, depths in DEPTHS.items()
     ]
     other = {
         key: wanted
@@ -305,7 +309,7 @@ def _check_released(own: Mlongrr) -> None:
             (
                 "lengths",
                 own.lengths,
-                [n for n in own.lengths if n in RELEASED_LENGTHS] or RELEASED_LENGTHS,
+                [n for n in own.lengths if n in LENGTHS] or LENGTHS,
             ),
             ("tasks", own.tasks, tasks or every),
             ("absent", own.absent, ()),

@@ -12,6 +12,7 @@ from needlework.benchmarks.mlongrr.factors import (
     LANG,
     LANGUAGES,
     LENGTH,
+    LENGTHS,
     METRIC,
     N_NEEDLES,
     NAMES,
@@ -19,7 +20,6 @@ from needlework.benchmarks.mlongrr.factors import (
     RETRIEVAL,
 )
 from needlework.benchmarks.mlongrr.paper import (
-    LENGTHS,
     MEAN,
     abstract,
     by_metric,
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 # mLongRR's tables that need no model: tokens a word, how haystacks are built, where needles stand.
 
 TOKENIZER = Factor("tokenizer", label="Tokenizer")
+# `paper_model`: the paper's model that uses the tokenizer, if any.
 BY_TOKENIZER = (TOKENIZER, By(Factor("paper_model"), nullable=True))
 # Codes become names in the table.
 LANGUAGE = Factor(
@@ -71,17 +72,16 @@ WHAT = Factor(
 )
 
 
-def _tokens_a_word_grid(digits: int) -> Grid:
-    return Grid(
-        rows=(TOKENIZER,),
-        columns=(LANGUAGE,),
-        number=Number(digits=digits),
-        note="Tokens per word.",
-        empty="no prompts",
-    )
+TOKENS_A_WORD = Grid(
+    rows=(TOKENIZER,),
+    columns=(LANGUAGE,),
+    number=Number(digits=2),
+    note="Tokens per word.",
+    empty="no prompts",
+)
 
 
-@table("Tokens per word", _tokens_a_word_grid(2), needs="instances")
+@table("Tokens per word", TOKENS_A_WORD, needs="instances")
 def table2(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Words are counted with NLTK, in the articles that the authors counted, if the text is theirs. No model
     is needed. The paper truncates its numbers of GPT-4 and its averages instead of rounding them.
@@ -89,7 +89,11 @@ def table2(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     return _tokens_a_word(rows, run, "table2", 2)
 
 
-@table("Tokens per word, to five digits", _tokens_a_word_grid(5), needs="instances")
+@table(
+    "Tokens per word, to five digits",
+    replace(TOKENS_A_WORD, number=Number(digits=5)),
+    needs="instances",
+)
 def fertility(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Compared with the authors' notebook. In Somali and Swahili, the text holds all articles that the
     authors counted. In other languages, it ends elsewhere.
@@ -106,17 +110,12 @@ def _tokens_a_word(rows: pd.DataFrame, run: Context, name: str, digits: int) -> 
         return {"value": float((papers if average else means).mean())}
 
     return tabulate(
-        first_text(_with_paper_model(rows, run), run),
+        first_text(rows.assign(paper_model=rows["tokenizer"].map(run.run["counted_as"])), run),
         (*BY_TOKENIZER, By(LANGUAGE, LANG.name, text=True, margin="Average", last=True)),
         run,
         measure=Measure(("value",), mean_of_languages),
         beside=tokens_a_word(name, digits),
     )
-
-
-def _with_paper_model(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """The rows with a column `paper_model`: the paper's model that uses the row's tokenizer, if any."""
-    return rows.assign(paper_model=rows["tokenizer"].map(run.run["counted_as"]))
 
 
 @table(
@@ -148,7 +147,7 @@ def construction(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
     # One row per number of the authors' log: of every haystack its tokens and sentences, and the sentences
     # before a needle inside. Released haystacks with such a needle have other white space, so other tokens.
-    rows = _with_paper_model(rows, run)
+    rows = rows.assign(paper_model=rows["tokenizer"].map(run.run["counted_as"]))
     inside = ~rows["depth"].isin([0, 100]) & rows["depth"].notna()
     counted, inner = rows if inside.all() else rows[~inside], rows[inside]
     before = "sentences_before_" + inner["depth"].astype(int).astype(str)
