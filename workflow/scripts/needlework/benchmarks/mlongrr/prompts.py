@@ -98,41 +98,48 @@ def build(
     tokens_a_word, exhausted = fertility(read["haystack"], tokenizer), 0
     for length, kind, index in progress(wanted, desc="prompts", total=len(wanted), unit="prompt"):
         prompt = prompts[kind.key]
-        needles, factors, spans, n_tokens = made.ask(kind, length, index, prompt)
-        if kind.task == ABSENT:
-            references = [prompt.unanswerable]
-        else:
-            gold = max(needles, key=lambda needle: int(needle.number))
-            references = [gold.number] if kind.question == "number" else gold.names
+        asked = made.ask(kind, length, index, prompt)
         depth = "none" if kind.depth is None else f"{kind.depth:03}"
         instances.add(
-            spans,
-            made.pieces.text(spans),
+            asked.spans,
+            made.pieces.text(asked.spans),
             task=kind.task,
-            n_tokens=n_tokens,
+            n_tokens=asked.n_tokens,
             example_id=f"{length}-{depth}-{index:03}",
-            references=references,
-            metric=ABSENT if kind.task == ABSENT else kind.question,
             max_new_tokens=own.max_new_tokens,
             lang=own.lang,
             haystack=own.haystack,
             length=length,
-            n_needles=kind.n_needles,
-            question=kind.question,
-            depth=kind.depth,
-            template=kind.template,
-            **factors,
             fertility=tokens_a_word,
-            chance=1 / kind.n_needles if kind.task == REASONING else None,
-            numbers=" ".join(needle.number for needle in needles),
-            cities="|".join(f"{needle.english}/{needle.city}" for needle in needles),
-            unanswerable=prompt.unanswerable,
+            **asked.factors,
+            **_answers(kind, prompt, asked.needles),
         )
-        exhausted += bool(factors["exhausted"])
+        exhausted += bool(asked.factors["exhausted"])
     made.pieces.sums.save()
     if made.taken:
         logger.info("numbers of seven digits or more in the text: %s", ", ".join(made.taken[:20]))
     return Built(instances.table(), {"exhausted": exhausted, "long_numbers": len(made.taken)})
+
+
+def _answers(kind: PromptKind, prompt: Prompt, needles: Sequence[Needle]) -> dict[str, object]:
+    """The columns that say what a prompt asks for, and what its needles say."""
+    if kind.task == ABSENT:
+        references = [prompt.unanswerable]
+    else:
+        gold = max(needles, key=lambda needle: int(needle.number))
+        references = [gold.number] if kind.question == "number" else gold.names
+    return {
+        "n_needles": kind.n_needles,
+        "question": kind.question,
+        "depth": kind.depth,
+        "template": kind.template,
+        "chance": 1 / kind.n_needles if kind.task == REASONING else None,
+        "references": references,
+        "metric": ABSENT if kind.task == ABSENT else kind.question,
+        "numbers": " ".join(needle.number for needle in needles),
+        "cities": "|".join(f"{needle.english}/{needle.city}" for needle in needles),
+        "unanswerable": prompt.unanswerable,
+    }
 
 
 def _around(pieces: Pieces, prompt: Prompt, context: Sequence[int]) -> list[int]:
