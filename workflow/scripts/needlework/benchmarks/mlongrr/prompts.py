@@ -44,14 +44,14 @@ class Needle(NamedTuple):
         return list(dict.fromkeys([self.city, self.english]))
 
 
-class Asked(NamedTuple):
-    """A prompt."""
+class BuiltPrompt(NamedTuple):
+    """A prompt as spans, with what is known of its haystack."""
 
     # In the order of the text.
     needles: list[Needle]
     # The columns that say how its haystack turned out.
     factors: Mapping[str, object]
-    # The numbers of its spans.
+    # Numbers of spans (`Pieces`).
     spans: list[int]
     n_tokens: int
 
@@ -98,23 +98,23 @@ def build(
     tokens_a_word, exhausted = fertility(read["haystack"], tokenizer), 0
     for length, kind, index in progress(wanted, desc="prompts", total=len(wanted), unit="prompt"):
         prompt = prompts[kind.key]
-        asked = made.ask(kind, length, index, prompt)
+        built = made.build(kind, length, index, prompt)
         depth = "none" if kind.depth is None else f"{kind.depth:03}"
         instances.add(
-            asked.spans,
-            made.pieces.text(asked.spans),
+            built.spans,
+            made.pieces.text(built.spans),
             task=kind.task,
-            n_tokens=asked.n_tokens,
+            n_tokens=built.n_tokens,
             example_id=f"{length}-{depth}-{index:03}",
             max_new_tokens=own.max_new_tokens,
             lang=own.lang,
             haystack=own.haystack,
             length=length,
             fertility=tokens_a_word,
-            **asked.factors,
-            **_answers(kind, prompt, asked.needles),
+            **built.factors,
+            **_answers(kind, prompt, built.needles),
         )
-        exhausted += bool(asked.factors["exhausted"])
+        exhausted += bool(built.factors["exhausted"])
     made.pieces.sums.save()
     if made.taken:
         logger.info("numbers of seven digits or more in the text: %s", ", ".join(made.taken[:20]))
@@ -176,7 +176,7 @@ class _Constructed:
         )
         self.taken = long_numbers("\n".join(dict.fromkeys(self._haystack.texts)))
 
-    def ask(self, kind: PromptKind, length: int, index: int, prompt: Prompt) -> Asked:
+    def build(self, kind: PromptKind, length: int, index: int, prompt: Prompt) -> BuiltPrompt:
         """An example's prompt. UserError if its length has no room for a sentence."""
         own, haystack = self._own, self._haystack
         where = (own.seed, length, kind.depth, index)
@@ -229,7 +229,7 @@ class _Constructed:
             "sentences_before": before,
             "exhausted": ended and budget - used > FREE * length,
         }
-        return Asked(needles, factors, spans(size), n_tokens)
+        return BuiltPrompt(needles, factors, spans(size), n_tokens)
 
 
 class _Released:
@@ -255,7 +255,7 @@ class _Released:
             for row in tables[f"released_{task.n}"].to_pylist()
         }
 
-    def ask(self, kind: PromptKind, length: int, index: int, prompt: Prompt) -> Asked:
+    def build(self, kind: PromptKind, length: int, index: int, prompt: Prompt) -> BuiltPrompt:
         """The prompt of a released row."""
         assert kind.depth is not None
         name, row = self._rows[kind.n_needles, length, kind.depth]
@@ -284,7 +284,7 @@ class _Released:
             "sentences_before": row["sentences_before"][0],
             "exhausted": False,
         }
-        return Asked(needles, factors, spans, self.pieces.tokens(spans))
+        return BuiltPrompt(needles, factors, spans, self.pieces.tokens(spans))
 
 
 # What is hidden in an example: the same for every language and question.
