@@ -12,7 +12,14 @@ import pyarrow as pa
 
 from needlework.benchmarks.mlongrr.factors import ABSENT, FACTORS, NAMED_BY, REASONING
 from needlework.benchmarks.mlongrr.haystack import Haystack, fertility
-from needlework.benchmarks.mlongrr.plan import NAME, RELEASED, PromptKind, Slice, prompt_kinds
+from needlework.benchmarks.mlongrr.plan import (
+    NAME,
+    RELEASED,
+    PromptKind,
+    Slice,
+    prompt_kinds,
+    reads,
+)
 from needlework.benchmarks.mlongrr.prompt_files import Prompt, PromptKey
 from needlework.contract import Built, SliceSettings
 from needlework.errors import UserError
@@ -70,7 +77,7 @@ def build(
     never drawn.
     """
     own = Slice(**slice_settings)
-    read = {kind: by_language[own.lang] for kind, by_language in tables.items()}
+    read = {kind: tables[kind][own.lang] for kind in reads(slice_settings)}
     rows = read["needles"].to_pylist()
     prompts = {
         PromptKey(*json.loads(row["key"])): Prompt(*row["values"])
