@@ -3,7 +3,6 @@
 from needlework.benchmarks.benchmark import Benchmark, Plan, RunFacts, Scoring, Shown
 from needlework.benchmarks.mlongrr import figures, plan, tables
 from needlework.benchmarks.mlongrr.card import CARD
-from needlework.benchmarks.mlongrr.checks import check
 from needlework.benchmarks.mlongrr.factors import ABSENT, FACTORS, LENGTH, RETRIEVAL
 from needlework.benchmarks.mlongrr.metrics import METRICS
 from needlework.results.result import results_in
@@ -14,7 +13,7 @@ BENCHMARK = Benchmark(
     paper="https://arxiv.org/abs/2409.18006",
     factors=FACTORS,
     results=results_in(tables, figures),
-    check=check,
+    check=plan.check,
     plan=Plan(
         slices=plan.slices,
         settings=plan.settings,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from needlework.benchmarks.mlongrr.factors import ABSENT, LANG, LENGTH, N_NEEDLES
-from needlework.benchmarks.mlongrr.rows import usual
-from needlework.factor import Factor, in_1000
+from needlework.benchmarks.mlongrr.factors import ABSENT, DEPTH, LANG, LENGTH, N_NEEDLES
+from needlework.benchmarks.mlongrr.paper import usual
 from needlework.results.cards.card import Card, Part
 from needlework.results.result import Context
 
@@ -36,10 +36,10 @@ CARD = Card(
         Part(
             with_needles,
             held=("lang", "length", "n_needles", "question", "depth"),
-            length=LENGTH.renamed("length", label="tokens", format=in_1000),
-            depth=Factor("depth", "double"),
-            needles=N_NEEDLES,
-            language=LANG,
+            length=replace(LENGTH, label="tokens"),
+            depth=replace(DEPTH, type="double", label="", format=None),
+            needles=replace(N_NEEDLES, label="", words={}),
+            language=replace(LANG, label=""),
         ),
     ),
     asked_in=asked_in,

@@ -54,7 +54,11 @@ class Haystack:
             if min(raw_tokens[-1], tokens[-1]) > most_tokens:
                 break
         self._raw_tokens, self._tokens, self._alone = map(np.array, (raw_tokens, tokens, alone))
+        # The sentences whose tokens are counted, and whether these are all.
+        self.longest = len(tokens) - 1
         self.all_known = self.longest == len(self._places)
+        # With its own white space, and with its sentences joined.
+        self.texts = self._raw, self._text
 
     def _gains(self, text: str, places: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
         """The tokens of each sentence alone, and what it adds to those before it."""
@@ -63,11 +67,6 @@ class Haystack:
             before, own = own, self._count(text[start:end])
             joined = own if i == 0 else self._count(text[places[i - 1][0] : end])
             yield own, joined - before
-
-    @property
-    def longest(self) -> int:
-        """The number of sentences whose tokens are counted."""
-        return len(self._tokens) - 1
 
     def tokens(self, n: int) -> int:
         """The tokens of a haystack of n sentences with their own white space, without needles."""
@@ -135,11 +134,6 @@ class Haystack:
             return []
         places = self._places[start][0], self._places[end - 1][1]
         return [self.pieces.slice("haystack", self._names[1], self._text, *places)]
-
-    @property
-    def texts(self) -> tuple[str, str]:
-        """The text with its own white space, and with its sentences joined."""
-        return self._raw, self._text
 
 
 def fertility(table: pa.Table, tokenizer: Tokenizer) -> float:

@@ -1,15 +1,24 @@
-"""What mLongRR consists of: its tasks, its slices, and what each slice depends on."""
+"""What mLongRR consists of: its tasks, its slices, what each depends on, and what cannot be built."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from needlework.benchmarks.mlongrr import prompt_files
-from needlework.benchmarks.mlongrr.factors import ABSENT, QUESTIONS, REASONING, RETRIEVAL
+from needlework.benchmarks.mlongrr.factors import (
+    ABSENT,
+    DEPTHS,
+    LENGTHS,
+    QUESTIONS,
+    REASONING,
+    RETRIEVAL,
+)
+from needlework.benchmarks.mlongrr.prompt_files import PromptKey
 from needlework.contract import CorpusTable, Run, SliceSettings, block_of, in_words
-from needlework.data.corpora.registry import CORPORA, folder_languages, languages_of
+from needlework.data.corpora.registry import CORPORA, ROOT, folder_languages, languages_of
+from needlework.errors import UserError
 from needlework.folders import entries
 
 if TYPE_CHECKING:
@@ -17,41 +26,33 @@ if TYPE_CHECKING:
     from needlework.planning.configuration import Configuration
 
 NAME = "mlongrr"
+HERE = f"benchmarks.{NAME}"
 # Where the configuration has what the paper's numbers depend on.
-SETUP = {
-    key: f"benchmarks.mlongrr.{key}" for key in ("source", "data", "depth_rule", "max_new_tokens")
-}
+SETUP = {key: f"{HERE}.{key}" for key in ("source", "data", "depth_rule", "max_new_tokens")}
 # The models of the paper that have a figure of their own, 7 to 11.
 DETAILED = ("GPT-4", "Gemini-1.5", "Claude-3", "Llama-3", "GPT-4o")
 # Percent points behind the first needle up to which the others stand (paper, section 3.2.2).
 SPREAD = 25
-RELEASED_LENGTHS = (2000, 8000, 16000, 32000, 64000)
-RELEASED_DEPTHS = {1: (0, 25, 50, 75, 100), 3: (0, 25, 50, 75)}
-# Tokens that a haystack leaves free of its length (released code).
-RELEASED_MARGIN = 100
-# The share of a length that may stay free where the text ends before a haystack counts as exhausted.
-FREE = 0.01
 ARTICLES = "mlongrr_articles"
+# The corpora of released haystacks, by the number of needles.
+RELEASED = {1: "mlongrr_released_one", 3: "mlongrr_released_three"}
 # The encodings of the paper's models.
 ENCODINGS = {"cl100k_base": "GPT-4", "o200k_base": "GPT-4o"}
 
-
 # Keys and values that make a condition hold (`RunFacts.filled_by`).
-_ONE = {"tasks": "[{n: 1, depths: [0, 25, 50, 75, 100], questions: [number]}]"}
+_ONE = {f"{HERE}.tasks": "[{n: 1, depths: [0, 25, 50, 75, 100], questions: [number]}]"}
 FILLED_BY = {
     **{model: {"models.<model>.published": model} for model in DETAILED},
-    **{
-        name: {f"benchmarks.{NAME}.{key}": value for key, value in keys.items()}
-        for name, keys in {
-            "one": _ONE,
-            "number": _ONE,
-            "city": {"tasks": "[{n: 2, depths: [0, 25, 50, 75], questions: [number, city]}]"},
-            "english": {"languages": "[en]"},
-            "absent": {**_ONE, "absent": "[1]"},
-            "texts": {"haystacks": f"[{ARTICLES}, paul_graham_essays]", "languages": "[en]"},
-            "prompts": {**_ONE, "prompts": "[paper, prompt2]"},
-        }.items()
+    "one": _ONE,
+    "number": _ONE,
+    "city": {f"{HERE}.tasks": "[{n: 2, depths: [0, 25, 50, 75], questions: [number, city]}]"},
+    "english": {f"{HERE}.languages": "[en]"},
+    "absent": {**_ONE, f"{HERE}.absent": "[1]"},
+    "texts": {
+        f"{HERE}.haystacks": f"[{ARTICLES}, paul_graham_essays]",
+        f"{HERE}.languages": "[en]",
     },
+    "prompts": {**_ONE, f"{HERE}.prompts": "[paper, prompt2]"},
 }
 
 
@@ -77,19 +78,20 @@ class Slice:
     depth_rule: str = ""
 
 
-class Cell(NamedTuple):
-    """A task with its question and prompt: `n` needles, the first at `depth` percent.
-
-    The other needles stand up to `spread` percentage points behind the first. `depth` is None without a
-    needle.
-    """
+class PromptKind(NamedTuple):
+    """What the prompts of a slice differ in, beside their length and example."""
 
     task: str
-    n: int
+    # How many needles the question speaks of, and "number" or "city".
+    n_needles: int
     question: str
+    # Percent of the haystack before the first needle; None where the haystack has none.
     depth: int | None
+    # Percent points behind the first needle up to which the others stand.
     spread: int
+    # The name of the prompt, and its key among the texts of prompts.
     template: str
+    key: PromptKey
 
 
 def decided(own: Mlongrr) -> dict[str, object]:
@@ -107,29 +109,23 @@ def data(own: Mlongrr) -> tuple[str, str]:
     return mine, f"{ARTICLES}, 1 example per cell"
 
 
-def slices(own: Mlongrr) -> list[str]:
-    """The slices: one per language and haystack, named `<language>-<haystack>`."""
-    return [f"{lang}-{_short(haystack)}" for haystack, lang in texts(own)]
-
-
-def texts(own: Mlongrr) -> list[tuple[str, str]]:
-    """The haystacks' corpora with their languages, in the order of the configuration.
+def texts(own: Mlongrr) -> dict[str, CorpusTable]:
+    """The haystack and language of each slice, in the configuration's order, by `<language>-<haystack>`.
 
     A further haystack is used in those languages of the configuration that it has.
     """
-    first, *further = own.haystacks
-    pairs = [(first, lang) for lang in own.languages]
-    return pairs + [
-        (haystack, lang)
-        for haystack in further
+    return {
+        f"{lang}-{haystack.replace('_', '-')}": (haystack, lang)
+        for haystack in own.haystacks
         for lang in own.languages
-        # The check has seen that a user's corpus has all.
-        if haystack not in CORPORA or lang in languages_of(haystack)
-    ]
+        # The check has seen that the first haystack and a user's corpus have all.
+        if haystack == own.haystacks[0] or haystack not in CORPORA or lang in languages_of(haystack)
+    }
 
 
-def _short(haystack: str) -> str:
-    return haystack.replace("_", "-")
+def slices(own: Mlongrr) -> list[str]:
+    """The slices: one per language and haystack."""
+    return list(texts(own))
 
 
 def settings(own: Mlongrr, name: str, lengths: Iterable[int]) -> SliceSettings:
@@ -137,44 +133,33 @@ def settings(own: Mlongrr, name: str, lengths: Iterable[int]) -> SliceSettings:
 
     `lengths` are the token budgets wanted by the models that use the tokenizer.
     """
-    haystack, lang = next(
-        (haystack, lang) for haystack, lang in texts(own) if name == f"{lang}-{_short(haystack)}"
-    )
-    found: dict[str, Any] = {
-        "slice": name,
-        "lang": lang,
-        "haystack": haystack,
-        "lengths": sorted(lengths),
-        "source": own.source,
-        "data": own.data,
-        "tasks": list(own.tasks),
-        "prompts": list(own.prompts),
-        "absent": list(own.absent),
-        "examples": own.examples,
-        "wording": own.wording,
-        "max_new_tokens": own.max_new_tokens,
-        "seed": own.seed,
-    }
-    if own.source == "constructed":
-        found |= {"budget": own.budget, "depth_rule": own.depth_rule}
-    return found
+    haystack, lang = texts(own)[name]
+    keys = ["source", "data", "tasks", "prompts", "absent", "examples", "wording"]
+    keys += ["max_new_tokens", "seed"]
+    keys += ["budget", "depth_rule"] if own.source == "constructed" else []
+    found = {"slice": name, "lang": lang, "haystack": haystack, "lengths": sorted(lengths)}
+    values = dict(own)
+    return found | {key: values[key] for key in keys}
 
 
-def cells(own: Slice) -> Iterator[Cell]:
-    """The cells of a slice at each length, in an order that does not depend on the configuration's.
+def prompt_kinds(own: Slice) -> Iterator[PromptKind]:
+    """The prompts of a slice at each length, in an order that does not depend on the configuration's.
 
     English has no translated prompt, since the paper's own is in English.
     """
-    prompts = [name for name in own.prompts if (name, own.lang) != ("translated", "en")]
-    for prompt in sorted(prompts):
+    for template in sorted(own.prompts):
+        lang = own.lang if template == "translated" else "en"
+        if template == "translated" and lang == "en":
+            continue
         for task in sorted(own.tasks, key=lambda task: task.n):
             n = task.n
             kind = RETRIEVAL if n == 1 else REASONING
             for question in (q for q in QUESTIONS if q in task.questions):
+                asked = template, PromptKey(template, min(n, prompt_files.MANY), question, lang)
                 for depth in sorted(task.depths):
-                    yield Cell(kind, n, question, depth, spread(task), prompt)
+                    yield PromptKind(kind, n, question, depth, spread(task), *asked)
                 if n in own.absent:
-                    yield Cell(ABSENT, n, question, None, 0, prompt)
+                    yield PromptKind(ABSENT, n, question, None, 0, *asked)
 
 
 def spread(task: Needles) -> int:
@@ -182,31 +167,13 @@ def spread(task: Needles) -> int:
     return SPREAD if task.spread is None else task.spread
 
 
-def chance(n_needles: int, task: str) -> float | None:
-    """The accuracy of guessing among the needles in the prompt, for the reasoning task; otherwise None."""
-    return 1 / n_needles if task == REASONING else None
-
-
 def reads(slice_settings: SliceSettings) -> dict[str, list[CorpusTable]]:
-    """The tables that a slice reads: the text, its needles, and the released haystacks."""
+    """The tables that a slice reads: needles, text, and the released haystacks by number of needles."""
     own = Slice(**slice_settings)
-    read = {"needles": (f"{own.data}_needles", own.lang), "haystack": (own.haystack, own.lang)}
-    return {kind: [table] for kind, table in (read | released_haystacks(own)).items()}
-
-
-def released_haystacks(own: Slice) -> dict[str, CorpusTable]:
-    """The tables of released haystacks that a slice reads, by input name."""
-    counts = needle_counts(own) if own.source == "released" else []
-    return {f"released_{n}": (_released(n), own.lang) for n in counts}
-
-
-def needle_counts(own: Mlongrr | Slice) -> list[int]:
-    """How many needles the tasks have."""
-    return sorted(task.n for task in own.tasks)
-
-
-def _released(n: int) -> str:
-    return {1: "mlongrr_released_one", 3: "mlongrr_released_three"}[n]
+    read = {"needles": f"{own.data}_needles", "haystack": own.haystack}
+    if own.source == "released":
+        read |= {f"released_{n}": RELEASED[n] for n in sorted(task.n for task in own.tasks)}
+    return {kind: [(corpus, own.lang)] for kind, corpus in read.items()}
 
 
 def spare(own: Mlongrr) -> int | None:
@@ -218,19 +185,19 @@ def spare(own: Mlongrr) -> int | None:
 def quotes(own: Mlongrr) -> list[CorpusTable]:
     """The texts that the benchmark's prompts are cut from."""
     if own.source == "released":
-        return [(_released(n), lang) for n in needle_counts(own) for lang in own.languages]
-    return texts(own)
+        counts = sorted(task.n for task in own.tasks)
+        return [(RELEASED[n], lang) for n in counts for lang in own.languages]
+    return list(texts(own).values())
 
 
 def conditions(config: Configuration) -> dict[str, bool]:
     """Which prompts and models a configuration has, by the names that results have (`Result.when`)."""
     own: Mlongrr = block_of(config, NAME)
-    found = needle_counts(own)
     asked = {question for task in own.tasks for question in task.questions}
     named = {config.models[name].published for name in config.run.models}
     return {
         **{model: model in named for model in DETAILED},
-        "one": 1 in found,
+        "one": any(task.n == 1 for task in own.tasks),
         "number": "number" in asked,
         "city": asked == set(QUESTIONS),
         "english": "en" in own.languages,
@@ -241,15 +208,16 @@ def conditions(config: Configuration) -> dict[str, bool]:
 
 
 def run_settings(config: Configuration) -> Run:
-    """The facts on a run that this benchmark's results need, beside the facts that all results get.
-
-    metric: the metric of the figures. instructions: the languages with tables or texts of the user's. spread:
-    of the needles, in percent points, by their number.
-    haystack, template: the first text and the first prompt of the configuration. counted_as: the paper's
-    model that has a tokenizer. other_tokenizers: why a tokenizer is not the one of that model after all.
-    """
+    """The facts on a run that this benchmark's results need, beside the facts that all results get."""
     own: Mlongrr = block_of(config, NAME)
-    prompts = sorted(own.prompts, key=lambda name: (name != "paper", name == "translated"))
+    folder = config.sources.mlongrr.folder
+    instructions: set[str] = set()
+    if folder is not None and own.data != "sample":
+        files = entries(folder, ".csv")
+        instructions = {*prompt_files.languages(files), *folder_languages(folder, NAME)}
+        # All texts are asked with English prompts.
+        if any(key.lang == "en" for key in prompt_files.prompts(files)):
+            instructions.update(own.languages)
     named = {e.tokenizer: e.published for e in config.models.values() if e.published}
     named |= {
         name: ENCODINGS[entry.encoding]
@@ -266,21 +234,152 @@ def run_settings(config: Configuration) -> Run:
         )
     ]
     return {
-        "instructions": _own_languages(own, config.sources.mlongrr.folder),
+        # The languages with tables or texts of the user's.
+        "instructions": sorted(instructions),
+        # The metric of the figures.
         "metric": own.metric,
+        # Of the needles, in percent points, by their number.
         "spread": {task.n: spread(task) for task in own.tasks},
+        # The first text, and the prompt that is nearest to the paper's.
         "haystack": own.haystacks[0],
-        "template": prompts[0],
+        "template": min(own.prompts, key=lambda name: (name != "paper", name == "translated")),
+        # The paper's models by their tokenizers, and why a tokenizer is not the one of its model after all.
         "counted_as": named,
         "other_tokenizers": dict.fromkeys(merging, "ignore_merges is not false, as it was in 2024"),
     }
 
 
-def _own_languages(own: Mlongrr, folder: str | None) -> list[str]:
-    """The languages of the user's folder; all, if it has English prompts, which are asked of all texts."""
-    if folder is None or own.data == "sample":
-        return []
-    files = entries(folder, ".csv")
-    english = any(key.lang == "en" for key in prompt_files.prompts(files))
-    every = own.languages if english else ()
-    return sorted({*prompt_files.languages(files), *folder_languages(folder, NAME), *every})
+def check(config: Configuration) -> None:
+    """Raise UserError where the benchmark's configuration cannot be built."""
+    own: Mlongrr = block_of(config, NAME)
+    folder = config.sources.mlongrr.folder
+    if own.source == "released":
+        _check_released(own)
+    theirs, (first, *further) = folder_languages(folder, NAME), own.haystacks
+    for haystack in (first, *(name for name in further if name in config.corpora)):
+        known = [*languages_of(haystack, config.corpora), *(theirs if haystack == ARTICLES else [])]
+        for lang in own.languages:
+            if lang not in known:
+                raise UserError(
+                    f"{HERE}.languages has {lang!r}, but {haystack} has {', '.join(known)}: take another "
+                    "haystack, or put a text into the folder of sources.mlongrr.folder."
+                )
+    counts = [task.n for task in own.tasks]
+    for n in own.absent:
+        if n not in counts:
+            raise UserError(
+                f"{HERE}.absent has {n}, which no task has: add {{n: {n}}} to {HERE}.tasks."
+            )
+    for task in own.tasks:
+        n, most = task.n, max(task.depths) + spread(task)
+        if counts.count(n) > 1:
+            raise UserError(f"{HERE}.tasks has {n} needles twice: join the two tasks.")
+        if n == 1 and "city" in task.questions:
+            raise UserError(
+                f"{HERE}.tasks asks for the city of one needle, with nothing to compare: leave `city` out."
+            )
+        if n > 1 and most > 100:
+            raise UserError(
+                f"{HERE}.tasks: with {n} needles the last would stand {most}% deep: lower `depths` or "
+                "`spread`."
+            )
+    if own.budget == "strict" and min(own.lengths) <= own.max_new_tokens:
+        raise UserError(
+            f"{HERE}.lengths has {min(own.lengths)}, and {HERE}.max_new_tokens ({own.max_new_tokens}) "
+            "leaves no room for a prompt: raise the length, or lower max_new_tokens."
+        )
+    _check_needles(own, folder)
+
+
+def _check_released(own: Mlongrr) -> None:
+    """Raise UserError with all that has to change where the released files lack what is asked."""
+    langs = languages_of(RELEASED[1])
+    tasks = [
+        {**dict(task), "depths": [d for d in task.depths if d in known] or list(known)}
+        for task in own.tasks
+        if (known := DEPTHS.get(task.n))
+    ]
+    every = [
+        {"n": n, "depths": list(depths), "questions": ["number"]} for n, depths in DEPTHS.items()
+    ]
+    other = {
+        key: wanted
+        for key, asked, wanted in (
+            ("languages", own.languages, [x for x in own.languages if x in langs] or langs),
+            (
+                "lengths",
+                own.lengths,
+                [n for n in own.lengths if n in LENGTHS] or LENGTHS,
+            ),
+            ("tasks", own.tasks, tasks or every),
+            ("absent", own.absent, ()),
+        )
+        if tuple(wanted) != asked
+    }
+    if other:
+        raise UserError(
+            f"{HERE} has {', '.join(other)} that the released files do not have: write "
+            f"{', '.join(f'`{key}: {_yaml(wanted)}`' for key, wanted in other.items())}, or leave out "
+            "`source: released`."
+        )
+
+
+def _yaml(value: object) -> str:
+    """A list as it stands in a configuration."""
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key}: {_yaml(item)}' for key, item in value.items())}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_yaml, value))}]"
+    return str(value)
+
+
+def _check_needles(own: Mlongrr, folder: str | None) -> None:
+    """Raise UserError where a language has no needle, a prompt is missing, or cities are too few."""
+    resources = ROOT / "resources"
+    folders = [resources / NAME, resources / "sample" / NAME if own.data == "sample" else folder]
+    files = [path for each in folders if each for path in entries(each, ".csv")]
+    needles, known = prompt_files.needles(files, own.wording), prompt_files.prompts(files)
+    most = max(task.n for task in own.tasks)
+    for name, (_, lang) in texts(own).items():
+        if lang not in needles:
+            raise UserError(
+                f"{HERE}.languages has {lang!r}, which has no needle, unlike {', '.join(sorted(needles))}; "
+                "add a row to needles.csv in the folder of sources.mlongrr.folder."
+            )
+        cities = {english for english, _ in prompt_files.cities(files, lang)}
+        if len(cities) < most:
+            raise UserError(
+                f"{HERE}.tasks has {most} needles, but there are {len(cities)} cities in {lang!r}: add some "
+                "to cities.csv."
+            )
+        asked = list(prompt_kinds(Slice(**settings(own, name, own.lengths))))
+        if not asked:
+            raise UserError(
+                f"{HERE}.prompts has `translated` alone, but English prompts are not translated: add "
+                "`paper`, or leave en out of the languages."
+            )
+        # A prompt may have some of the tasks, but each has one, and each task has a prompt.
+        there = [kind for kind in asked if kind.key in known]
+        templates = {kind.template for kind in there}
+        answered = {(kind.n_needles, kind.question) for kind in there}
+        for kind in asked:
+            n, question = kind.n_needles, kind.question
+            if kind.template not in templates:
+                same = [key for key in known if key.prompt == kind.template]
+                of_name = sorted({f"{key.n_needles} ({key.question}, {key.lang})" for key in same})
+                raise UserError(
+                    f"there is no prompt {kind.template!r} for {n} needles, question {question!r}, language "
+                    f"{kind.key.lang!r}; there is {', '.join(of_name) or 'none of that name'}: leave it out "
+                    f"of {HERE}.prompts, or add it to prompts.csv in the folder of sources.mlongrr.folder."
+                )
+            if (n, question) not in answered:
+                raise UserError(
+                    f"{HERE}.prompts is {_yaml(own.prompts)}, none of which asks for the {question} of {n} "
+                    f"needles in {lang!r}: add `paper`, or leave {question} out of this task's `questions`."
+                )
+        for kind in there:
+            if kind.task == ABSENT and not known[kind.key].unanswerable:
+                raise UserError(
+                    f"{HERE}.absent has {kind.n_needles}, but the prompt {kind.template!r} does not say what "
+                    "to answer then: leave `absent` or the prompt out."
+                )

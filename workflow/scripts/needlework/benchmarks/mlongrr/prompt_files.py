@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
+from itertools import permutations
 from pathlib import Path
 from typing import NamedTuple
 
@@ -56,7 +57,19 @@ def read_rows(path: str | Path, columns: Collection[str]) -> list[dict[str, str]
     try:
         # Line ends within cells become \n, too.
         with open(path, encoding="utf-8-sig") as file:
-            return list(_rows(path, csv.DictReader(file, strict=True), columns))
+            rows = csv.DictReader(file, strict=True)
+            for column in columns:
+                if column not in (rows.fieldnames or ()):
+                    raise UserError(f"{path} has no column {column!r}: add it.")
+            found = []
+            for row in rows:
+                if None in row or None in row.values():
+                    raise UserError(
+                        f"{path}, line {rows.line_num}: the row has more or fewer cells than the header: "
+                        "correct it."
+                    )
+                found.append(row)
+            return found
     except FileNotFoundError:
         raise UserError(
             f"{path} does not exist: run the rule that downloads it, or add it."
@@ -69,20 +82,6 @@ def read_rows(path: str | Path, columns: Collection[str]) -> list[dict[str, str]
         ) from None
     finally:
         csv.field_size_limit(usual)
-
-
-def _rows(
-    path: str | Path, rows: csv.DictReader[str], columns: Collection[str]
-) -> Iterator[dict[str, str]]:
-    for column in columns:
-        if column not in (rows.fieldnames or ()):
-            raise UserError(f"{path} has no column {column!r}: add it.")
-    for row in rows:
-        if None in row or None in row.values():
-            raise UserError(
-                f"{path}, line {rows.line_num}: the row has more or fewer cells than the header: correct it."
-            )
-        yield row
 
 
 def named(paths: Iterable[str | Path], name: str) -> list[Path]:
@@ -136,22 +135,13 @@ def cities(paths: Iterable[str | Path], lang: str) -> list[tuple[str, str]]:
             )
     for column, language in enumerate(columns):
         names = sorted({pair[column] for pair in found})
-        if part := part_of_another(names):
-            raise UserError(
-                f"{path}: the city {part[0]!r} is part of the name {part[1]!r} in {language!r}, so that an "
-                "answer with the one names the other: take another city."
-            )
+        for name, other in permutations(names, 2):
+            if name_pattern(name).search(other.casefold()):
+                raise UserError(
+                    f"{path}: the city {name!r} is part of the name {other!r} in {language!r}, so that an "
+                    "answer with the one names the other: take another city."
+                )
     return found
-
-
-def part_of_another(names: Sequence[str]) -> tuple[str, str] | None:
-    """The first name that is part of another name (by `name_pattern`), and that other name."""
-    for name in names:
-        pattern = name_pattern(name)
-        for other in names:
-            if other != name and pattern.search(other.casefold()):
-                return name, other
-    return None
 
 
 @lru_cache(maxsize=4096)
@@ -196,36 +186,6 @@ def languages(paths: Sequence[str | Path]) -> set[str]:
     columns = {column for path in named(paths, "cities.csv") for column in _header(path)}
     asked = {key.lang for key in prompts(paths)}
     return {*needles(paths, ""), *columns - {"row"}, *asked}
-
-
-def has_prompt(
-    known: Mapping[PromptKey, Prompt], name: str, n_needles: int, question: str, lang: str
-) -> bool:
-    """Whether there is a prompt of this name for this question and number of needles."""
-    return _key(name, n_needles, question, lang) in known
-
-
-def _key(name: str, n_needles: int, question: str, lang: str) -> PromptKey:
-    prompt_lang = lang if name == "translated" else "en"
-    return PromptKey(name, min(n_needles, MANY), question, prompt_lang)
-
-
-def find_prompt(
-    known: Mapping[PromptKey, Prompt], name: str, n_needles: int, question: str, lang: str
-) -> Prompt:
-    """The prompt of a task: in `lang` where it is translated, else in English.
-
-    UserError if there is none; it lists the known ones.
-    """
-    key = _key(name, n_needles, question, lang)
-    if key in known:
-        return known[key]
-    of_name = sorted({f"{k.n_needles} ({k.question}, {k.lang})" for k in known if k.prompt == name})
-    raise UserError(
-        f"there is no prompt {name!r} for {n_needles} needles, question {question!r}, language "
-        f"{key.lang!r}; there is {', '.join(of_name) or 'none of that name'}: leave it out of "
-        "benchmarks.mlongrr.prompts, or add it to prompts.csv in the folder of sources.mlongrr.folder."
-    )
 
 
 def _header(path: Path) -> list[str]:
