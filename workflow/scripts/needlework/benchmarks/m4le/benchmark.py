@@ -1,8 +1,9 @@
-"""M4LE, as the workflow sees it, and whether its configuration can be built."""
+"""M4LE, as the workflow sees it: what its configuration must fulfil, its card, BENCHMARK."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,16 +20,20 @@ from needlework.benchmarks.m4le.data.tasks import (
     load_frames,
     texts_of,
 )
-from needlework.benchmarks.m4le.factors import FACTORS, LENGTH, SHORTEST
+from needlework.benchmarks.m4le.factors import FACTORS, LENGTH, POSITION, SHORTEST
 from needlework.benchmarks.m4le.metrics import METRICS
+from needlework.benchmarks.m4le.tables import by_metric
 from needlework.contract import block_of
 from needlework.data.corpora.registry import languages_of
 from needlework.errors import UserError
 from needlework.planning.layout import resource
 from needlework.prompts.wording import check_texts, user_texts
-from needlework.results.result import results_in
+from needlework.results.cards.card import Card, Part
+from needlework.results.result import Context, results_in
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from needlework.benchmarks.m4le.settings import M4le
     from needlework.planning.configuration import Configuration
     from needlework.settings.sources import OwnCorpus
@@ -154,6 +159,48 @@ def _check_folder(own: M4le, where: str) -> None:
         plan.corpus_files(own, plan.corpus(own), CONSTRUCTED[name].slug)
 
 
+# Report cards: tasks that are right or wrong, those of ROUGE, and those of BLEU.
+
+# The metrics of tasks, by the part of the card that they are in.
+ON_CARD = {"": ("accuracy", "match", "f1"), "ROUGE": ("rouge",), "BLEU": ("bleu",)}
+
+
+def of_metrics(rows: pd.DataFrame, run: Context, metrics: tuple[str, ...]) -> pd.DataFrame:
+    """The rows of tasks with these metrics at lengths.
+
+    A further column `place` has the fifth of the texts, from 0 to 1, that holds the one that is asked for.
+    """
+    tasks = [name for name, task in CONSTRUCTED.items() if task.metric in metrics]
+    rows = by_metric(rows, run)
+    rows = rows[rows["task"].isin(tasks) & (rows["length"] > 0)]
+    # News Commentary asks for one too, though the paper calls it "global".
+    several = rows["ability"].isin(["explicit_multiple", "semantic_multiple"])
+    fifth = (rows["position"].astype(float) * 5).clip(upper=4.999) // 1 / 4
+    return rows.assign(place=fifth.mask(several))
+
+
+def asked_in(rows: pd.DataFrame, run: Context) -> pd.Series:
+    """The language of the task's answer."""
+    langs = {name: task.answer_lang for name, task in CONSTRUCTED.items()}
+    return rows["task"].map(langs).astype(object)
+
+
+CARD = Card(
+    parts=tuple(
+        Part(
+            partial(of_metrics, metrics=metrics),
+            held=("task", "length"),
+            name=name,
+            length=LENGTH.renamed("length", label="words"),
+            # A summary or a translation is of all that it was asked.
+            depth=None if name else POSITION.renamed("place"),
+        )
+        for name, metrics in ON_CARD.items()
+    ),
+    asked_in=asked_in,
+)
+
+
 BENCHMARK = Benchmark(
     name=plan.NAME,
     title="M4LE",
@@ -179,7 +226,7 @@ BENCHMARK = Benchmark(
         prompts=tables.PROMPTS,
         factors=figures.FACTORS,
         designed=(LENGTH.name, ()),
-        card=figures.CARD,
+        card=CARD,
         # Questions that are asked without their texts have none to choose from.
         closed_book=("candidates", 0),
     ),

@@ -1,19 +1,16 @@
-"""M4LE's figures and report cards."""
+"""M4LE's figures."""
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from needlework.benchmarks.m4le import paper
-from needlework.benchmarks.m4le.data.tasks import CONSTRUCTED
 from needlework.benchmarks.m4le.factors import (
     GROUP,
     LANG,
     LENGTH,
     METRIC,
     PLACE,
-    POSITION,
     RANGE,
     RANGES,
     TASK,
@@ -28,7 +25,6 @@ from needlework.benchmarks.m4le.tables import (
     normalised,
     table3,
 )
-from needlework.results.cards.card import Card, Part
 from needlework.results.result import Bars, Context, Dots, Lines, figure
 from needlework.results.tabulate import MODEL, mean, tabulate, where
 
@@ -151,45 +147,3 @@ def figure6(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     steps = max(1, run.run["places"] - 1)
     rows = rows.assign(group=groups, place=(rows["position"] * steps).round() / steps)
     return tabulate(rows, (MODEL, GROUP, PLACE), run, measure=mean("task"))
-
-
-# Report cards: tasks that are right or wrong, those of ROUGE, and those of BLEU.
-
-# The metrics of tasks, by the part of the card that they are in.
-ON_CARD = {"": ("accuracy", "match", "f1"), "ROUGE": ("rouge",), "BLEU": ("bleu",)}
-
-
-def of_metrics(rows: pd.DataFrame, run: Context, metrics: tuple[str, ...]) -> pd.DataFrame:
-    """The rows of tasks with these metrics at lengths.
-
-    A further column `place` has the fifth of the texts, from 0 to 1, that holds the one that is asked for.
-    """
-    tasks = [name for name, task in CONSTRUCTED.items() if task.metric in metrics]
-    rows = by_metric(rows, run)
-    rows = rows[rows["task"].isin(tasks) & (rows["length"] > 0)]
-    # News Commentary asks for one too, though the paper calls it "global".
-    several = rows["ability"].isin(["explicit_multiple", "semantic_multiple"])
-    fifth = (rows["position"].astype(float) * 5).clip(upper=4.999) // 1 / 4
-    return rows.assign(place=fifth.mask(several))
-
-
-def asked_in(rows: pd.DataFrame, run: Context) -> pd.Series:
-    """The language of the task's answer."""
-    langs = {name: task.answer_lang for name, task in CONSTRUCTED.items()}
-    return rows["task"].map(langs).astype(object)
-
-
-CARD = Card(
-    parts=tuple(
-        Part(
-            partial(of_metrics, metrics=metrics),
-            held=("task", "length"),
-            name=name,
-            length=LENGTH.renamed("length", label="words"),
-            # A summary or a translation is of all that it was asked.
-            depth=None if name else POSITION.renamed("place"),
-        )
-        for name, metrics in ON_CARD.items()
-    ),
-    asked_in=asked_in,
-)

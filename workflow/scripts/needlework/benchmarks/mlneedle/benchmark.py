@@ -1,21 +1,34 @@
-"""MLNeedle, as the workflow sees it: BENCHMARK, and what its configuration must fulfil."""
+"""MLNeedle, as the workflow sees it: what its configuration must fulfil, its card, BENCHMARK."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.benchmark import Benchmark, Plan, RunFacts, Scoring, Shown
 from needlework.benchmarks.mlneedle import figures, plan, tables
-from needlework.benchmarks.mlneedle.factors import FACTORS, MULTILINGUAL, POSITION
+from needlework.benchmarks.mlneedle.factors import (
+    DEPTH,
+    FACTORS,
+    LENGTH,
+    MULTILINGUAL,
+    NEEDLE,
+    POSITION,
+)
 from needlework.benchmarks.mlneedle.metrics import METRICS
+from needlework.benchmarks.mlneedle.tables import exact
 from needlework.contract import block_of
 from needlework.data.corpora.registry import languages_of
 from needlework.errors import UserError
 from needlework.planning.known_names import check_named
 from needlework.prompts.wording import check_texts
-from needlework.results.result import results_in
+from needlework.results.cards.card import Card, Part
+from needlework.results.result import Context, results_in
+from needlework.results.tabulate import where
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from needlework.benchmarks.mlneedle.settings import Mlneedle
     from needlework.planning.configuration import Configuration
 
@@ -62,6 +75,35 @@ def check(config: Configuration) -> None:
         check_named(f"{where}.comparisons.{kind}", names, config.models, "models")
 
 
+def said_none(rows: pd.DataFrame, run: Context) -> pd.Series:
+    """Whether a model answers No to "is the answer there?" although it is."""
+    there = (rows["task"] == "existence") & (rows["needle_present"] == True)  # noqa: E712 (or None)
+    return rows["verdict"].astype(str).str.fullmatch("no(?::.*)?").astype(object).where(there)
+
+
+# What report cards show.
+CARD = Card(
+    parts=(
+        Part(
+            lambda rows, run: where(exact(rows), "length > 0"),
+            held=(
+                *("needle_lang", "haystack_lang", "question_lang"),
+                *("depth", "length", "retrieval"),
+            ),
+            length=replace(LENGTH, label="tokens"),
+            depth=DEPTH,
+            language=replace(NEEDLE, label="needle"),
+        ),
+    ),
+    asked_in=lambda rows, run: rows["question_lang"].astype(object),
+    said_none=said_none,
+    baseline=(
+        lambda rows, run: where(exact(rows), "length == 0"),
+        ("needle_lang", "question_lang"),
+    ),
+)
+
+
 BENCHMARK = Benchmark(
     name=plan.NAME,
     title="MLNeedle",
@@ -91,7 +133,7 @@ BENCHMARK = Benchmark(
         prompts=tables.PROMPTS,
         factors=figures.FACTORS,
         designed=(POSITION.name, ("exact",)),
-        card=tables.CARD,
+        card=CARD,
         # Without a haystack: the question alone, or the needle alone.
         closed_book=("length", 0),
     ),

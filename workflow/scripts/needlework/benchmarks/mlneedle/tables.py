@@ -1,4 +1,4 @@
-"""MLNeedle's tables, those of the paper and others, and what report cards show of it."""
+"""MLNeedle's tables, those of the paper and others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.mlneedle import paper
 from needlework.benchmarks.mlneedle.factors import (
-    DEPTH,
     HAYSTACK,
     LANGUAGES,
     LENGTH,
@@ -20,7 +19,6 @@ from needlework.benchmarks.mlneedle.factors import (
 )
 from needlework.factor import Factor
 from needlework.results.answer_languages import answered_in as by_answers_language
-from needlework.results.cards.card import Card, Part
 from needlework.results.columns import COMPARISON, MEASURES
 from needlework.results.result import (
     ABSENT,
@@ -325,33 +323,4 @@ PROMPTS = PromptTable(
         ("exhausted", "exhausted", "sum"),
     ),
     slice_names=("needle_lang", ""),
-)
-
-
-def said_none(rows: pd.DataFrame, run: Context) -> pd.Series:
-    """Whether a model answers No to "is the answer there?" although it is."""
-    there = (rows["task"] == "existence") & (rows["needle_present"] == True)  # noqa: E712 (or None)
-    return rows["verdict"].astype(str).str.fullmatch("no(?::.*)?").astype(object).where(there)
-
-
-# What report cards show.
-CARD = Card(
-    parts=(
-        Part(
-            lambda rows, run: where(exact(rows), "length > 0"),
-            held=(
-                *("needle_lang", "haystack_lang", "question_lang"),
-                *("depth", "length", "retrieval"),
-            ),
-            length=replace(LENGTH, label="tokens"),
-            depth=DEPTH,
-            language=replace(NEEDLE, label="needle"),
-        ),
-    ),
-    asked_in=lambda rows, run: rows["question_lang"].astype(object),
-    said_none=said_none,
-    baseline=(
-        lambda rows, run: where(exact(rows), "length == 0"),
-        ("needle_lang", "question_lang"),
-    ),
 )

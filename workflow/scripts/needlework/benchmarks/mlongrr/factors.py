@@ -48,7 +48,7 @@ QUESTION = Factor(
     words={"number": "the number", "city": "its city"},
 )
 # Percent; null where there is no needle.
-DEPTH = Factor("depth", "int32", label="Depth in the prompt", format="{:.0f}%".format)
+DEPTH = Factor("depth", "int32", label="Depth in the prompt", percent=1)
 # The name of the prompt (`prompts` in the configuration).
 TEMPLATE = Factor(
     "template",
