@@ -509,14 +509,6 @@ def bounded_number(line: Line, column: str) -> tuple[Number | None, str | None]:
     return None, None
 
 
-def mean_of_line(line: Line) -> Number | None:
-    """The mean of all numbers in a row (line) of the paper's table."""
-    numbers = list(line.values())
-    if not numbers:
-        return None
-    return Number(sum(each.value for each in numbers) / len(numbers), None, numbers[0].source)
-
-
 def other_settings(run: Context, wanted: Mapping[str, object]) -> Iterator[str]:
     """A description of the run's settings that differ from these."""
     from needlework.results import cells

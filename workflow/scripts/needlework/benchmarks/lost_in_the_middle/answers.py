@@ -18,7 +18,7 @@ def with_variant(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows with a column `variant`, the name of their ablation.
 
     Rows without an ablation ("main") have the query behind the documents or pairs, and retrieved distractors
-    in the order of relevance. Unambiguous questions count as "main".
+    in the order of relevance.
     """
     import numpy as np
 
@@ -50,17 +50,10 @@ def with_encoder_decoder(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     return rows if some else rows.iloc[:0]
 
 
-def unambiguous(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows of questions in the user's list of unambiguous questions, as a variant of their own."""
-    return rows[rows["unambiguous"].eq(True)].assign(variant="unambiguous")
-
-
 def main_beside(rows: pd.DataFrame, variant: str) -> pd.DataFrame:
     """The rows without an ablation whose task, size and model were also asked in a variant."""
     rows = comparable(with_variant(rows))
     changed = rows[rows["variant"] == variant]
-    if variant == "unambiguous":
-        changed = unambiguous(rows[rows["variant"] == "main"])
     keys = ["task", "n_documents"]
     plain = rows[rows["variant"] == "main"].merge(changed[keys].drop_duplicates(), on=keys)
     models = changed[["task", "model"]].drop_duplicates()

@@ -38,7 +38,7 @@ def asked_in(rows: pd.DataFrame, run: Context) -> pd.Series:
 
 HELD = (
     *("lang", "n_documents", "depth", "distractors", "order"),
-    *("query_aware", "answer_present", "unambiguous", "keys"),
+    *("query_aware", "answer_present", "keys"),
 )
 
 CARD = Card(

@@ -12,7 +12,6 @@ from needlework.benchmarks.lost_in_the_middle.plan import (
     RELEASED_DOCUMENTS,
     RELEASED_PAIRS,
     Slice,
-    read_list,
     settings,
     slices,
     texts_of,
@@ -50,8 +49,6 @@ def check(config: Configuration) -> None:
         _check_places(places, f"{where}.n_pairs", "indices")
         numbers = own.query_aware_pairs or ()
         _check_ablation(f"{where}.query_aware_pairs", numbers, f"{where}.n_pairs", dict(places))
-    if own.unambiguous is not None:
-        read_list(own.unambiguous)
     needed: dict[str, list[str]] = {}
     for made in (Slice(**settings(own, name, [])) for name in slices(own)):
         names = [name for name in texts_of(made) if name != "title"]

@@ -21,7 +21,6 @@ from needlework.benchmarks.lost_in_the_middle.plan import (
 from needlework.data.comparison import subspan_normalisation
 from needlework.data.comparison.subspan_screen import Answer, Text
 from needlework.data.corpora.titled import titled
-from needlework.errors import UserError
 from needlework.jobs.job import no_collection
 from needlework.jobs.progress import progress
 from needlework.seeding import rank_key, rng
@@ -39,7 +38,6 @@ class Item:
     title: str
     context: str
     source: str
-    unambiguous: bool | None
     others: Sequence[int] = ()
     has_answer: Sequence[bool] = ()
 
@@ -62,7 +60,6 @@ def items_of(own: Slice, table: pa.Table) -> tuple[list[Item], dict[str, int]]:
     """The sampled questions in the order of their ids, and counts of peculiar questions by reason."""
     names = ("example_id", "question", "answers", "title", "context")
     prefix = f"{question_corpus(own)}/{own.lang}"
-    wanted = None if own.unambiguous is None else set(own.unambiguous)
     items = [
         Item(
             example_id,
@@ -71,26 +68,16 @@ def items_of(own: Slice, table: pa.Table) -> tuple[list[Item], dict[str, int]]:
             title,
             context,
             f"{prefix}/{example_id}",
-            None if wanted is None else question.strip() in wanted,
         )
         for example_id, question, answers, title, context in zip(
             *(table[name].to_pylist() for name in names), strict=True
         )
     ]
-    if wanted is not None:
-        _check_known(own, wanted, items)
-    counts = {}
-    answered = [item for item in items if _answered(item)]
-    without = len(items) - len(answered)
-    if own.gold_without_answer == "keep":
-        counts["gold_without_answer_kept"], kept = without, items
-    else:
-        counts["gold_without_answer"], kept = without, answered
-    asked = own.questions if isinstance(own.questions, int) else len(kept)
-    ranked = sorted(kept, key=lambda item: rank_key(NAME, "questions", own.seed, item.example_id))
+    asked = own.questions if isinstance(own.questions, int) else len(items)
+    ranked = sorted(items, key=lambda item: rank_key(NAME, "questions", own.seed, item.example_id))
     sampled = sorted(ranked[:asked], key=lambda item: item.example_id)
     return sampled, {
-        **counts,
+        "gold_without_answer_kept": sum(not _answered(item) for item in items),
         "answer_of_punctuation": sum(
             not all(map(subspan_normalisation.normalise, item.answers)) for item in sampled
         ),
@@ -102,16 +89,6 @@ def _answered(item: Item) -> bool:
     """Whether the metric finds one of the answers in the gold passage."""
     text = subspan_normalisation.normalise(item.context)
     return any(subspan_normalisation.normalise(answer) in text for answer in item.answers)
-
-
-def _check_known(own: Slice, wanted: set[str], items: Sequence[Item]) -> None:
-    """Raise UserError where the corpus lacks a question of the user's list."""
-    if unknown := wanted - {item.question.strip() for item in items}:
-        raise UserError(
-            f"benchmarks.{NAME}.unambiguous names {len(unknown)} of {len(wanted)} questions that "
-            f"{own.needles} does not have in {own.lang!r}, such as "
-            f"{min(unknown)!r}: mend the file."
-        )
 
 
 # Passages

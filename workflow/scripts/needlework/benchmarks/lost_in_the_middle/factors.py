@@ -8,7 +8,7 @@ ENGLISH = "en"
 QA, PAIRS, OPEN = "multi_document_qa", "key_value", "open_domain"
 TASKS = ("closed_book", "oracle", QA, PAIRS, OPEN)
 # What an ablation changes, one thing at a time. "main" is the paper's setting.
-VARIANTS = ("main", "query_aware", "random_distractors", "random_order", "unambiguous")
+VARIANTS = ("main", "query_aware", "random_distractors", "random_order")
 
 # Without documents, and with the gold document alone.
 LEVELS = ("closed_book", "oracle")
@@ -29,7 +29,6 @@ FACTORS = (
     Factor("order"),
     Factor("query_aware", "bool"),
     Factor("answer_present", "bool"),
-    Factor("unambiguous", "bool"),
     KEYS,
     # No budget: the number of documents or pairs decides how long a prompt is.
     Factor("length", "int32"),
@@ -37,8 +36,7 @@ FACTORS = (
 # An instance's id is made of these columns. Never change them: each id would change.
 NAMED_BY = (
     *("lang", "n_documents", "gold_index", "distractors"),
-    *("order", "query_aware", "answer_present"),
-    *("unambiguous", "keys", "length"),
+    *("order", "query_aware", "answer_present", "keys", "length"),
 )
 # Arrow types by name.
 COLUMNS = {factor.name: factor.type for factor in FACTORS}

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from needlework.benchmarks.lost_in_the_middle import answers, paper
+from needlework.benchmarks.lost_in_the_middle import answers
 from needlework.benchmarks.lost_in_the_middle.factors import (
-    ENGLISH,
     INDEX,
     LEAST_ANSWERED,
     LEVELS,
@@ -22,7 +21,6 @@ from needlework.benchmarks.lost_in_the_middle.factors import (
 from needlework.benchmarks.lost_in_the_middle.tables import POSITION, TASK, VARIANT, curves
 from needlework.data.language_names import language_name
 from needlework.factor import Factor
-from needlework.results.columns import MCNEMAR as MCNEMAR_COLUMNS
 from needlework.results.drawing.style import COLOURS
 from needlework.results.result import (
     MCNEMAR,
@@ -30,12 +28,10 @@ from needlework.results.result import (
     Lines,
     Run,
     figure,
-    model_order,
 )
 from needlework.results.tabulate import (
     MODEL,
     PAIRED,
-    SAME_QUESTION,
     UNPUBLISHED,
     Beside,
     Cell,
@@ -50,25 +46,9 @@ if TYPE_CHECKING:
 # What the figures of Lost in the Middle say below themselves, and what they draw in another way.
 
 
-def lowest_as_level(data: pd.DataFrame, run: Run) -> pd.DataFrame:
-    """The rows with the paper's lowest number of a curve as a level line.
-
-    Our lowest number is a point of the curve.
-    """
-    lowest = data["variant"] == "lowest"
-    ours = data["value"].mask(lowest & (data["source"] == "ours"))
-    return data.assign(value=ours, position=data["position"].mask(lowest))
-
-
 def recall_named(data: pd.DataFrame, run: Run) -> pd.DataFrame:
     """The rows with recall as a line of its own, although it belongs to no model."""
     return data.assign(model=data["model"].fillna(""))
-
-
-def unambiguous(data: pd.DataFrame, run: Run) -> str:
-    """The sentence that says how many questions are unambiguous."""
-    some = data.loc[(data["variant"] == "unambiguous") & (data["n"] > 0), "n_questions"]
-    return f"Unambiguous: {some.min():,.0f} of the questions." if len(some) else ""
 
 
 def shared(data: pd.DataFrame, run: Run) -> str:
@@ -81,11 +61,6 @@ def shared(data: pd.DataFrame, run: Run) -> str:
     words = f"Questions that all models of a panel answered at every position: {', '.join(counts)}."
     less = f"Left out, with answers to less than {LEAST_ANSWERED:.0%} of the prompts"
     return words + (f" {less}: {'; '.join(out)}." if out else "")
-
-
-def means(data: pd.DataFrame, run: Run) -> str:
-    """The source of published means over positions, as `origin` names it."""
-    return f"means of the numbers in {origin(data, run)}"
 
 
 def origin(data: pd.DataFrame, run: Run) -> str:
@@ -101,7 +76,6 @@ def origin(data: pd.DataFrame, run: Run) -> str:
         else "Table " + "".join(tables)
     )
     text = "a number in its section 5.2" if tables else "the paper's section 5.2"
-    text += " (level: the lowest of all positions)" if (paper["variant"] == "lowest").any() else ""
     released = ", ".join(dict.fromkeys(both.loc[both["published_source"] == "repository", "model"]))
     found = {
         f"the paper's {names}": tables,
@@ -147,12 +121,6 @@ BY_MODEL = replace(
 )
 # The model of the paper's Figure 1.
 EXAMPLE = "GPT-3.5-Turbo"
-# The model of which section 5.2 gives the accuracy at 300 pairs, and the indices of Figure 10's axis.
-PRINTED_PAIRS = "GPT-3.5-Turbo (16K)"
-PRINTED_INDICES = {0, 49, 99, 149, 199, 249, 299}
-# What section 6 says of more than 20 documents, and why ours cannot be compared with it.
-GAIN = "open_domain/gain_above_20"
-ABOUT = "the paper's number is rounded, and of a number of documents that it does not name"
 
 
 def english(rows: pd.DataFrame) -> pd.DataFrame:
@@ -219,17 +187,14 @@ def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         x="n_documents",
         limits=None,
         axis="Accuracy, all positions",
-        paper=means,
         nothing=NO_DOCUMENTS,
     ),
     when=("english",),
 )
 def figure6(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Mean over all positions, also of the paper's numbers."""
+    """Mean over all positions. The paper prints no numbers."""
     asked = english(rows)
-    return curves(
-        asked, run, (MODEL, SIZE), strata="gold_index", task=QA, beside=paper.MEANS, models=rows
-    )
+    return curves(asked, run, (MODEL, SIZE), strata="gold_index", task=QA, beside=UNPUBLISHED)
 
 
 @figure(
@@ -237,60 +202,17 @@ def figure6(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     replace(
         CURVES,
         panel_title="{n_documents} pairs",
-        prepare=lowest_as_level,
-        counted="variant != 'lowest'",
         nothing="no model was asked for the values of UUIDs",
     ),
     when=("uuids",),
 )
 def figure10(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Keys and values are UUIDs. For this figure the paper prints one number, the lowest of GPT-3.5-Turbo
-    (16K) among 300 pairs (45.6%). The released code's EXPERIMENTS.md has MPT-30B-Instruct and LongChat-13B
-    (16K) among 140 pairs. The CSV compares our lowest position with the paper's. Each is the lowest of
-    several positions, and so a little too low.
+    """Keys and values are UUIDs. The released code's EXPERIMENTS.md has numbers of MPT-30B-Instruct and
+    LongChat-13B (16K) among 140 pairs.
     """
-    import pandas as pd
-
     asked = answers.with_variant(rows)
     asked = where(asked, f"variant == 'main' and task == '{PAIRS}' and keys == 'uuid'")
-    made = _main(asked, rows, run, sort=())
-    among = made[(made["n_documents"] == 300) & (made["source"] == "ours")]
-    number = run.find("text", PRINTED_PAIRS, "300_pairs/lowest")
-    if number is not None and len(among):
-        alone: dict[str, object] = {
-            "model": PRINTED_PAIRS,
-            "source": "published",
-            "task": PAIRS,
-            "variant": "lowest",
-        }
-        alone |= {"n_documents": 300, "value": number.value, "published": number.value}
-        found = list(_lowest(among, asked, run)) or [alone | {"published_source": number.source}]
-        whole = {name: kind for name, kind in made.dtypes.items() if str(kind) == "Int64"}
-        extra = pd.DataFrame(found).reindex(columns=made.columns).astype(whole)
-        made = pd.concat([made, extra])
-    return arranged(made, run, MODEL, TASK, VARIANT, SIZE, POSITION)
-
-
-def _lowest(among: pd.DataFrame, asked: pd.DataFrame, run: Context) -> Iterator[dict[str, object]]:
-    """The lowest of all positions among 300 pairs of the paper's model, beside the paper's one number."""
-    from needlework.results import cells
-    from needlework.results.cells import Table
-
-    number = run.find("text", PRINTED_PAIRS, "300_pairs/lowest")
-    for model, own in among.groupby("model", sort=False):
-        if number is None or run.paper_name(str(model)) != PRINTED_PAIRS:
-            continue
-        # A position without an answer has no accuracy; the first of equal ones.
-        own = own.assign(nothing=own["n"] == 0).sort_values(["nothing", "value"], kind="stable")
-        row = own.drop(columns="nothing").iloc[0].to_dict() | {"variant": "lowest"}
-        part = Table(asked[(asked["model"] == model) & (asked["n_documents"] == 300)]).all()
-        why = "; ".join(paper.other_answers(Cell(row, part, {}, run))) or None
-        if {int(index) for index in own["gold_index"]} != PRINTED_INDICES:
-            why = why or "other positions"
-        lost = part.lost()
-        if missing := lost["n_skipped"] + lost["n_error"]:
-            why = f"{missing:,} answers are missing"
-        yield row | cells.compared(row, number, why) | {"published_source": number.source}
+    return _main(asked, rows, run)
 
 
 @figure(
@@ -320,7 +242,6 @@ def figure11(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         x="n_documents",
         panel="",
         axis="Recall, accuracy",
-        where="task != 'gain'",
         prepare=recall_named,
         called={"": "retriever recall"},
         looks={"": ("#333333", "*")},
@@ -332,10 +253,7 @@ def figure11(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 )
 def figure14(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Recall of the retriever and accuracy of the readers by the number of retrieved documents. The answer
-    may be in none of them, or in several. The paper prints no numbers of this figure. Its text says that more
-    than 20 documents gain about 1.5% (GPT-3.5-Turbo) and about 1% (Claude-1.3), but not how many documents.
-    For the task ``gain``, the CSV has our gain from 20 documents to the most, on questions answered with
-    both. The paper's gain stands beside it without a comparison.
+    may be in none of them, or in several. The paper prints no numbers of this figure.
     """
     asked = answers.with_variant(rows)
     asked = where(asked, f"variant == 'main' and task == '{OPEN}' and lang == 'en'")
@@ -346,46 +264,10 @@ def figure14(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     found = curves(recalled, run, (SIZE,), task="recall", model="", beside=silent, sort=()).assign(
         source="ours"
     )
-    gains = _gains(rows, run)
-    parts = [read, found, *([gains] if len(gains) else [])]
+    parts = [read, found]
     if not (read["source"] == "ours").any():
         parts = [part.iloc[:0] for part in parts]
     return arranged(stacked(*parts), run, MODEL, SIZE, POSITION, INDEX)
-
-
-def _gains(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """What more than 20 retrieved documents gain (section 6), beside what the paper says of it."""
-    import pandas as pd
-
-    from needlework.results import cells
-    from needlework.results.cells import Table, difference
-    from needlework.results.tabulate import published_rows
-
-    made: list[dict[str, object]] = []
-    asked = rows[(rows["task"] == OPEN) & (rows["lang"] == ENGLISH)]
-    most = asked["n_documents"].max()
-    for model in model_order(set(asked["model"]), run.run) if most > answers.USUAL else ():
-        mine = asked[asked["model"] == model]
-        few, many = (mine[mine["n_documents"] == n] for n in (answers.USUAL, most))
-        if few.empty or many.empty:
-            continue
-        both = cells.paired(few, many, SAME_QUESTION)
-        cell = difference(Table(few).all(), Table(many).all(), both)
-        number = run.find("text", run.paper_name(model), GAIN)
-        source = {"published_source": number and number.source}
-        row = {"model": model, "source": "ours", "task": "gain", "n_documents": most}
-        compared = cells.compared(cell, number, ABOUT)
-        made.append(row | {"n_both": cell["n"], **cell, **compared} | source)
-    same = not cells.differences(run.run.get("setup", {}), paper.SETUP)
-    if most > answers.USUAL and same:
-        made += published_rows(
-            run,
-            asked,
-            "text",
-            lambda line, column: {"task": "gain", "model": line} if column == GAIN else None,
-        )
-    columns = dict.fromkeys([*(name for row in made for name in row), "n_both", *MCNEMAR_COLUMNS])
-    return pd.DataFrame(made, columns=list(columns))
 
 
 @figure(
@@ -457,17 +339,11 @@ def _lines(variant: str, changed: str, plain: str, nothing: str, **more: Any) ->
 def ablation(
     rows: pd.DataFrame, run: Context, variant: str, tasks: str = ENGLISH_QUESTIONS
 ) -> pd.DataFrame:
-    """Accuracy by position in a variant and, in the same sizes, without it ("main").
-
-    There is no test for unambiguous questions, since they are a part of the same answers.
-    """
+    """Accuracy by position in a variant and, in the same sizes, without it ("main")."""
     plain = answers.main_beside(rows, variant)
     main = curves(where(plain, tasks), run, variant="main", sort=())
-    if variant == "unambiguous":
-        changed = curves(answers.unambiguous(english(rows)), run, variant=variant, sort=())
-    else:
-        asked = where(answers.with_variant(rows), f"variant == '{variant}' and ({tasks})")
-        changed = curves(asked, run, variant=variant, tested_against=plain, also=PAIRED, sort=())
+    asked = where(answers.with_variant(rows), f"variant == '{variant}' and ({tasks})")
+    changed = curves(asked, run, variant=variant, tested_against=plain, also=PAIRED, sort=())
     # Without an answer in the variant, nothing is tested.
     made = stacked(main, changed) if len(changed) else main
     return arranged(made, run, MODEL, TASK, VARIANT, SIZE, POSITION, INDEX)
@@ -517,25 +393,6 @@ def figure13(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         also=("pair", "role", *PAIRED),
         sort=(MODEL, pair),
     )
-
-
-@figure(
-    "Unambiguous questions",
-    _lines(
-        "unambiguous",
-        "unambiguous questions",
-        "all questions",
-        "no list says which English questions are unambiguous",
-        counted="variant == 'main'",
-        note=unambiguous,
-    ),
-    when=("unambiguous",),
-)
-def figure15(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Unambiguous questions beside all English questions; the paper's numbers are for all. The paper does not
-    publish its list, so the run's configuration names one.
-    """
-    return ablation(rows, run, "unambiguous")
 
 
 @figure(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from needlework.benchmarks.lost_in_the_middle.factors import (
     ENGLISH,
@@ -15,27 +14,18 @@ from needlework.benchmarks.lost_in_the_middle.factors import (
 from needlework.models.engine_arguments import GREEDY
 from needlework.results.columns import COMPARISON
 from needlework.results.published import Number
-from needlework.results.result import Context
 from needlework.results.tabulate import (
-    Beside,
     Cell,
     Place,
-    against,
-    mean_of_line,
     other_entries,
     other_settings,
     other_values,
     own_instructions,
     printed,
-    published_row,
-    published_rows,
 )
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 # The paper's settings that move its numbers: of its questions, and of its answers (the released code's).
-SETUP = {"corpus": "nq_open", "gold_without_answer": "keep"}
+SETUP = {"corpus": "nq_open"}
 ANSWERS = {"max_new_tokens": 100, "metric": "best_subspan_em"}
 # Columns: the released code's EXPERIMENTS.md has numbers that the paper lacks.
 COMPARED = (*COMPARISON, "published_source")
@@ -101,41 +91,3 @@ TABLES = {
     name: printed(Place(name), reasons=_of_table, also={"lang": ENGLISH})
     for name in ("table1", *QA_TABLES.values())
 }
-
-
-def _beside_means(cell: Cell) -> Mapping[str, object]:
-    """The mean of all positions of a table."""
-    table = QA_TABLES.get(cell.labels["n_documents"])
-    if table is None:
-        return against(cell, None)
-    line = cell.run.line(table, cell.paper_name)
-
-    def reasons() -> Iterator[str]:
-        yield from other_questions(cell)
-        yield from other_answers(cell)
-
-    same = set(line) == set(map(str, cell.part.values("gold_index")))
-    return against(cell, mean_of_line(line), reasons(), None if same else "other positions")
-
-
-def _rows_of_means(
-    run: Context, rows: pd.DataFrame, chosen: pd.DataFrame
-) -> Iterator[Mapping[str, object]]:
-    """The means of the paper's models that were not run, of the sizes that `chosen` has."""
-    from needlework.results import cells
-
-    if cells.differences(run.run.get("setup", {}), SETUP):
-        return
-    for n, table in QA_TABLES.items():
-        if not (chosen["n_documents"] == n).any() or not (chosen["task"] == QA).any():
-            continue
-        lines = dict.fromkeys(
-            row["model"]
-            for row in published_rows(run, rows, table, lambda line, column: {"model": line})
-        )
-        for line in lines:
-            if number := mean_of_line(run.line(table, line)):
-                yield published_row(number, task=QA, n_documents=n, model=line)
-
-
-MEANS = Beside(_beside_means, _rows_of_means)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from needlework.contract import (
@@ -20,7 +19,6 @@ from needlework.contract import (
     in_words,
 )
 from needlework.data.corpora.registry import OWN_PASSAGES
-from needlework.errors import UserError
 from needlework.given import given
 from needlework.prompts.wording import papers_instructions, user_texts
 
@@ -35,7 +33,7 @@ SETUP = {
     "corpus": "benchmarks.lost_in_the_middle.needles",
     **{
         key: f"benchmarks.lost_in_the_middle.{key}"
-        for key in ("source", "gold_without_answer", "max_new_tokens", "metric")
+        for key in ("source", "max_new_tokens", "metric")
     },
 }
 
@@ -98,7 +96,6 @@ FILLED_BY = {
         },
         "query_aware": {**_ENGLISH_QUESTIONS, "query_aware": "[20]"},
         "open_domain": {"tasks": "[open_domain]", "languages": "[en]", "needles": NQ_OPEN},
-        "unambiguous": {**_ENGLISH_QUESTIONS, "unambiguous": "<file>"},
         "random_distractors": {
             **_ENGLISH_QUESTIONS,
             "needles": NQ_OPEN,
@@ -132,8 +129,6 @@ class Slice:
     needles: str = ""
     haystack: str | None = None
     questions: int | Literal["all"] = 0
-    gold_without_answer: str = ""
-    unambiguous: Sequence[str] | None = None
     # Of questions with documents.
     order: str = "none"
     distractors: str = "none"
@@ -283,16 +278,9 @@ def _settings(own: LostInTheMiddle, name: str) -> dict[str, Any]:
             "query_aware": variant == "query-aware",
             "places": [[n, places[n]] for n in _pair_numbers(own)[variant]],
         }
-    found |= {
-        "needles": own.needles,
-        "questions": own.questions,
-        "gold_without_answer": own.gold_without_answer,
-    }
+    found |= {"needles": own.needles, "questions": own.questions}
     if own.haystack:
         found["haystack"] = own.haystack
-    # No other language has such a subset.
-    subset = own.unambiguous if lang == _ENGLISH else None
-    found["unambiguous"] = None if subset is None else read_list(subset)
     if kind != _DOCUMENTS:
         found["task"] = name.partition("-")[2].replace("-", "_")
         if found["task"] == "open_domain":
@@ -312,26 +300,6 @@ def _settings(own: LostInTheMiddle, name: str) -> dict[str, Any]:
     if found["distractors"] == "random":
         found["random_from"] = own.random_from
     return found
-
-
-def read_list(path: str | Path) -> list[str]:
-    """The questions of a user's file (one per line), sorted and without repeats.
-
-    UserError if there are none.
-    """
-    try:
-        lines = Path(path).read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(
-            f"benchmarks.{NAME}.unambiguous is {str(path)!r}, which cannot be read as text "
-            f"({type(error).__name__}): name a file with one question a line, or null."
-        ) from None
-    questions = sorted({line.strip() for line in lines} - {""})
-    if not questions:
-        raise UserError(
-            f"benchmarks.{NAME}.unambiguous is {str(path)!r}, which holds no question: write one a line."
-        )
-    return questions
 
 
 def reads(slice_settings: SliceSettings) -> dict[str, list[CorpusTable]]:
@@ -420,7 +388,6 @@ def conditions(config: Configuration) -> dict[str, bool]:
         "query_aware": (english and "query-aware" in variants)
         or (uuids and "query-aware" in _pair_numbers(own)),
         "open_domain": "open_domain" in own.tasks and _ENGLISH in own.languages,
-        "unambiguous": english and own.unambiguous is not None,
         "random_distractors": english and "random-distractors" in variants,
         "random_order": english and "random-order" in variants,
     }

@@ -50,9 +50,8 @@ def build(
     questions unless said otherwise:
 
     - left out: `questions_lacking`, how many fewer there are than asked for; `too_few_documents`, which are
-      not asked with the largest number of documents; `gold_without_answer`, whose gold passage holds no
-      answer;
-    - kept: `gold_without_answer_kept`, the same if the configuration keeps them; `answer_of_punctuation`,
+      not asked with the largest number of documents;
+    - kept: `gold_without_answer_kept`, whose gold passage holds no answer; `answer_of_punctuation`,
       with an answer that the metric normalises to the empty text, so that every text seems to hold it;
       `distractors_with_answer`, in passages: released distractors that hold an accepted answer, which our
       own search would leave out.
@@ -250,7 +249,7 @@ class _Builder:
         ]
 
     def _factors(self, item: Item) -> Factors:
-        return Factors(self.own.lang, unambiguous=item.unambiguous)
+        return Factors(self.own.lang)
 
     def _add(self, item: Item, numbers: list[int], factors: Factors) -> None:
         self.rows.add(numbers, item.example_id, item.answers, factors)

@@ -25,7 +25,6 @@ class Factors(NamedTuple):
     order: str = "none"
     query_aware: bool = False
     answer_present: bool | None = None
-    unambiguous: bool | None = None
     keys: str = "none"
     length: int = 0
 
@@ -46,8 +45,8 @@ class Rows:
         self._instances.add(
             numbers,
             self.pieces.text(numbers),
-            # Two questions of one wording are two prompts.
-            {"example": example_id},
+            # Two questions of one wording are two prompts. Ids are made of a column that went, too.
+            {"example": example_id, "unambiguous": None},
             n_tokens=self.pieces.tokens(numbers),
             task=task,
             example_id=example_id,

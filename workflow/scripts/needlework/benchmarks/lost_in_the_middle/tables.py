@@ -48,8 +48,8 @@ from needlework.results.tabulate import (
 if TYPE_CHECKING:
     import pandas as pd
 
-TASK = Factor("task", order=("closed_book", QA, PAIRS, "open_domain", "recall", "gain", "oracle"))
-VARIANT = Factor("variant", order=(*factors.VARIANTS, "lowest"))
+TASK = Factor("task", order=("closed_book", QA, PAIRS, "open_domain", "recall", "oracle"))
+VARIANT = Factor("variant", order=factors.VARIANTS)
 POSITION = Factor("position", "int32", label="Position")
 LABELS = ["model", "source", "task", "variant", "n_documents", "gold_index", "position"]
 BY_CURVE = (MODEL, TASK, SIZE, INDEX)
@@ -201,7 +201,7 @@ def _cells(show: str, **more: Any) -> Grid:
 )
 def accuracy(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """All languages, ablations and positions; each answer counts in one row. Key-value retrieval counts pairs
-    instead of documents. Figure 15 shows the unambiguous questions.
+    instead of documents.
     """
     task, index = Factor("task", order=factors.TASKS), By(INDEX, nullable=True)
     made = tabulate(
@@ -409,7 +409,6 @@ PROMPTS = PromptTable(
         ("tokens_max", "n_tokens", "max"),
     ),
     slice_names=("lang",),
-    # `gold_without_answer` depends on the switch (see `prompts.build`).
     kept=(
         "answer_of_punctuation",
         "distractors_with_answer",
