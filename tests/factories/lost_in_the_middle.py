@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from factories import answering, configuration, losing
 from needlework.benchmarks.lost_in_the_middle import corpus, pairs_corpus, plan
-from needlework.benchmarks.lost_in_the_middle.rows import Factors
+from needlework.benchmarks.lost_in_the_middle.factors import WITHOUT_DOCUMENTS
 from needlework.given import given
 from needlework.planning.config import validated
 
@@ -52,7 +52,7 @@ INDICES = {
     140: (0, 34, 69, 104, 139),
     300: (0, 49, 99, 149, 199, 249, 299),
 }
-DEFAULTS = {**Factors("en")._asdict(), "gold_index": np.nan}
+DEFAULTS = {"lang": "en", **WITHOUT_DOCUMENTS, "gold_index": np.nan}
 QA = {"distractors": "retrieved", "order": "relevance", "answer_present": True}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.lost_in_the_middle.plan import (
@@ -11,7 +11,9 @@ from needlework.benchmarks.lost_in_the_middle.plan import (
     NQ_OPEN,
     RELEASED_DOCUMENTS,
     RELEASED_PAIRS,
+    VARIANTS,
     Slice,
+    places,
     settings,
     slices,
     texts_of,
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from needlework.benchmarks.lost_in_the_middle.settings import LostInTheMiddle
     from needlework.planning.configuration import Configuration
 
+WHERE = f"benchmarks.{NAME}"
+
 
 def check(config: Configuration) -> None:
     """Raise UserError where the benchmark's configuration cannot be built.
@@ -33,115 +37,88 @@ def check(config: Configuration) -> None:
     Keys that no task of the run reads are not checked.
     """
     own: LostInTheMiddle = block_of(config, NAME)
-    where = f"benchmarks.{NAME}"
-    _check_corpora(own, where, config.corpora)
-    if "multi_document_qa" in own.tasks:
-        places = [(entry.n, entry.gold_indices) for entry in own.n_documents]
-        _check_places(places, f"{where}.n_documents", "gold_indices")
-        for key, numbers in (
-            ("query_aware", own.query_aware),
-            ("random_order", own.random_order),
-            ("random_distractors", own.random_distractors),
-        ):
-            _check_ablation(f"{where}.{key}", numbers or (), f"{where}.n_documents", dict(places))
-    if "key_value" in own.tasks:
-        places = [(entry.n, entry.indices) for entry in own.n_pairs]
-        _check_places(places, f"{where}.n_pairs", "indices")
-        numbers = own.query_aware_pairs or ()
-        _check_ablation(f"{where}.query_aware_pairs", numbers, f"{where}.n_pairs", dict(places))
+    for said in _complaints(own, config.corpora):
+        raise UserError(f"{WHERE}.{said}")
     needed: dict[str, list[str]] = {}
     for made in (Slice(**settings(own, name, [])) for name in slices(own)):
         names = [name for name in texts_of(made) if name != "title"]
         needed.setdefault(made.lang, []).extend(names)
-    check_texts(f"{where}.instructions", own.instructions, INSTRUCTIONS, needed)
-    tuned = [name for pair in own.comparisons.instruction_tuning for name in pair]
-    for kind, compared in (
+    check_texts(f"{WHERE}.instructions", own.instructions, INSTRUCTIONS, needed)
+    compared = own.comparisons
+    tuned = [name for pair in compared.instruction_tuning for name in pair]
+    for kind, models in (
         ("instruction_tuning", tuned),
-        ("encoder_decoder", own.comparisons.encoder_decoder),
+        ("encoder_decoder", compared.encoder_decoder),
     ):
-        check_named(f"{where}.comparisons.{kind}", compared, config.models, "models")
+        check_named(f"{WHERE}.comparisons.{kind}", models, config.models, "models")
 
 
-def _check_corpora(own: LostInTheMiddle, where: str, corpora: Any) -> None:
-    """Raise UserError where languages, source and tasks do not fit the corpora."""
-    needles, tasks = own.needles, own.tasks
-    qa, pairs = "multi_document_qa" in tasks, "key_value" in tasks
-    of_questions = set(tasks) != {"key_value"}
+def _complaints(own: LostInTheMiddle, corpora: Any) -> Iterator[str]:
+    """What keeps the benchmark's own keys from being built, each after the key that it is said of."""
+    qa, pairs = "multi_document_qa" in own.tasks, "key_value" in own.tasks
+    paper, released = own.needles == NQ_OPEN, own.source == "released"
+    of_words = pairs and "words" in own.keys
     for key, languages, corpus in (
-        ("languages", own.languages, needles if of_questions else None),
-        ("languages", own.languages, own.haystack if qa else None),
-        ("key_languages", own.key_languages, own.words if pairs and "words" in own.keys else None),
+        ("languages", own.languages, set(own.tasks) != {"key_value"} and own.needles),
+        ("languages", own.languages, qa and own.haystack),
+        ("key_languages", own.key_languages, of_words and own.words),
     ):
-        if not corpus:
-            continue
-        known = languages_of(corpus, corpora)
-        for lang in languages:
-            if lang not in known:
-                raise UserError(
-                    f"{where}.{key} has the unknown language {lang!r}: the corpus {corpus} has "
-                    f"{', '.join(known)}."
-                )
-    if own.haystack and needles == NQ_OPEN:
-        raise UserError(
-            f"{where}.haystack is {own.haystack!r}, but the questions of {NQ_OPEN} come with passages of "
-            "their own: leave it out, or set other `needles`."
+        known = languages_of(corpus, corpora) if corpus else languages
+        for lang in (lang for lang in languages if lang not in known):
+            listed = ", ".join(known)
+            yield f"{key} has the unknown language {lang!r}: the corpus {corpus} has {listed}."
+    if own.haystack and paper:
+        yield (
+            f"haystack is {own.haystack!r}, but the questions of {NQ_OPEN} come with passages of their own: "
+            "leave it out, or set other `needles`."
         )
-    if needles != NQ_OPEN:
-        for key, value, wrong, other in (
-            ("source", "released", own.source == "released", "constructed"),
-            (
-                "random_from",
-                "wikipedia",
-                own.random_from == "wikipedia" and own.random_distractors,
-                "other_questions",
-            ),
-        ):
-            if qa and wrong:
-                raise UserError(
-                    f"{where}.{key} is {value!r}, which there is for `needles: {NQ_OPEN}` only: set "
-                    f"`{key}: {other}`."
-                )
-        if "open_domain" in tasks:
-            raise UserError(
-                f"{where}.tasks has 'open_domain', which needs the released retrieval results: leave it "
-                f"out, or set `needles: {NQ_OPEN}`."
+    wikipedia = own.random_from == "wikipedia" and own.random_distractors
+    for key, value, asked, other in (
+        ("source", own.source, released, "constructed"),
+        ("random_from", own.random_from, wikipedia, "other_questions"),
+    ):
+        if qa and asked and not paper:
+            yield (
+                f"{key} is {value!r}, which there is for `needles: {NQ_OPEN}` only: set `{key}: {other}`."
             )
-    if qa and own.source == "released":
-        for n in (entry.n for entry in own.n_documents):
-            if n > RELEASED_DOCUMENTS:
-                raise UserError(
-                    f"{where}.n_documents has {n}, but the released files have {RELEASED_DOCUMENTS} "
-                    "documents at most: choose a smaller number, or set `source: constructed`."
-                )
-    if pairs and "uuid" in own.keys and own.source == "released":
-        for n in (entry.n for entry in own.n_pairs):
-            if n not in RELEASED_PAIRS:
-                raise UserError(
-                    f"{where}.n_pairs has {n}, but the released files have "
-                    f"{', '.join(map(str, RELEASED_PAIRS))} pairs: choose among them, or set `source: "
-                    "constructed`."
-                )
-
-
-def _check_ablation(where: str, numbers: Sequence[int], key: str, known: Collection[int]) -> None:
-    """Raise UserError where an ablation is asked of a number that is not among those of `key`."""
-    for n in numbers:
-        if n not in known:
-            raise UserError(
-                f"{where} has {n}, which is not among the numbers of {key}: add it there, with the indices "
-                "that it is to be asked at."
+    if "open_domain" in own.tasks and not paper:
+        yield (
+            "tasks has 'open_domain', which needs the released retrieval results: leave it out, or set "
+            f"`needles: {NQ_OPEN}`."
+        )
+    for n in (entry.n for entry in own.n_documents if qa and released):
+        if n > RELEASED_DOCUMENTS:
+            yield (
+                f"n_documents has {n}, but the released files have {RELEASED_DOCUMENTS} documents at most: "
+                "choose a smaller number, or set `source: constructed`."
             )
+    for n in (entry.n for entry in own.n_pairs if pairs and "uuid" in own.keys and released):
+        if n not in RELEASED_PAIRS:
+            yield (
+                f"n_pairs has {n}, but the released files have {', '.join(map(str, RELEASED_PAIRS))} pairs: "
+                "choose among them, or set `source: constructed`."
+            )
+    for task in (task for task in VARIANTS if task in own.tasks):
+        yield from _numbers(own, task)
 
 
-def _check_places(places: Sequence[tuple[int, Sequence[int]]], where: str, key: str) -> None:
-    """Raise UserError where a number comes twice, or an index is beyond it."""
-    seen = set()
-    for n, indices in places:
-        if n in seen:
-            raise UserError(f"{where} has the number {n} twice: join their `{key}`.")
-        seen.add(n)
-        for index in indices:
-            if index >= n:
-                raise UserError(
-                    f"{where} has the index {index} for {n}: indices count from 0, so the last is {n - 1}."
+def _numbers(own: LostInTheMiddle, task: str) -> Iterator[str]:
+    """Numbers that come twice or that no entry has, and indices beyond the last."""
+    plain, *ablations = VARIANTS[task]
+    indices = "indices" if task == "key_value" else "gold_indices"
+    known = set()
+    for n, found in places(own, task):
+        if n in known:
+            yield f"{plain.key} has the number {n} twice: join their `{indices}`."
+        known.add(n)
+        for index in (index for index in found if index >= n):
+            yield (
+                f"{plain.key} has the index {index} for {n}: indices count from 0, so the last is {n - 1}."
+            )
+    for ablation in ablations:
+        for n in getattr(own, ablation.key) or ():
+            if n not in known:
+                yield (
+                    f"{ablation.key} has {n}, which is not among the numbers of {WHERE}.{plain.key}: add it "
+                    "there, with the indices that it is to be asked at."
                 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from needlework.factor import Factor
 
 ENGLISH = "en"
@@ -38,6 +40,17 @@ NAMED_BY = (
     *("lang", "n_documents", "gold_index", "distractors"),
     *("order", "query_aware", "answer_present", "keys", "length"),
 )
+# The factors of a prompt without documents or pairs, but its language.
+WITHOUT_DOCUMENTS: dict[str, Any] = {
+    "n_documents": 0,
+    "gold_index": None,
+    "distractors": "none",
+    "order": "none",
+    "query_aware": False,
+    "answer_present": None,
+    "keys": "none",
+    "length": 0,
+}
 # Arrow types by name.
 COLUMNS = {factor.name: factor.type for factor in FACTORS}
 

@@ -36,23 +36,20 @@ def pair(key: str, value: str) -> str:
 
 
 class Object(NamedTuple):
-    """A row of PAIRS, and the document that has its text (`source`, as "corpus/name")."""
+    """A row of PAIRS."""
 
     passage_id: str
     text: str
     starts: list[int]
     key: str
     value: str
-    source: str
 
 
-def row(
-    name: str, others: Sequence[tuple[str, str]], key: str, value: str, corpus: str = ""
-) -> Object:
-    """A row of PAIRS; `corpus` has its document, if that is known."""
+def row(name: str, others: Sequence[tuple[str, str]], key: str, value: str) -> Object:
+    """A row of PAIRS, of the pair that is asked for and the others."""
     pairs = [pair(*other) for other in others]
     starts = accumulate((len(text) + len(SEPARATOR) for text in pairs[:-1]), initial=0)
-    return Object(name, SEPARATOR.join(pairs), list(starts), key, value, f"{corpus}/{name}")
+    return Object(name, SEPARATOR.join(pairs), list(starts), key, value)
 
 
 def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, object]) -> pa.Table:
@@ -73,10 +70,7 @@ def read(path: str | Path, n: int) -> pa.Table:
 def _row(line: Line, number: int, n: int) -> Object:
     pairs = line.get("ordered_kv_records", list)
     key, value = line.get("key", str), line.get("value", str)
-    if not all(
-        isinstance(found, list) and len(found) == 2 and all(isinstance(text, str) for text in found)
-        for found in pairs
-    ):
+    if not all(isinstance(found, list) and [*map(type, found)] == [str, str] for found in pairs):
         raise line.wrong("has 'ordered_kv_records' that are not pairs of texts")
     if len(pairs) != n:
         raise line.wrong(f"has {len(pairs)} pairs in 'ordered_kv_records' instead of {n}")
