@@ -12,8 +12,8 @@ import pytest
 import factories.lost_in_the_middle
 import golden_runs
 from described import COMPARED, cell, is_mean_of, of, verdicts
-from needlework.benchmarks.lost_in_the_middle import answers, factors
-from needlework.benchmarks.lost_in_the_middle.tables import PROMPTS
+from needlework.benchmarks.lost_in_the_middle import factors
+from needlework.benchmarks.lost_in_the_middle.tables import PROMPTS, with_variant
 
 made = partial(golden_runs.changed, "lost_in_the_middle")
 MODELS = ("gpt-16k", "mpt-instruct", "mpt", "flan-ul2")
@@ -70,7 +70,7 @@ def test_the_overall_table_counts_every_answer_once(scores):
 
 
 def test_each_answer_is_of_one_variant(scores):
-    rows = answers.with_variant(of(scores, task=QA))
+    rows = with_variant(of(scores, task=QA))
     random = of(rows, distractors="random", query_aware=False)
     assert set(random["variant"]) == {"random_distractors"} and len(random)
     assert set(of(rows, query_aware=True)["variant"]) == {"query_aware"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from needlework.benchmarks.lost_in_the_middle.factors import LANG, PAIRS, QA, SIZE
@@ -12,23 +13,12 @@ from needlework.results.result import Context
 if TYPE_CHECKING:
     import pandas as pd
 
-DEPTH = Factor("depth", "double")
 
-
-def _with_depth(rows: pd.DataFrame) -> pd.DataFrame:
-    """With the place of the document or pair in quarters of the prompt, which all sizes share."""
+def of_task(rows: pd.DataFrame, run: Context, task: str) -> pd.DataFrame:
+    """The rows of a task, with the depth of the gold document or pair in quarters, which all sizes share."""
+    rows = rows[rows["task"] == task]
     last = (rows["n_documents"].astype(float) - 1).clip(lower=1)
     return rows.assign(depth=(rows["gold_index"].astype(float) / last * 4).round() / 4)
-
-
-def documents(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Questions among documents."""
-    return _with_depth(rows[rows["task"] == QA])
-
-
-def pairs(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Keys among pairs."""
-    return _with_depth(rows[rows["task"] == PAIRS])
 
 
 def asked_in(rows: pd.DataFrame, run: Context) -> pd.Series:
@@ -40,18 +30,17 @@ HELD = (
     *("lang", "n_documents", "depth", "distractors", "order"),
     *("query_aware", "answer_present", "keys"),
 )
-
 CARD = Card(
     parts=tuple(
         Part(
-            rows,
+            partial(of_task, task=task),
             held=HELD,
             name=name,
             length=SIZE.renamed("n_documents", label=name),
-            depth=DEPTH,
-            language=LANG if rows is documents else None,
+            depth=Factor("depth", "double"),
+            language=language,
         )
-        for rows, name in ((documents, "documents"), (pairs, "pairs"))
+        for task, name, language in ((QA, "documents", LANG), (PAIRS, "pairs", None))
     ),
     asked_in=asked_in,
 )

@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from needlework.benchmarks.lost_in_the_middle import answers
 from needlework.benchmarks.lost_in_the_middle.factors import (
+    ENGLISH,
     INDEX,
-    LEAST_ANSWERED,
+    LANG,
     LEVELS,
-    NOTHING_SHARED,
     OPEN,
     PAIRS,
+    POSITION,
     QA,
     QA_TABLES,
     SIZE,
+    TASK,
 )
-from needlework.benchmarks.lost_in_the_middle.tables import POSITION, TASK, VARIANT, curves
+from needlework.benchmarks.lost_in_the_middle.tables import (
+    SHOWN_TASK,
+    SORTED,
+    curves,
+    main,
+    with_variant,
+)
 from needlework.data.language_names import language_name
 from needlework.factor import Factor
 from needlework.results.drawing.style import COLOURS
-from needlework.results.result import (
-    MCNEMAR,
-    Context,
-    Lines,
-    Run,
-    figure,
-)
+from needlework.results.result import MCNEMAR, Context, Lines, Run, figure
 from needlework.results.tabulate import (
     MODEL,
     PAIRED,
@@ -36,31 +36,32 @@ from needlework.results.tabulate import (
     Beside,
     Cell,
     arranged,
+    mean,
     stacked,
+    typed,
     where,
 )
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# What the figures of Lost in the Middle say below themselves, and what they draw in another way.
+# Prompts that the paper has too: English questions with documents, and pairs of UUIDs.
+QUESTIONS = f"task == '{QA}' and lang == '{ENGLISH}'"
+UUIDS = f"task == '{PAIRS}' and keys == 'uuid'"
+# The model of the paper's Figure 1, and the size of its Figures 1, 12 and 13.
+EXAMPLE, USUAL = "GPT-3.5-Turbo", 20
+# Figure 18 leaves a model out of a panel if it answered less than this share of the panel's prompts:
+# all others would be cut down to the few that it answered.
+LEAST_ANSWERED = 0.5
+NOTHING_SHARED = "no question that all models answered at every position"
 
-
-def recall_named(data: pd.DataFrame, run: Run) -> pd.DataFrame:
-    """The rows with recall as a line of its own, although it belongs to no model."""
-    return data.assign(model=data["model"].fillna(""))
-
-
-def shared(data: pd.DataFrame, run: Run) -> str:
-    """A sentence: how many questions the models of each panel share, and which models are left out."""
-    counts, out = [], []
-    for size, part in data.groupby("n_documents"):
-        counts.append(f"{part['n_questions'].max():,} ({size} documents)")
-        few = part[~part["absent"].fillna("").isin(["", NOTHING_SHARED])]
-        out += [f"{', '.join(few['model'])} ({size} documents)"] if len(few) else []
-    words = f"Questions that all models of a panel answered at every position: {', '.join(counts)}."
-    less = f"Left out, with answers to less than {LEAST_ANSWERED:.0%} of the prompts"
-    return words + (f" {less}: {'; '.join(out)}." if out else "")
+# How figures show what is not in the prompts' factors. No further name of a language rebuilds prompts.
+FACTORS = (
+    TASK,
+    POSITION,
+    LANG.renamed("lang", last=("uuid",), format=language_name, words={"uuid": "UUIDs"}),
+    Factor("architecture", order=("encoder-decoder", "decoder-only")),
+)
 
 
 def origin(data: pd.DataFrame, run: Run) -> str:
@@ -70,39 +71,18 @@ def origin(data: pd.DataFrame, run: Run) -> str:
     sizes = sorted(set(paper.loc[paper["task"] == QA, "n_documents"]))
     tables = ["1"] if paper["task"].isin(LEVELS).any() else []
     tables += [QA_TABLES[size].removeprefix("table") for size in sizes]
-    names = (
-        f"Tables {', '.join(tables[:-1])} and {tables[-1]}"
-        if tables[1:]
-        else "Table " + "".join(tables)
-    )
-    text = "a number in its section 5.2" if tables else "the paper's section 5.2"
-    released = ", ".join(dict.fromkeys(both.loc[both["published_source"] == "repository", "model"]))
-    found = {
-        f"the paper's {names}": tables,
-        text: (paper["task"] == PAIRS).any(),
-        f"the released code's EXPERIMENTS.md ({released})": released,
-    }
-    return " and ".join(words for words, there in found.items() if there)
+    said = []
+    if tables:
+        many = f"Tables {', '.join(tables[:-1])} and {tables[-1]}"
+        said.append(f"the paper's {many if tables[1:] else f'Table {tables[0]}'}")
+    if (paper["task"] == PAIRS).any():
+        said.append("a number in its section 5.2" if tables else "the paper's section 5.2")
+    released = dict.fromkeys(both.loc[both["published_source"] == "repository", "model"])
+    if released:
+        said.append(f"the released code's EXPERIMENTS.md ({', '.join(released)})")
+    return " and ".join(said)
 
 
-# How figures order and name the values of factors and other labels.
-FACTORS = (
-    Factor(
-        "task",
-        order=(QA, PAIRS),
-        words={
-            QA: "documents",
-            PAIRS: "pairs",
-            "closed_book": "closed book",
-            "oracle": "gold alone",
-        },
-    ),
-    Factor("position", label="Position in the prompt (1 = first)"),
-    Factor("n_documents", label="Documents in the prompt"),
-    Factor("lang", order=("en",), last=("uuid",), format=language_name, words={"uuid": "UUIDs"}),
-    Factor("architecture", order=("encoder-decoder", "decoder-only")),
-)
-NO_DOCUMENTS = "no model answered English questions with documents"
 CURVES = Lines(
     x="position",
     scaled=True,
@@ -110,7 +90,7 @@ CURVES = Lines(
     panel_title="{n_documents} documents",
     limits=None,
     paper=origin,
-    nothing=NO_DOCUMENTS,
+    nothing="no model answered English questions with documents",
 )
 BY_MODEL = replace(
     CURVES,
@@ -119,14 +99,6 @@ BY_MODEL = replace(
     row=("task", "n_documents"),
     row_title="{n_documents} {task}",
 )
-# The model of the paper's Figure 1.
-EXAMPLE = "GPT-3.5-Turbo"
-
-
-def english(rows: pd.DataFrame) -> pd.DataFrame:
-    """Answers to English questions with documents, as the paper asks them."""
-    rows = answers.with_variant(rows)
-    return where(rows, f"variant == 'main' and task == '{QA}' and lang == 'en'")
 
 
 def with_levels(asked: pd.DataFrame, rows: pd.DataFrame, run: Context) -> pd.DataFrame:
@@ -134,26 +106,19 @@ def with_levels(asked: pd.DataFrame, rows: pd.DataFrame, run: Context) -> pd.Dat
 
     Empty if `asked` has no rows of this run.
     """
-    sides = answers.of_curves(answers.with_variant(rows))
-    curve = _main(asked, rows, run)
-    levels = _main(sides, rows, run, by=(MODEL, TASK))
+    curve = curves(asked, run, variant="main", models=rows)
     if not (curve["source"] == "ours").any():
-        return curve.iloc[:0]
-    return arranged(stacked(curve, levels), run, MODEL, TASK, VARIANT, SIZE, POSITION, INDEX)[
-        list(curve.columns)
-    ]
-
-
-def _main(asked: pd.DataFrame, rows: pd.DataFrame, run: Context, **more: Any) -> pd.DataFrame:
-    return curves(asked, run, variant="main", models=rows, **more)
+        return typed(curve.iloc[:0], POSITION)
+    sides = main(rows, f"task in {LEVELS} and lang == '{ENGLISH}'")
+    sides = sides[sides["model"].isin(set(main(rows, QUESTIONS)["model"]))]
+    levels = curves(sides, run, (MODEL, SHOWN_TASK), variant="main", models=rows)
+    return arranged(stacked(curve, levels), run, *SORTED, INDEX)[list(curve.columns)]
 
 
 @figure(
     "The U-shaped curve",
     replace(
-        CURVES,
-        panel="model",
-        panel_title="",
+        BY_MODEL,
         row=("n_documents",),
         row_title="{n_documents} documents",
         line="task",
@@ -165,7 +130,10 @@ def figure1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Accuracy by the gold document's position among 20 documents, or the number nearest to 20. Horizontal
     lines: closed book, and the gold document alone. The paper shows GPT-3.5-Turbo.
     """
-    made = with_levels(answers.usual_size(english(rows)), rows, run)
+    asked = main(rows, QUESTIONS)
+    sizes = set(asked["n_documents"])
+    size = min(sizes, key=lambda n: (abs(n - USUAL), n), default=USUAL)
+    made = with_levels(asked[asked["n_documents"] == size], rows, run)
     return made[(made["source"] == "ours") | (made["model"] == EXAMPLE)]
 
 
@@ -178,7 +146,7 @@ def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """One panel per number of documents. Models of the paper, if shown, are grey. Table 1 and Figure 1 show
     closed book and the gold document alone.
     """
-    return with_levels(english(rows), rows, run)
+    return with_levels(main(rows, QUESTIONS), rows, run)
 
 
 @figure(
@@ -187,14 +155,14 @@ def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         x="n_documents",
         limits=None,
         axis="Accuracy, all positions",
-        nothing=NO_DOCUMENTS,
+        nothing=CURVES.nothing,
     ),
     when=("english",),
 )
 def figure6(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Mean over all positions. The paper prints no numbers."""
-    asked = english(rows)
-    return curves(asked, run, (MODEL, SIZE), strata="gold_index", task=QA, beside=UNPUBLISHED)
+    more: dict[str, Any] = {"measure": mean("gold_index"), "beside": UNPUBLISHED, "task": QA}
+    return arranged(curves(main(rows, QUESTIONS), run, (MODEL, SIZE), **more), run, *SORTED)
 
 
 @figure(
@@ -210,9 +178,8 @@ def figure10(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Keys and values are UUIDs. The released code's EXPERIMENTS.md has numbers of MPT-30B-Instruct and
     LongChat-13B (16K) among 140 pairs.
     """
-    asked = answers.with_variant(rows)
-    asked = where(asked, f"variant == 'main' and task == '{PAIRS}' and keys == 'uuid'")
-    return _main(asked, rows, run)
+    made = curves(main(rows, UUIDS), run, variant="main", models=rows)
+    return arranged(made, run, *SORTED)
 
 
 @figure(
@@ -227,12 +194,20 @@ def figure10(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 def figure11(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Accuracy by the gold document's position. Above: encoder-decoder models. Below: all other models."""
 
-    def architecture(cell: Cell) -> str:
-        both = cell.labels["model"] in run.run.get("encoder_decoder", ())
-        return "encoder-decoder" if both else "decoder-only"
+    both = list(run.run.get("encoder_decoder", ()))
 
-    asked = answers.with_encoder_decoder(english(rows), run)
-    return curves(asked, run, variant="main", architecture=architecture, also=["architecture"])
+    def architecture(cell: Cell) -> str:
+        return "encoder-decoder" if cell.labels["model"] in both else "decoder-only"
+
+    asked = main(rows, QUESTIONS)
+    asked = asked if asked["model"].isin(both).any() else asked.iloc[:0]
+    also: dict[str, Any] = {"architecture": architecture, "also": ["architecture"]}
+    return arranged(curves(asked, run, variant="main", **also), run, *SORTED)
+
+
+def recall_named(data: pd.DataFrame, run: Run) -> pd.DataFrame:
+    """The rows with recall as a line of its own, although it belongs to no model."""
+    return data.assign(model=data["model"].fillna(""))
 
 
 @figure(
@@ -255,28 +230,34 @@ def figure14(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Recall of the retriever and accuracy of the readers by the number of retrieved documents. The answer
     may be in none of them, or in several. The paper prints no numbers of this figure.
     """
-    asked = answers.with_variant(rows)
-    asked = where(asked, f"variant == 'main' and task == '{OPEN}' and lang == 'en'")
-
+    asked = main(rows, f"task == '{OPEN}' and lang == '{ENGLISH}'")
+    # One row per prompt, over all models: whether one of the retrieved documents holds an answer.
+    found = asked.drop_duplicates(["example_id", "n_documents"])
+    found = found.assign(value=found["answer_present"].astype(float), finish_reason="stop")
     silent = Beside(lambda cell: {})
-    read = curves(asked, run, (MODEL, SIZE), task=OPEN, beside=silent, sort=())
-    recalled = answers.retrieved(asked)
-    found = curves(recalled, run, (SIZE,), task="recall", model="", beside=silent, sort=()).assign(
-        source="ours"
-    )
-    parts = [read, found]
+    read = curves(asked, run, (MODEL, SIZE), task=OPEN, beside=silent)
+    recall = curves(found, run, (SIZE,), task="recall", model="", beside=silent)
+    parts = [read, recall.assign(source="ours")]
     if not (read["source"] == "ours").any():
         parts = [part.iloc[:0] for part in parts]
     return arranged(stacked(*parts), run, MODEL, SIZE, POSITION, INDEX)
 
 
+def shared(data: pd.DataFrame, run: Run) -> str:
+    """A sentence: how many questions the models of each panel share, and which models are left out."""
+    counts, out = [], []
+    for size, part in data.groupby("n_documents"):
+        counts.append(f"{part['n_questions'].max():,} ({size} documents)")
+        few = part[~part["absent"].fillna("").isin(["", NOTHING_SHARED])]
+        out += [f"{', '.join(few['model'])} ({size} documents)"] if len(few) else []
+    words = f"Questions that all models of a panel answered at every position: {', '.join(counts)}."
+    less = f"Left out, with answers to less than {LEAST_ANSWERED:.0%} of the prompts"
+    return words + (f" {less}: {'; '.join(out)}." if out else "")
+
+
 @figure(
     "All models on the questions that all answered",
-    replace(
-        CURVES,
-        why="absent",
-        note=shared,
-    ),
+    replace(CURVES, why="absent", note=shared),
     when=("english",),
 )
 def figure18(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
@@ -286,42 +267,45 @@ def figure18(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """
     import pandas as pd
 
-    asked = english(rows)
-    # Of some questions only, so Tables 5 to 7 are of others.
-    made = curves(
-        answers.shared_questions(asked),
-        run,
-        variant="main",
-        beside=UNPUBLISHED,
-        also=["absent"],
-        sort=(),
-    ).assign(absent="")
-    extra = pd.DataFrame(_absent(made, asked), columns=made.columns)
-    whole = {name: kind for name, kind in made.dtypes.items() if str(kind) == "Int64"}
-    made = pd.concat([made, extra.astype(whole)])
-    return arranged(made, run, MODEL, TASK, VARIANT, SIZE, POSITION)
-
-
-def _absent(made: pd.DataFrame, asked: pd.DataFrame) -> Iterator[dict[str, object]]:
-    """A row for each model that has no points of a size, which says why (`absent`)."""
+    from needlework.results import cells
     from needlework.results.cells import Table
 
+    asked = main(rows, QUESTIONS)
+    parts, absent = [asked.iloc[:0]], []
     for size, part in asked.groupby("n_documents"):
-        _, absent = answers.answered_by(part)
-        shown = set(made.loc[made["n_documents"] == size, "model"])
-        for model in set(part["model"]) - shown:
+        given = part[cells.judged(part)]
+        few = _few_answers(part, given)
+        given = given[~given["model"].isin(list(few))]
+        wanted = given["model"].nunique() * given["gold_index"].nunique()
+        once = given.drop_duplicates(["example_id", "model", "gold_index"])
+        count = once["example_id"].value_counts()
+        given = given[given["example_id"].isin(set(count[count == wanted].index))]
+        parts.append(given)
+        for model in set(part["model"]).difference(given["model"]):
+            row = {"model": model, "source": "ours", "task": QA, "variant": "main"}
             lost = Table(part[part["model"] == model]).all().lost()
-            yield (
-                {"model": model, "source": "ours", "task": QA, "variant": "main"}
-                | {"n_documents": size, "n": 0, "n_questions": 0, **lost}
-                | {"absent": absent.get(model, NOTHING_SHARED)}
-            )
+            counts = {"n_documents": size, "n": 0, "n_questions": 0, **lost}
+            absent.append(row | counts | {"absent": few.get(model, NOTHING_SHARED)})
+    # Of some questions only, so Tables 5 to 7 are of others.
+    made = curves(pd.concat(parts), run, variant="main", beside=UNPUBLISHED, also=["absent"])
+    left_out = pd.DataFrame(absent, columns=made.columns)
+    made = typed(pd.concat([made.assign(absent=""), left_out]), INDEX, POSITION)
+    return arranged(made, run, *SORTED)
 
 
-# Lost in the Middle's figures of ablations: what a change of one thing does.
+def _few_answers(part: pd.DataFrame, given: pd.DataFrame) -> dict[str, str]:
+    """Why models are left out that answered too few of the prompts."""
+    prompts = len(part.drop_duplicates(["example_id", "gold_index"]))
+    once = given.drop_duplicates(["example_id", "model", "gold_index"])
+    counts = {model: int((once["model"] == model).sum()) for model in set(part["model"])}
+    return {
+        model: f"answered {n:,} of {prompts:,} prompts"
+        for model, n in counts.items()
+        if n < LEAST_ANSWERED * prompts
+    }
 
-ENGLISH_QUESTIONS = f"task == '{QA}' and lang == 'en'"
-UUIDS = f"task == '{PAIRS}' and keys == 'uuid'"
+
+# Figures of ablations: what a change of one thing does.
 
 
 def _lines(variant: str, changed: str, plain: str, nothing: str, **more: Any) -> Lines:
@@ -336,17 +320,18 @@ def _lines(variant: str, changed: str, plain: str, nothing: str, **more: Any) ->
     )
 
 
-def ablation(
-    rows: pd.DataFrame, run: Context, variant: str, tasks: str = ENGLISH_QUESTIONS
-) -> pd.DataFrame:
-    """Accuracy by position in a variant and, in the same sizes, without it ("main")."""
-    plain = answers.main_beside(rows, variant)
-    main = curves(where(plain, tasks), run, variant="main", sort=())
-    asked = where(answers.with_variant(rows), f"variant == '{variant}' and ({tasks})")
-    changed = curves(asked, run, variant=variant, tested_against=plain, also=PAIRED, sort=())
+def ablation(rows: pd.DataFrame, run: Context, variant: str) -> pd.DataFrame:
+    """Accuracy by position in a variant and, in the same sizes and models, without it ("main")."""
+    rows = where(with_variant(rows), f"({QUESTIONS}) or ({UUIDS})")
+    plain, changed = rows[rows["variant"] == "main"], rows[rows["variant"] == variant]
+    for keys in (["task", "n_documents"], ["task", "model"]):
+        plain = plain.merge(changed[keys].drop_duplicates(), on=keys)
+    made = curves(plain, run, variant="main")
     # Without an answer in the variant, nothing is tested.
-    made = stacked(main, changed) if len(changed) else main
-    return arranged(made, run, MODEL, TASK, VARIANT, SIZE, POSITION, INDEX)
+    if len(changed):
+        tested = curves(changed, run, variant=variant, tested_against=plain, also=PAIRED)
+        made = stacked(made, tested)
+    return arranged(made, run, *SORTED, INDEX)
 
 
 @figure(
@@ -366,7 +351,7 @@ def figure12(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     perfect accuracy among 300 pairs. This figure shows English questions and UUIDs; the table of every cell
     has the others.
     """
-    return ablation(rows, run, "query_aware", f"({ENGLISH_QUESTIONS}) or ({UUIDS})")
+    return ablation(rows, run, "query_aware")
 
 
 @figure(
@@ -383,16 +368,23 @@ def figure12(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 )
 def figure13(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """First: the base model. Second: the instruction-tuned model, which the paper's Tables 5 to 7 have."""
-    pair = Factor("pair")
-    return curves(
-        answers.tuning_pairs(english(rows), run),
-        run,
-        (pair, MODEL, Factor("role"), TASK, SIZE, INDEX),
-        variant="main",
-        tested_against=answers.base_models(rows, run),
-        also=("pair", "role", *PAIRED),
-        sort=(MODEL, pair),
-    )
+    import pandas as pd
+
+    rows = main(rows, QUESTIONS)
+    parts = [rows.iloc[:0].assign(pair="", role="")]
+    for models in run.run.get("instruction_tuning", ()):
+        both = rows[rows["model"].isin(models)]
+        if both["model"].nunique() == 2:
+            roles = dict(zip(models, ("base", "instruction-tuned"), strict=True))
+            parts.append(both.assign(pair="|".join(models), role=both["model"].map(roles)))
+    asked = pd.concat(parts)
+    # The base models' answers, under the names of the models to compare with.
+    base = asked[asked["role"] == "base"]
+    base = base.assign(model=base["pair"].str.split("|").str[1], role="instruction-tuned")
+    by = (pair := Factor("pair"), MODEL, Factor("role"), SHOWN_TASK, SIZE, INDEX)
+    also = ("pair", "role", *PAIRED)
+    made = curves(asked, run, by, variant="main", tested_against=base, also=also)
+    return arranged(made, run, MODEL, pair)
 
 
 @figure(
