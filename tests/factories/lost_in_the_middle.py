@@ -22,7 +22,7 @@ import pandas as pd
 import pyarrow as pa
 
 from factories import answering, configuration, losing
-from needlework.benchmarks.lost_in_the_middle import corpus, pairs_corpus, plan
+from needlework.benchmarks.lost_in_the_middle import corpus, plan
 from needlework.benchmarks.lost_in_the_middle.factors import WITHOUT_DOCUMENTS
 from needlework.given import given
 from needlework.planning.config import validated
@@ -340,5 +340,5 @@ def corpora(folder: Path) -> dict[str, pa.Table]:
         found[kind] = corpus.read_questions(kind, folder / file)
         found[f"{kind}_passages"] = corpus.read_passages(kind, folder / file)
     for n in plan.RELEASED_PAIRS:
-        found[f"key_value_{n}"] = pairs_corpus.read(folder / pairs_path(n), n)
+        found[f"key_value_{n}"] = corpus.read_pairs(folder / pairs_path(n), n)
     return found

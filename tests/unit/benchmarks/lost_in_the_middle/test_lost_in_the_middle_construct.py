@@ -25,7 +25,6 @@ from factories import templates
 from factories.lost_in_the_middle import INDICES, block, settings
 from invariants import check_document_row
 from needlework.benchmarks.lost_in_the_middle import corpus as nq_open
-from needlework.benchmarks.lost_in_the_middle import pairs_corpus as key_value
 from needlework.benchmarks.lost_in_the_middle import plan, scores
 from needlework.benchmarks.lost_in_the_middle.documents import Item, gold_text
 from needlework.benchmarks.lost_in_the_middle.factors import COLUMNS
@@ -185,7 +184,7 @@ def test_closed_book_and_oracle_have_the_paper_s_token_counts(
 
 
 def test_75_pairs_have_the_paper_s_token_counts(mirror: Path, cl100k: Tokenizer) -> None:
-    tables = {"pairs_75": {"en": key_value.read(mirror / data.pairs_path(75), 75)}}
+    tables = {"pairs_75": {"en": nq_open.read_pairs(mirror / data.pairs_path(75), 75)}}
     own = {"n_pairs": [{"n": 75, "indices": [*INDICES[75]]}], "query_aware_pairs": []}
     rows = counted(Made(settings("en-pairs-uuid-plain", **own), tables, cl100k), "table4", 75)
     for _, group in rows.groupby("gold_index"):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
-from needlework.benchmarks.lost_in_the_middle.pairs_corpus import SEPARATOR, Object, pair, row
+from needlework.benchmarks.lost_in_the_middle.corpus import SEPARATOR, Object, pair, row
 from needlework.benchmarks.lost_in_the_middle.plan import NAME, Slice
 from needlework.contract import Built
 from needlework.errors import UserError
