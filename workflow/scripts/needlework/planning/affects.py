@@ -22,8 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.parts import OBJECT, RESULTS, part_file
-from needlework.codedigest import ROOT as SCRIPTS
-from needlework.codedigest import code_digest, module_digest
+from needlework.codedigest import code_digest
 from needlework.data.corpora.registry import base_of
 from needlework.planning.configuration import block_class
 from needlework.planning.layout import ROOT
@@ -127,7 +126,5 @@ def shown_digest(benchmark: str) -> str:
 
 
 def page_digest(benchmarks: Iterable[str]) -> str:
-    """Of the code that makes the numbers of cards and page."""
-    cards = [part_file(name, "card") for name in benchmarks]
-    objects = [module_digest(SCRIPTS / part_file(name, OBJECT)) for name in benchmarks]
-    return "-".join([code_digest("make_page_numbers.py", *cards), *objects])
+    """Of the code that makes the numbers of cards and page; a benchmark's object names its card."""
+    return code_digest("make_page_numbers.py", *(part_file(name, OBJECT) for name in benchmarks))
