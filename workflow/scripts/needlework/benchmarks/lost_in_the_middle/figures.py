@@ -28,7 +28,7 @@ from needlework.benchmarks.lost_in_the_middle.tables import (
 from needlework.data.language_names import language_name
 from needlework.factor import Factor
 from needlework.results.drawing.style import COLOURS
-from needlework.results.result import MCNEMAR, Context, Lines, Run, figure
+from needlework.results.result import MCNEMAR, Context, Decorated, Lines, Run, figure
 from needlework.results.tabulate import (
     MODEL,
     PAIRED,
@@ -151,12 +151,7 @@ def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 @figure(
     "Accuracy by the number of documents",
-    Lines(
-        x="n_documents",
-        limits=None,
-        axis="Accuracy, all positions",
-        nothing=CURVES.nothing,
-    ),
+    Lines(x="n_documents", limits=None, axis="Accuracy, all positions", nothing=CURVES.nothing),
     when=("english",),
 )
 def figure6(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
@@ -193,7 +188,6 @@ def figure10(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 )
 def figure11(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Accuracy by the gold document's position. Above: encoder-decoder models. Below: all other models."""
-
     both = list(run.run.get("encoder_decoder", ()))
 
     def architecture(cell: Cell) -> str:
@@ -273,13 +267,19 @@ def figure18(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     asked = main(rows, QUESTIONS)
     parts, absent = [asked.iloc[:0]], []
     for size, part in asked.groupby("n_documents"):
+        prompts = len(part.drop_duplicates(["example_id", "gold_index"]))
         given = part[cells.judged(part)]
-        few = _few_answers(part, given)
-        given = given[~given["model"].isin(list(few))]
-        wanted = given["model"].nunique() * given["gold_index"].nunique()
         once = given.drop_duplicates(["example_id", "model", "gold_index"])
+        few = {
+            model: f"answered {n:,} of {prompts:,} prompts"
+            for model in set(part["model"])
+            if (n := int((once["model"] == model).sum())) < LEAST_ANSWERED * prompts
+        }
+        once = once[~once["model"].isin(list(few))]
+        wanted = once["model"].nunique() * once["gold_index"].nunique()
         count = once["example_id"].value_counts()
         given = given[given["example_id"].isin(set(count[count == wanted].index))]
+        given = given[~given["model"].isin(list(few))]
         parts.append(given)
         for model in set(part["model"]).difference(given["model"]):
             row = {"model": model, "source": "ours", "task": QA, "variant": "main"}
@@ -293,31 +293,19 @@ def figure18(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     return arranged(made, run, *SORTED)
 
 
-def _few_answers(part: pd.DataFrame, given: pd.DataFrame) -> dict[str, str]:
-    """Why models are left out that answered too few of the prompts."""
-    prompts = len(part.drop_duplicates(["example_id", "gold_index"]))
-    once = given.drop_duplicates(["example_id", "model", "gold_index"])
-    counts = {model: int((once["model"] == model).sum()) for model in set(part["model"])}
-    return {
-        model: f"answered {n:,} of {prompts:,} prompts"
-        for model, n in counts.items()
-        if n < LEAST_ANSWERED * prompts
-    }
-
-
 # Figures of ablations: what a change of one thing does.
 
 
-def _lines(variant: str, changed: str, plain: str, nothing: str, **more: Any) -> Lines:
+def _ablation(title: str, variant: str, changed: str, plain: str, nothing: str) -> Decorated:
     """A panel a model, a row a size: the line with a change (blue) and the one without (grey)."""
-    return replace(
+    lines = replace(
         BY_MODEL,
         line="variant",
         looks={variant: (COLOURS[0], "o"), "main": ("#777777", "s")},
         called={variant: changed, "main": plain},
         nothing=nothing,
-        **more,
     )
+    return figure(title, lines, when=(variant,), notes=(MCNEMAR,))
 
 
 def ablation(rows: pd.DataFrame, run: Context, variant: str) -> pd.DataFrame:
@@ -334,16 +322,12 @@ def ablation(rows: pd.DataFrame, run: Context, variant: str) -> pd.DataFrame:
     return arranged(made, run, *SORTED, INDEX)
 
 
-@figure(
+@_ablation(
     "Query before and after the documents or pairs",
-    _lines(
-        "query_aware",
-        "query before and after",
-        "query after",
-        "no English prompt has the query before its documents, and none of UUIDs before its pairs",
-    ),
-    when=("query_aware",),
-    notes=(MCNEMAR,),
+    "query_aware",
+    "query before and after",
+    "query after",
+    "no English prompt has the query before its documents, and none of UUIDs before its pairs",
 )
 def figure12(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """First: the question (or key) stands only after the documents (or pairs), as in the paper's Tables 5 to
@@ -387,16 +371,12 @@ def figure13(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     return arranged(made, run, MODEL, pair)
 
 
-@figure(
+@_ablation(
     "Random distractors",
-    _lines(
-        "random_distractors",
-        "random distractors",
-        "retrieved distractors",
-        "no English prompt has random distractors",
-    ),
-    when=("random_distractors",),
-    notes=(MCNEMAR,),
+    "random_distractors",
+    "random distractors",
+    "retrieved distractors",
+    "no English prompt has random distractors",
 )
 def figure16(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """English questions. First: retrieved distractors, as in the paper's Tables 5 to 7. Second: random
@@ -405,16 +385,12 @@ def figure16(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     return ablation(rows, run, "random_distractors")
 
 
-@figure(
+@_ablation(
     "Distractors in random order",
-    _lines(
-        "random_order",
-        "random order, said in the prompt",
-        "order of relevance",
-        "no English prompt has its distractors in random order",
-    ),
-    when=("random_order",),
-    notes=(MCNEMAR,),
+    "random_order",
+    "random order, said in the prompt",
+    "order of relevance",
+    "no English prompt has its distractors in random order",
 )
 def figure17(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """English questions. First: the order of relevance, as in the paper's Tables 5 to 7. Second: random

@@ -1,8 +1,4 @@
-"""What Lost in the Middle consists of: its factors, its slices, and what each slice depends on.
-
-Paper: Liu et al., arXiv:2307.03172. Sections 3 (multi-document question answering), 4 (key-value
-retrieval), 5.2 (the query before and after the data), 6 (open-domain case study), appendices A to C.
-"""
+"""What Lost in the Middle asks: its slices, and what each slice depends on."""
 
 from __future__ import annotations
 
@@ -10,14 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from needlework.contract import (
-    CorpusTable,
-    Run,
-    Search,
-    SliceSettings,
-    block_of,
-    in_words,
-)
+from needlework.contract import CorpusTable, Run, Search, SliceSettings, block_of, in_words
 from needlework.data.corpora.registry import OWN_PASSAGES
 from needlework.given import given
 from needlework.prompts.wording import papers_instructions, user_texts
@@ -30,11 +19,10 @@ NAME = "lost_in_the_middle"
 BESIDE = ("careful",)
 # Where the configuration has what the paper's numbers depend on.
 SETUP = {
-    "corpus": "benchmarks.lost_in_the_middle.needles",
-    **{
-        key: f"benchmarks.lost_in_the_middle.{key}"
-        for key in ("source", "max_new_tokens", "metric")
-    },
+    "corpus": f"benchmarks.{NAME}.needles",
+    "source": f"benchmarks.{NAME}.source",
+    "max_new_tokens": f"benchmarks.{NAME}.max_new_tokens",
+    "metric": f"benchmarks.{NAME}.metric",
 }
 
 # The questions of the paper.

@@ -326,7 +326,11 @@ def _tokens(rows: pd.DataFrame, run: Context, name: str, column: str, asked: str
         values = (each.mean(), each.std(ddof=1), prompts["n_tokens"].max())
         line = "" if labels["keys"] == "words" else names.get(labels["tokenizer"], "")
         published = [run.find(name, line, f"{labels['column']}/{s}") for s in STATISTICS]
-        others = _other_pairs(cell) if name == "table4" else paper.other_questions(cell)
+        others = paper.other_questions(cell)
+        if name == "table4":
+            # Drawn pairs are no shorter or longer than the released ones, but not to the last digit.
+            drawn = any(other_settings(run, {"source": "released"}))
+            others = iter(["pairs are drawn, in the paper released"] if drawn else [])
         why = "; ".join([*others, *own_instructions(cell, "lang")]) or None
         made.append(
             {**labels, "source": "ours", "n": len(each), "n_prompts": len(prompts)}
@@ -356,12 +360,6 @@ def _in_order(present: Collection[str], run: Context) -> list[str]:
     """Tokenizers in the run's order, then any others by name."""
     listed = list(run.run.get("tokenizers", ()))
     return [*listed, *sorted(set(present).difference(listed))]
-
-
-def _other_pairs(cell: Cell) -> Iterable[str]:
-    """Drawn pairs are no shorter or longer than the released ones, but not to the last digit."""
-    if any(other_settings(cell.run, {"source": "released"})):
-        yield "pairs are drawn, in the paper released"
 
 
 def _beside(
