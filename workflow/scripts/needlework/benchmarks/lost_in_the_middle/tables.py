@@ -326,11 +326,11 @@ def _tokens(rows: pd.DataFrame, run: Context, name: str, column: str, asked: str
         values = (each.mean(), each.std(ddof=1), prompts["n_tokens"].max())
         line = "" if labels["keys"] == "words" else names.get(labels["tokenizer"], "")
         published = [run.find(name, line, f"{labels['column']}/{s}") for s in STATISTICS]
-        others = paper.other_questions(cell)
+        others = list(paper.other_questions(cell))
         if name == "table4":
             # Drawn pairs are no shorter or longer than the released ones, but not to the last digit.
             drawn = any(other_settings(run, {"source": "released"}))
-            others = iter(["pairs are drawn, in the paper released"] if drawn else [])
+            others = ["pairs are drawn, in the paper released"] * drawn
         why = "; ".join([*others, *own_instructions(cell, "lang")]) or None
         made.append(
             {**labels, "source": "ours", "n": len(each), "n_prompts": len(prompts)}
@@ -344,16 +344,14 @@ def _tokens(rows: pd.DataFrame, run: Context, name: str, column: str, asked: str
 def _published(run: Context, name: str, mine: set[str]) -> Iterable[dict[str, object]]:
     """The paper's rows of tokenizers that are not ours."""
     theirs = run.published[run.published["table"] == name]
+    keys = "uuid" if name == "table4" else "none"
     parts = theirs["column"].str.split("/", expand=True, n=1)
     theirs = theirs.assign(setting=parts[0], statistic=parts[1])[~theirs["row"].isin(mine)]
     for (line, setting), group in theirs.groupby(["row", "setting"], sort=False):
         known = dict(zip(group["statistic"], group["value"], strict=True))
-        yield (
-            {"tokenizer": line, "source": "published", "lang": ENGLISH, "column": setting}
-            | {"keys": "uuid" if name == "table4" else "none", "n": group["n"].iloc[0]}
-            | known
-            | {f"published_{statistic}": value for statistic, value in known.items()}
-        )
+        labels = {"tokenizer": line, "source": "published", "lang": ENGLISH, "column": setting}
+        printed = {f"published_{statistic}": value for statistic, value in known.items()}
+        yield {**labels, "keys": keys, "n": group["n"].iloc[0], **known, **printed}
 
 
 def _in_order(present: Collection[str], run: Context) -> list[str]:
