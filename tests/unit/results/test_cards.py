@@ -13,7 +13,7 @@ from matplotlib.text import Text
 
 from needlework.factor import Factor
 from needlework.results import published
-from needlework.results.cards.card import Card, Part
+from needlework.results.cards.card import Card, CardPart
 from needlework.results.cards.drawn import FORMS, HEADS, draw_card, whole_percent
 from needlework.results.drawing.style import COLUMN, TALLEST, style
 from needlework.results.numbers.answers import answers as answers_of
@@ -26,7 +26,7 @@ from needlework.results.result import Context
 
 RUN = Context(published.none(), {})
 LENGTH = Factor("length", "int32", label="tokens")
-PART = Part(
+PART = CardPart(
     lambda rows, run: rows,
     held=("lang", "length", "depth"),
     length=LENGTH,
@@ -138,7 +138,7 @@ def test_questions_are_pairs_and_few_show_no_loss() -> None:
         rows = scores(
             "a", lambda lang, length, *_: length == 1, lengths=(1, 2), depths=range(5), n=n
         )
-        part = Part(PART.rows, PART.held, length=LENGTH)
+        part = CardPart(PART.rows, PART.held, length=LENGTH)
         found = tables(curves_of(rows, "a", card=Card((part,), CARD.asked_in)))[1]
         assert found["shown"].tolist() == [n >= 5]
     # Nine answers per point show nothing, whatever they are.
@@ -377,7 +377,7 @@ def test_effective_lengths_are_of_the_same_questions(lost: int, reached: tuple) 
     right = scores("a", lambda lang, n, depth, i: n < 2 or i >= lost, lengths=(1, 2), n=40)
     alone = scores("a", lambda lang, n, depth, i: i < 40, lengths=(0,), n=80)
     rows = pd.concat([right, alone], ignore_index=True)
-    part = Part(lambda rows, run: rows[rows["length"] > 0], held=("lang",), length=LENGTH)
+    part = CardPart(lambda rows, run: rows[rows["length"] > 0], held=("lang",), length=LENGTH)
     baseline = (lambda rows, run: rows[rows["length"] == 0], ("lang",))
     card = Card((part,), CARD.asked_in, baseline=baseline)
     run = Context(published.none(), {"claimed_length": {"a": 8}})

@@ -220,10 +220,7 @@ def test_words_of_a_figure_are_those_of_paper_and_run():
     assert "10 documents" in text and "oracle" not in text.split("\n")
     assert "Dashed: the paper's Tables 5, 6 and 7." in text
     text = words(shipped("lost_in_the_middle", "figure10"))
-    assert "section 5.2 (level: the lowest of all positions)" in text and "EXPERIMENTS.md" in text
-    # Questions are counted once, however many prompts they have.
-    text = words(shipped("lost_in_the_middle", "figure15"))
-    assert re.search(r"n\s=\s10 to 60 prompts per point.* Unambiguous: 1 of the questions", text)
+    assert "EXPERIMENTS.md" in text
 
 
 def test_models_that_are_left_out_are_named():

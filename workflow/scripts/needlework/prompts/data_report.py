@@ -112,10 +112,6 @@ _COUNTS = {
         "are left out, since an answer has only articles and punctuation, which the metric ignores: rewrite "
         "the answer",
     ),
-    "gold_without_answer": (
-        *("questions", True),
-        "are left out, since the metric finds no answer in their context: write it as the context does",
-    ),
     "questions_lacking": ("questions", True, "are lacking: add rows, or lower `questions`"),
     "too_few_documents": (
         *("questions", False),

@@ -126,7 +126,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Line:
+class FurtherLine:
     """A further line below the numbers of a block: of cells for which `where` holds, these columns."""
 
     label: str
@@ -144,7 +144,9 @@ INCOMPLETE = Mark(
     "wrong, and if all are right",
     sign="‡",
 )
-LOST = Line("skipped, failed", ("n_skipped", "n_error"), Number(0), "n_skipped + n_error > 0")
+LOST = FurtherLine(
+    "skipped, failed", ("n_skipped", "n_error"), Number(0), "n_skipped + n_error > 0"
+)
 # What is said of sums over answers, by column.
 MISSING = {
     "n_skipped": "{} answers were skipped (longer than the model's context).",
@@ -178,7 +180,7 @@ class Grid:
     number: Number = Number()
     numbers: Mapping[tuple[str, str], Number] = field(default_factory=dict)
     # Further lines below a block, and marks at numbers.
-    lines: tuple[Line, ...] = ()
+    lines: tuple[FurtherLine, ...] = ()
     marks: tuple[Mark, ...] = ()
 
     # The rows that are laid out: of `prepare(table)`, those for which the query `where` holds. Columns across
@@ -211,7 +213,7 @@ def pairs(
         by=("pair", "role"),
         number=number,
         numbers={("role", "delta"): replace(number, signed=True)},
-        lines=(Line("McNemar's p", ("p_mcnemar",), test, "p_mcnemar == p_mcnemar"),),
+        lines=(FurtherLine("McNemar's p", ("p_mcnemar",), test, "p_mcnemar == p_mcnemar"),),
         empty="no pair was run",
         answers=answers,
         **more,

@@ -509,16 +509,6 @@ def bounded_number(line: PrintedLine, column: str) -> tuple[PrintedNumber | None
     return None, None
 
 
-def mean_of_line(line: PrintedLine) -> PrintedNumber | None:
-    """The mean of all numbers in a row (line) of the paper's table."""
-    numbers = list(line.values())
-    if not numbers:
-        return None
-    return PrintedNumber(
-        sum(each.value for each in numbers) / len(numbers), None, numbers[0].source
-    )
-
-
 def other_settings(run: Context, wanted: Mapping[str, object]) -> Iterator[str]:
     """A description of the run's settings that differ from these."""
     from needlework.results import cells

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from needlework.factor import Factor, in_1000, in_1024
 from needlework.results.columns import MARKED
-from needlework.results.result import ABSENT, INCOMPLETE, MISSING, Grid, Layout, Line, Number
+from needlework.results.result import ABSENT, INCOMPLETE, MISSING, FurtherLine, Grid, Layout, Number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,7 +96,7 @@ def floats_of(table: pd.DataFrame, layout: Layout) -> Iterator[TableFloat]:
 
 def _with_bounds(grid: Grid) -> Grid:
     """The same grid, with a mark and the bounds of the mean at cells that lack answers."""
-    bounds = Line(
+    bounds = FurtherLine(
         "if wrong, if right", ("lowest", "highest"), grid.number, f"{MARKED} and lowest == lowest"
     )
     return replace(grid, marks=(*grid.marks, INCOMPLETE), lines=(*grid.lines, bounds))

@@ -20,7 +20,6 @@ from needlework.settings.base import (
     Language,
     Named,
     Pair,
-    PathText,
     Settings,
     Several,
     Text,
@@ -116,12 +115,6 @@ class LostInTheMiddle(BenchmarkSettings):
     random_from: Literal["wikipedia", "other_questions"] = key("wikipedia")
     """The source of random distractors: a sample of Wikipedia, as in the paper (a download of 4.7 GB),
     or passages that were retrieved for other questions."""
-    unambiguous: PathText | None = key(None)
-    """A file of unambiguous English questions, one per line (appendix A). The paper's list is not
-    public. Questions in other languages are not affected. Null leaves out Figure 15."""
-    gold_without_answer: Literal["keep", "drop"] = key("keep")
-    """Whether to keep a question whose gold passage holds none of its answers. Such questions are
-    counted in both cases."""
     open_domain: DistinctSome[Annotated[int, Field(ge=1, le=100_000)]] = key(
         (5, 10, 20, 30, 40, 50)
     )

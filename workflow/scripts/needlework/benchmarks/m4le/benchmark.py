@@ -28,7 +28,7 @@ from needlework.data.corpora.registry import languages_of
 from needlework.errors import UserError
 from needlework.planning.layout import resource
 from needlework.prompts.wording import check_texts, user_texts
-from needlework.results.cards.card import Card, Part
+from needlework.results.cards.card import Card, CardPart
 from needlework.results.result import Context, results_in
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def asked_in(rows: pd.DataFrame, run: Context) -> pd.Series:
 
 CARD = Card(
     parts=tuple(
-        Part(
+        CardPart(
             partial(of_metrics, metrics=metrics),
             held=("task", "length"),
             name=name,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from needlework.benchmarks.m4le.data.tasks import CONSTRUCTED, PAPER_BUCKETS, PRINTED, TASKS
 from needlework.benchmarks.m4le.factors import RANGES, TABLES
 from needlework.models.engine_arguments import GREEDY
-from needlework.results.published import PrintedNumber as Number
+from needlework.results.published import PrintedNumber
 from needlework.results.result import Context
 from needlework.results.tabulate import (
     Cell,
@@ -37,7 +37,7 @@ def _other_answers(cell: Cell) -> Iterator[str]:
         yield "a chat template, in the paper none"
 
 
-def _other_mean(cell: Cell, number: Number) -> Iterator[str]:
+def _other_mean(cell: Cell, number: PrintedNumber) -> Iterator[str]:
     """Why a mean of normalised scores is not the paper's: by the printed reference, of all tasks."""
     labels = cell.labels
     if labels["metric"] != PRINTED_METRIC:
@@ -91,7 +91,7 @@ def _other_formula(cell: Cell) -> str | None:
     return _other_metric(cell)
 
 
-def _other_task(cell: Cell, number: Number) -> Iterator[str]:
+def _other_task(cell: Cell, number: PrintedNumber) -> Iterator[str]:
     yield from _other_answers(cell)
     # The printed accuracies of other models say how many rows the bucket has.
     if CONSTRUCTED[cell.labels["task"]].metric in ("accuracy", "match") and number.n is None:

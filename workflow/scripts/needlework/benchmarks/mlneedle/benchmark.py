@@ -22,7 +22,7 @@ from needlework.data.corpora.registry import languages_of
 from needlework.errors import UserError
 from needlework.planning.known_names import check_named
 from needlework.prompts.wording import check_texts
-from needlework.results.cards.card import Card, Part
+from needlework.results.cards.card import Card, CardPart
 from needlework.results.result import Context, results_in
 from needlework.results.tabulate import where
 
@@ -84,7 +84,7 @@ def said_none(rows: pd.DataFrame, run: Context) -> pd.Series:
 # What report cards show.
 CARD = Card(
     parts=(
-        Part(
+        CardPart(
             lambda rows, run: where(exact(rows), "length > 0"),
             held=(
                 *("needle_lang", "haystack_lang", "question_lang"),

@@ -36,7 +36,7 @@ from needlework.contract import block_of
 from needlework.data.corpora.registry import ROOT, folder_languages, languages_of
 from needlework.errors import UserError
 from needlework.folders import entries
-from needlework.results.cards.card import Card, Part
+from needlework.results.cards.card import Card, CardPart
 from needlework.results.result import Context, results_in
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ def said_none(rows: pd.DataFrame, run: Context) -> pd.Series:
 
 CARD = Card(
     parts=(
-        Part(
+        CardPart(
             with_needles,
             held=("lang", "length", "n_needles", "question", "depth"),
             length=replace(LENGTH, label="tokens"),

@@ -16,8 +16,7 @@ import pyarrow.compute as pc
 from needlework.benchmarks.mlongrr.factors import ABSENT, RETRIEVAL
 from needlework.benchmarks.mlongrr.metrics import METRICS
 from needlework.benchmarks.mlongrr.prompt_files import name_pattern
-from needlework.data.resources import RESOURCES
-from needlework.data.resources import resource_rows as rows
+from needlework.data.resources import RESOURCES, resource_rows
 from needlework.scoring.careful.verdicts import (
     Verdict,
     bare_list,
@@ -173,7 +172,7 @@ def absent_verdict(text: str, words: Iterable[str], lang: str) -> Verdict:
 @cache
 def read_city_names(path: str | Path = CITY_NAMES) -> dict[str, list[str]]:
     """The names of cities in further languages, by the English name."""
-    return {name: split(names) for name, names in rows(Path(path).absolute())}
+    return {name: split(names) for name, names in resource_rows(Path(path).absolute())}
 
 
 # A file of the authors' answers: a model's in one language, to one question about so many needles.

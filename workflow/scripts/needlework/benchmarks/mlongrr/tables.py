@@ -34,8 +34,8 @@ from needlework.results.answer_languages import answered_in as by_answers_langua
 from needlework.results.result import (
     PERCENT,
     Context,
+    FurtherLine,
     Grid,
-    Line,
     Mark,
     Number,
     PromptTable,
@@ -172,7 +172,7 @@ def construction(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         rows=(TOKENIZER, replace(LENGTH, label="Length")),
         columns=(DEPTH,),
         number=Number(digits=1),
-        lines=(Line("least, most", ("least", "most"), Number(1), "least == least"),),
+        lines=(FurtherLine("least, most", ("least", "most"), Number(1), "least == least"),),
         note="Percent of the haystack's tokens before the first needle, mean over all prompts.",
         empty="no prompts with one needle",
     ),

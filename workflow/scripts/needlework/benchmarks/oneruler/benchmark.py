@@ -36,7 +36,7 @@ from needlework.contract import block_of
 from needlework.data.corpora.registry import folder_languages, languages_of
 from needlework.errors import UserError
 from needlework.planning.known_names import check_named
-from needlework.results.cards.card import Card, Part
+from needlework.results.cards.card import Card, CardPart
 from needlework.results.result import Context, results_in
 from needlework.results.tabulate import where
 
@@ -156,8 +156,8 @@ def said_none(rows: pd.DataFrame, run: Context) -> pd.Series:
     return said.astype(object).where(there & rows["metric"].isin(["strict", "careful"]))
 
 
-def _part(name: str, tasks: tuple[str, ...]) -> Part:
-    return Part(
+def _part(name: str, tasks: tuple[str, ...]) -> CardPart:
+    return CardPart(
         partial(of_tasks, tasks=tasks),
         held=("task", "context_lang", "length"),
         name=name,
@@ -170,7 +170,7 @@ CARD = Card(
     parts=(
         _part("present needles", PRESENT),
         _part("words", tuple(CWE)),
-        Part(
+        CardPart(
             partial(of_tasks, tasks=("niah_single", "niah_multikey")),
             held=("context_lang", "length"),
             name="single key",

@@ -39,7 +39,16 @@ from needlework.benchmarks.oneruler.rows import (
 from needlework.data.language_names import language_name
 from needlework.factor import Factor
 from needlework.results.answer_languages import answered_in as by_answers_language
-from needlework.results.result import PERCENT, Context, Grid, Line, Mark, Number, PromptTable, table
+from needlework.results.result import (
+    PERCENT,
+    Context,
+    FurtherLine,
+    Grid,
+    Mark,
+    Number,
+    PromptTable,
+    table,
+)
 from needlework.results.tabulate import (
     MODEL,
     UNPUBLISHED,
@@ -65,7 +74,7 @@ BY_ERROR = By(ERROR, shares=True)
 LENGTHS = replace(LENGTH, label="", order=("all",), words={"all": "All"})
 MODELS = Factor("model", label="Model", words={"all": "All models"})
 TASK_NAMES = replace(TASK, words={**TASKS, "niah": "all NIAH"})
-ALL_PROMPTS = Line("all prompts", ("value_all",), PERCENT, "n_all != n")
+ALL_PROMPTS = FurtherLine("all prompts", ("value_all",), PERCENT, "n_all != n")
 LEFT_OUT = {
     "n_dropped": "As in the paper, {} answers of needle tasks are left out, because the output limit cut "
     "them before any text. The line 'all prompts' counts them as wrong."

@@ -59,7 +59,7 @@ def read_lines(path: str | Path) -> Iterator[JsonLine]:
     UserError if the file is missing or ends within its compressed data, if a line is not a JSON object
     or too long, or if there is no line.
     """
-    return objects(Path(path), _raw(Path(path)))
+    return objects(Path(path), raw_lines(Path(path)))
 
 
 def objects(path: Path, lines: Iterable[bytes | str]) -> Iterator[JsonLine]:
@@ -82,7 +82,8 @@ def objects(path: Path, lines: Iterable[bytes | str]) -> Iterator[JsonLine]:
         raise UserError(f"{path} is empty: delete it and run again.")
 
 
-def _raw(path: Path) -> Iterator[bytes]:
+def raw_lines(path: Path) -> Iterator[bytes]:
+    """The lines of a file, decompressed if its name ends with .gz. UserError as in `read_lines`."""
     number = 0
     size = 0
     try:

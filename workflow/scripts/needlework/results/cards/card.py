@@ -23,7 +23,7 @@ OfEach: TypeAlias = Callable[["pd.DataFrame", "Context"], "pd.Series"]
 
 
 @dataclass(frozen=True)
-class Part:
+class CardPart:
     """One line of the card: prompts of a benchmark that are scored by one metric.
 
     rows: function that selects the rows of scores, and may add columns. held: columns that, like the
@@ -57,7 +57,7 @@ class Card:
     which such a row equals, besides the question, the rows whose baseline it is.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[CardPart, ...]
     asked_in: OfEach
     said_none: OfEach | None = None
     baseline: tuple[OfRows, tuple[str, ...]] | None = None

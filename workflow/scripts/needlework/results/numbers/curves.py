@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from needlework.factor import Factor
 from needlework.results import cells
-from needlework.results.cards.card import Card, Part
+from needlework.results.cards.card import Card, CardPart
 from needlework.results.columns import LEAST_ANSWERS
 from needlework.results.numbers.means import estimated
 from needlework.results.numbers.tables import Point
@@ -88,7 +88,7 @@ def _rank(cell: Codes) -> Codes:
 LEAST_SHARED = 0.95
 # Columns that say which prompt a row is of, when levels ask the same questions.
 QUESTION = ("example_id", "sample")
-# Cards have depths as shares of the prompt (`Part`).
+# Cards have depths as shares of the prompt (`CardPart`).
 DEPTH = Factor("depth", "double", percent=100)
 # A curve over questions is taken if it has at least this share of the prompts of one over settings alone.
 LEAST_OF_QUESTIONS = 0.5
@@ -194,7 +194,7 @@ def _baseline(card: Card, rows: pd.DataFrame, of: pd.DataFrame, run: Context) ->
 class _Rows:
     """Rows of a part along an axis, as codes; in the order of questions, so that any order gives the same."""
 
-    def __init__(self, rows: pd.DataFrame, part: Part, factor: Factor) -> None:
+    def __init__(self, rows: pd.DataFrame, part: CardPart, factor: Factor) -> None:
         # `first` rows of a unit are those of the first questions.
         rows = rows.sort_values([*QUESTION], kind="stable")
         column = rows[factor.name]

@@ -24,8 +24,7 @@ from needlework.benchmarks.m4le.data.tasks import (
     pieces,
 )
 from needlework.data.archives import Archive
-from needlework.data.corpora.json_lines import MAX_LINE_BYTES, objects, read_lines
-from needlework.data.corpora.json_lines import JsonLine as Line
+from needlework.data.corpora.json_lines import MAX_LINE_BYTES, JsonLine, objects, read_lines
 from needlework.data.words import word_starts
 from needlework.errors import UserError
 
@@ -370,7 +369,7 @@ def read_rows(
             logger.warning("%s: %d %s", task.name, count, what)
 
 
-def _zipped(path: Path, task: Task) -> Iterator[Line]:
+def _zipped(path: Path, task: Task) -> Iterator[JsonLine]:
     """The lines of the task's file in an archive, wherever in it the file lies."""
     with Archive(path, max_total=_MOST_BYTES) as archive:
         wanted = [f"{name}.jsonl" for name in task.archived]
