@@ -155,11 +155,8 @@ def test_the_top_holds_only_what_every_room_uses() -> None:
     assert {path.stem for path in LIBRARY.glob("*.py")} - {"__init__"} == ON_TOP
 
 
-# Classes of one name that are left; a benchmark has names of its own.
-SHARED_NAMES = {"Block"}
-
-
 def test_a_class_has_a_name_of_its_own() -> None:
+    """Within a benchmark, names are its own."""
     names = Counter(
         node.name
         for module in modules()
@@ -167,7 +164,7 @@ def test_a_class_has_a_name_of_its_own() -> None:
         for node in parsed(module).body
         if isinstance(node, ast.ClassDef)
     )
-    assert {name for name, n in names.items() if n > 1} <= SHARED_NAMES
+    assert not {name for name, n in names.items() if n > 1}
 
 
 def test_tests_lie_in_the_rooms_of_the_library() -> None:
