@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 ANSWERED = Factor(
     "answered", label="Answered in", order=("the language asked for", "another", "undecided")
 )
-MODELS = Factor("model", label="Model")
 
 
 def of_language(column: str) -> str:
@@ -46,7 +45,7 @@ def answered_in(
         for factor in languages
     ]
     grid = Grid(
-        rows=(MODELS, *named),
+        rows=(MODEL, *named),
         columns=(ANSWERED,),
         number=PERCENT,
         note="Accuracy in % of the answers in each language. The CSV has their share of all answers.",

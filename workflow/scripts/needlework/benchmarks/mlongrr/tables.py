@@ -214,7 +214,6 @@ PROMPTS = PromptTable(
 
 
 # How factors are called in tables.
-MODELS = Factor("model", label="Model")
 LANGS = replace(LANG, order=("all", *LANGUAGES), words={**NAMES, "all": "All"})
 # In numbers and the values' own names.
 NEEDLES, ASKED = replace(N_NEEDLES, words={}), replace(QUESTION, words={})
@@ -226,7 +225,7 @@ EXHAUSTED = Mark(
 @table(
     "Accuracy by language and number of needles",
     Grid(
-        rows=(MODELS, NEEDLES, ASKED, METRIC),
+        rows=(MODEL, NEEDLES, ASKED, METRIC),
         columns=(LANGS,),
         number=PERCENT,
         answers="metric == 'strict' and lang == 'all'",
@@ -248,7 +247,7 @@ def accuracy(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 @table(
     "Questions without a needle that are refused",
     Grid(
-        rows=(MODELS, NEEDLES, ASKED),
+        rows=(MODEL, NEEDLES, ASKED),
         columns=(LANGS,),
         number=PERCENT,
         answers="lang == 'all'",
