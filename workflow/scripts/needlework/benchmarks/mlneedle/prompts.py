@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -255,6 +256,16 @@ class _Builder:
         length: int = 0,
     ) -> None:
         """Add a prompt, with or without (`present`) its needle; `filling` and the rest are of a haystack."""
+        columns: dict[str, Any] = {
+            "needle_lang": self.own.needle_lang,
+            "haystack_lang": self.own.haystack_lang,
+            "question_lang": self.own.question_lang,
+            "position": position.name if position else "none",
+            "depth": position.depth if position else None,
+            "length": length,
+            "retrieval": retrieval,
+            "needle_present": present,
+        }
         existence = task == "existence"
         self.instances.add(
             numbers,
@@ -268,14 +279,7 @@ class _Builder:
             accepted=self.verdicts if existence else [],
             metric="existence" if existence else "exact",
             max_new_tokens=self.own.max_new_tokens,
-            needle_lang=self.own.needle_lang,
-            haystack_lang=self.own.haystack_lang,
-            question_lang=self.own.question_lang,
-            position=position.name if position else "none",
-            depth=position.depth if position else None,
-            length=length,
-            retrieval=retrieval,
-            needle_present=present,
+            **columns,
         )
 
     def _numbers(self, item: Item, task: str, passages: Sequence[Passage]) -> list[int]:
