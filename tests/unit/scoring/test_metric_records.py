@@ -51,8 +51,11 @@ def texts(node: ast.expr, around: Mapping[str, Any]) -> Iterator[str]:
     match node:
         case ast.Constant(value=str(text)):
             yield text
-        case ast.Name(id=name) if isinstance(around.get(name), str):
-            yield around[name]
+        case ast.Name(id=name):
+            named = around.get(name)
+            yield from (
+                [named] if isinstance(named, str) else named if isinstance(named, set) else ()
+            )
         case ast.IfExp(body=first, orelse=second):
             yield from texts(first, around)
             yield from texts(second, around)
@@ -86,7 +89,7 @@ def code_of(function: Any) -> Iterator[tuple[ast.AST, Mapping[str, Any]]]:
             continue
         seen.add(own)
         tree = ast.parse(textwrap.dedent(inspect.getsource(own)))
-        around = vars(inspect.getmodule(own))
+        around = vars(inspect.getmodule(own)) | assigned(tree)
         yield tree, around
         for node in taken(tree):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
@@ -95,6 +98,16 @@ def code_of(function: Any) -> Iterator[tuple[ast.AST, Mapping[str, Any]]]:
                 found = around.get(node.id) if isinstance(node, ast.Name) else None
             if inspect.isfunction(found) and gives_verdicts(found):
                 todo.append(found)
+
+
+def assigned(tree: ast.AST) -> dict[str, set[str]]:
+    """The texts that code assigns to variables, by name."""
+    found: dict[str, set[str]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            told = set(texts(node.value, {}))
+            found.setdefault(node.targets[0].id, set()).update(told)
+    return {name: told for name, told in found.items() if told}
 
 
 def gives_verdicts(function: Any) -> bool:
@@ -118,6 +131,9 @@ def compared(said: str) -> tuple[float, str]:
 def made_up(said: str) -> tuple[float, str]:
     if helped(said)[1] == "odd" or compared(said)[1] == "never":
         return 0.0, VOID
+    late = "late" if len(said) > 9 else "later"
+    if said.isupper():
+        return 0.5, late
     return helped(said)
 
 
@@ -126,7 +142,7 @@ def helped(said: str) -> tuple[float, str]:
 
 
 def test_verdicts_are_read_through_all_functions() -> None:
-    assert returned(made_up) == {"void", "whole", "partly", "odd"}
+    assert returned(made_up) == {"void", "late", "later", "whole", "partly", "odd"}
 
 
 @each_metric

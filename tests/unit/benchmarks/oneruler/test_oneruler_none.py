@@ -15,7 +15,7 @@ from needlework.benchmarks.oneruler.wording import ANSWER_TAGS, Wording, phrases
 from needlework.data import sentences
 
 NONE_WORDS = phrases()
-FILE = Path(__file__).parents[2] / "data/none_sentences.csv"
+FILE = Path(__file__).parents[3] / "data/none_sentences.csv"
 
 
 def sentences_of(lang: str, verdict: str) -> list[str]:
