@@ -86,12 +86,8 @@ def simulated(size: int, concurrency: Sequence[int], apart: float, seed: int) ->
 
 def run(folder: Path, url: str, concurrency: int, size: int) -> None:
     """One run: it asks the server so many prompts, and writes its table."""
-    own = {
-        "base_url": url,
-        "concurrency": concurrency,
-        "timeout": 60,
-        "sampling": {"temperature": 0},
-    }
+    own: dict[str, Any] = {"base_url": url, "key_env": None, "sampling": {"temperature": 0}}
+    own |= {"concurrency": concurrency, "timeout": 60}
     model = Openai(backend="openai", name="made", tokenizer="words", context=4096, **own)
     entry = given(model.model_dump(mode="json"))
     requests = [

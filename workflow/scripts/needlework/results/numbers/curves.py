@@ -138,7 +138,8 @@ class Curve:
                 "axis": self.axis,
                 "level": level,
                 "called": self.called(level),
-                "unit": self.factor.label,
+                # The label of a length or a number of needles is its unit.
+                "unit": "" if self.axis == "depth" else self.factor.label,
                 "model": self.model,
                 "value": found["value"],
             }
