@@ -91,20 +91,20 @@ def in_words(corpus: str, number: int | str, of: str) -> str:
 
 
 class Search(NamedTuple):
-    """The search of distractors in one language: the questions, and the passages to search.
+    """The search of distractors in one language."""
 
-    A passage that holds an answer in one of `answer_languages` is never found. The module
-    `needlework.data.comparison.<comparison>` decides whether it holds one, by its `normalise` and
-    `contains`, and agrees with the benchmark's metric. `kinds` are "semantic" (near the question) and
-    "random".
-    """
-
+    # The questions, and their language.
     needles: str
     question_lang: str
+    # The passages to search, and their language.
     haystack: str
     lang: str
+    # A passage that holds an answer in one of these languages is never found.
     answer_languages: list[str]
+    # "semantic" (near the question) and "random".
     kinds: list[str]
+    # The module `needlework.data.comparison.<comparison>` decides whether a passage holds an answer, by its
+    # `normalise` and `contains`. It agrees with the benchmark's metric.
     comparison: str = "normalisation"
 
 

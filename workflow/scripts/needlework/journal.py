@@ -49,15 +49,16 @@ ACTIVE_SECONDS = 600.0
 
 
 class ReadState(NamedTuple):
-    """How far a writer's file was read: to a byte and the number of a line; its unreadable lines.
+    """How far a writer's file was read."""
 
-    `lost` is the number of records that should stand in their place; `sure` is "" if that is exact.
-    """
-
+    # The byte, and the number of the line.
     end: int = 0
     number: int = 0
+    # How many lines are unreadable.
     unreadable: int = 0
+    # How many records should stand in place of the unreadable lines.
     lost: int = 0
+    # "" if `lost` is exact.
     sure: str = ""
 
 

@@ -36,19 +36,19 @@ _ELLIPSIS = re.compile(r"\.\.+")
 
 @dataclass(frozen=True)
 class Model:
-    """The model of English words, all in small letters.
+    """The model of English words, all in small letters."""
 
-    `abbreviations` are without their last stop; `starters` often begin a sentence; `collocations` are pairs
-    of words that a stop does not separate. `lower` are words written with a small letter, `capital_inside`
-    those words of `lower` that also have a capital within sentences, and `lower_first` words that begin
-    sentences with a small letter and never have a capital.
-    """
-
+    # Without their last stop.
     abbreviations: frozenset[str]
+    # Words that often begin a sentence.
     starters: frozenset[str]
+    # Pairs of words that a stop between them does not separate.
     collocations: frozenset[tuple[str, str]]
+    # Words written with a small letter.
     lower: frozenset[str]
+    # Words of `lower` that also have a capital within sentences.
     capital_inside: frozenset[str]
+    # Words that begin sentences with a small letter and never have a capital.
     lower_first: frozenset[str]
 
 

@@ -25,21 +25,21 @@ DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 @dataclass(frozen=True)
 class FetchRecord:
-    """The record of a fetched file, stored as `<destination>.json`.
-
-    `via` is "origin" or "mirror". `read` is "whole", or "prefix" for the first bytes up to a line end.
-    `sha256` is the digest of the bytes on the disk, `published_sha256` the digest of the whole file at its
-    origin (None if unknown). `verified` is what the bytes were checked against: "published sha256",
-    "published md5", "mirror's sha256", "published size" or "nothing".
-    """
+    """The record of a fetched file, stored as `<destination>.json`."""
 
     id: str
     url: str
+    # "origin" or "mirror".
     via: str
+    # "whole", or "prefix" for the first bytes up to a line end.
     read: str
     bytes: int
+    # The digest of the bytes on the disk.
     sha256: str
+    # The digest of the whole file at its origin; None if unknown.
     published_sha256: str | None
+    # What the bytes were checked against: "published sha256", "published md5", "mirror's sha256", "published
+    # size" or "nothing".
     verified: str
 
 

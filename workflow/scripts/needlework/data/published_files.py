@@ -19,19 +19,19 @@ from needlework.errors import UserError
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A published file. `id` is its path below a mirror's root and below results/sources/.
+    """A published file."""
 
-    `part` names the kind of file, if a source has several kinds. `size` is in bytes. If `sha256` is not
-    known, `unverified` explains why, and what is checked instead.
-    """
-
+    # Its path below a mirror's root and below results/sources/.
     id: str
     url: str
     languages: tuple[str, ...]
+    # The kind of file, if a source has several kinds.
     part: str | None = None
+    # In bytes.
     size: int | None = None
     sha256: str | None = None
     md5: str | None = None
+    # If `sha256` is not known: why, and what is checked instead.
     unverified: str | None = None
 
 

@@ -48,14 +48,13 @@ class TransferError(Exception):
 
 @dataclass(frozen=True)
 class Patience:
-    """How often requests to a web server are retried.
+    """How often requests to a web server are retried."""
 
-    `retries`: attempts in a row that may bring nothing new. `timeout`: seconds without a byte after
-    which an attempt ends. `backoff`: pause in seconds before the first retry; each is twice the last.
-    """
-
+    # Attempts in a row that may bring nothing new.
     retries: int = 6
+    # Seconds without a byte after which an attempt ends.
     timeout: float = 60.0
+    # Pause in seconds before the first retry. Each further pause is twice the last.
     backoff: float = 1.0
 
 

@@ -64,30 +64,32 @@ MOST_ALIKE = 4
 
 @dataclass
 class Account:
-    """The outcomes of the requests of a job, with the first message of each kind.
-
-    `asked_as` is the value of `state` with which the job was planned, `name` a name of this account alone,
-    `failed` why the job failed. `asked`: a model is asked; a built-in reader answers without a request.
-
-    `sent_now` is the number of requests that the job sent. `origins` are the answers by the day and the
-    address of their requests ("<ISO date> <address>", either perhaps empty), and `new_origins` those of them
-    that the job sent. `address` is the configured one, "" of a model that runs here. `losses` are sentences
-    on damage to the journal.
-    """
+    """The outcomes of the requests of a job."""
 
     model: str
     benchmark: str
+    # The number of requests, by outcome; and of answers, by kind of remark.
     outcomes: dict[str, int] = field(default_factory=dict)
     remarks: dict[str, int] = field(default_factory=dict)
+    # The first message of each kind.
     examples: dict[str, str] = field(default_factory=dict)
+    # The value of `state` with which the job was planned.
     asked_as: str = ""
+    # A name of this account alone.
     name: str = ""
+    # Why the job failed.
     failed: str = ""
+    # Whether a model is asked. A built-in reader answers without a request.
     asked: bool = True
+    # The number of answers by the day and the address of their requests: "<ISO date> <address>", where either
+    # may be empty.
     origins: dict[str, int] = field(default_factory=dict)
+    # The number of requests that the job sent, and the `origins` of their answers.
     sent_now: int = 0
     new_origins: dict[str, int] = field(default_factory=dict)
+    # The configured address; "" for a model that runs here.
     address: str = ""
+    # Sentences on damage to the journal.
     losses: list[str] = field(default_factory=list)
 
     @property

@@ -165,20 +165,19 @@ def billions(name: str) -> float | None:
 
 @dataclass(frozen=True)
 class WorkRow:
-    """One row: a model and a benchmark. A value that cannot be estimated is empty.
-
-    `prompts` counts samples, without the prompts that exceed the model's context (`skipped`). Fields
-    that begin with `left`, and `hours` to `cost`, are of requests not in the journal yet. `output_tokens`
-    are the most there can be. `hours` are those of a job, `gpu_hours` times its GPUs.
-    """
+    """The work of a model on a benchmark. A value that cannot be estimated is empty."""
 
     model: str
     benchmark: str
     backend: str
+    # Samples, without the prompts that exceed the model's context (`skipped`).
     prompts: int
     skipped: int
     prompt_tokens: int
+    # The most there can be.
     output_tokens: int
+    # From here to `left_output_tokens`, and from `hours` to `cost`: only requests that are not in the journal
+    # yet.
     left_prompts: int
     left_prompt_tokens: int
     left_cached_tokens: int
@@ -187,6 +186,7 @@ class WorkRow:
     prefill_per_s: float | None
     decode_per_s: float | None
     gpus: int
+    # The hours of a job; `gpu_hours` are these times its GPUs.
     hours: float | None
     gpu_hours: float | None
     cost: float | None
@@ -200,19 +200,18 @@ def _none(sizes: Mapping[str, PromptSize]) -> Set[str]:
 
 @dataclass(frozen=True)
 class Answering:
-    """A model, and what its journal has of its answers.
-
-    `backend` is not loaded. `done` are the keys of the answers in the journal that still hold
-    (`Backend.holds`); `retried` gives those of some requests that are done and asked again all the same
-    (`generation.again`). `counted_in` is the unit of the prompts' tokens.
-    """
+    """A model, and the answers that its journal has."""
 
     model: str
     entry: AnyModel
+    # Not loaded.
     backend: Backend
     gpus: int = 0
+    # The unit of the prompts' tokens.
     counted_in: str = "tokens"
+    # The keys of the answers in the journal that still hold (`Backend.holds`).
     done: Container[str] = ()
+    # Returns the keys of requests that are done but are asked again (`generation.again`).
     retried: Callable[[Mapping[str, PromptSize]], Set[str]] = _none
 
 

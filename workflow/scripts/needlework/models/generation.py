@@ -192,18 +192,18 @@ def languages(table: pa.Table) -> pa.ChunkedArray:
 
 @dataclass(frozen=True)
 class Policy:
-    """Which requests of a model are sent, how its answers are read, and how many may fail.
+    """Which requests of a model are sent, how its answers are read, and how many may fail."""
 
-    `context` is in tokens (None: no limit). `max_failed` is the number of requests that may fail. Reasoning
-    is separated from answers by `marks`; `opened` is whether the model always reasons (`thoughts.part`).
-    `again` are the outcomes of answers that are asked again though they were paid for: `cut` and `empty`
-    (`generation.again`).
-    """
-
+    # In tokens; None: no limit.
     context: int | None = None
+    # The number of requests that may fail.
     max_failed: int = 0
+    # Separate reasoning from answers.
     marks: Sequence[ReasoningMark] = KNOWN
+    # Whether the model always reasons (`thoughts.part`).
     opened: bool = False
+    # Outcomes (`cut`, `empty`) of answers that are asked again though they were paid for
+    # (`generation.again`).
     again: Collection[str] = ()
 
     @classmethod

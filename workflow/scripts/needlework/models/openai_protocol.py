@@ -103,14 +103,14 @@ MALFORMED = (LookupError, TypeError, ValueError, AttributeError, RecursionError)
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A reply that has no answer, and why.
+    """A reply that has no answer, and why."""
 
-    `fatal`: no request can succeed. `limited`: too many requests, wait. `passing`: a retry may help.
-    `too_long`: the prompt exceeds the context. `limit`: the answer's limit exceeds what the endpoint allows.
-    `content`: this prompt was refused for its content. `failed`: anything else; a retry does not help.
-    """
-
+    # "fatal": no request can succeed. "limited": too many requests, wait. "passing": a retry may help.
+    # "too_long": the prompt exceeds the context. "limit": the answer's limit exceeds what the endpoint
+    # allows. "content": this prompt was refused for its content. "failed": anything else; a retry does not
+    # help.
     kind: Literal["fatal", "limited", "passing", "too_long", "limit", "content", "failed"]
+    # The reason in words.
     said: str
 
 

@@ -60,15 +60,15 @@ _END = 0.25
 
 
 class PromptRead(NamedTuple):
-    """An answered prompt: its kind, its tokens by our count and by the server's, and its question.
-
-    `shared` of its own tokens are the beginning of another prompt too.
-    """
+    """An answered prompt."""
 
     kind: str
+    # Its tokens by our count.
     own: int
+    # Its tokens by the server's count.
     counted: int
     question: str
+    # How many of its own tokens are the beginning of another prompt too.
     shared: int = 0
 
 

@@ -35,11 +35,7 @@ class Parted(NamedTuple):
 
 
 class AnswerRow(TypedDict, total=False):
-    """A request and its answer as a row of the file of answers (`records.GENERATIONS`).
-
-    `now` and `origin` are no columns: whether this job sent the request, and on which day and at which
-    address its answer was asked for.
-    """
+    """A request and its answer as a row of the file of answers (`records.GENERATIONS`)."""
 
     request_key: str
     instance_id: str
@@ -55,7 +51,9 @@ class AnswerRow(TypedDict, total=False):
     outcome: str | None
     remarks: list[str] | None
     reasoning: str | None
+    # No column: whether this job sent the request.
     now: bool
+    # No column: the day and the address of the answer's request.
     origin: str | None
 
 

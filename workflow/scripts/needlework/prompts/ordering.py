@@ -37,15 +37,14 @@ Key = tuple[str, str, int, int]
 
 
 class Order(NamedTuple):
-    """An order of prompts.
+    """An order of prompts."""
 
-    `places` are the indices of the prompts in the order of sending. `shared` (int64, of the same length) are
-    the numbers of characters that each prompt in this order has in common with the beginning of the previous
-    prompt, `characters` those of each prompt.
-    """
-
+    # The indices of the prompts, in the order of sending.
     places: list[int]
+    # For each prompt in this order, how many characters it has in common with the beginning of the previous
+    # prompt (int64).
     shared: np.ndarray
+    # For each prompt in this order, its number of characters (int64).
     characters: np.ndarray
 
     def shares(self) -> np.ndarray:

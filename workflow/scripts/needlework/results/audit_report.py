@@ -141,40 +141,48 @@ class AuditRules(NamedTuple):
 
 
 class AuditRow(TypedDict):
-    """What an audit found in a cell; of values in [0, 1] and their differences.
-
-    n: prompts that both models answered. n_available: the questions that there are. missing: answers to
-    prompts that fit. lost, won: prompts. differ: shares of prompts; floor: those of two answers of one
-    model; d: how much more often texts (verdicts) differ between the models, with its interval.
-    """
+    """A cell of an audit: means and differences of values in [0, 1], and how often answers differ."""
 
     benchmark: str
     by: str
     level: str
+    # Prompts that both models answered, and their questions.
     n: int
     n_questions: int
+    # All questions of the cell.
     n_available: int
+    # Prompts that at least one model did not answer.
     n_unanswered: int
+    # Prompts without an answer of this model. Prompts that fit into neither model's context do not count.
     missing_base: int
     missing_changed: int
+    # Over the prompts that both models answered.
     mean_base: float
     mean_changed: float
+    # Prompts whose value fell (`lost`) or rose (`won`).
     lost: int
     won: int
+    # The changed model's mean less the base's, over questions.
     difference: float
     ci_low: float
     ci_high: float
+    # The difference in words, and whether more questions are not needed.
     sentence: str
     settled: bool
+    # Shares of prompts to which the two models gave different texts, or texts of different value.
     texts_differ: float
     verdicts_differ: float
+    # Prompts that both models answered twice, and their questions.
     n_again: int
     n_again_questions: int
+    # The share of these prompts to which one model gave two different texts.
     texts_floor_base: float
     texts_floor_changed: float
+    # How much more often texts differ between the models than within one (`excess`).
     texts_d: float
     texts_d_low: float
     texts_d_high: float
+    # The same for the values of the answers.
     verdicts_floor_base: float
     verdicts_floor_changed: float
     verdicts_d: float

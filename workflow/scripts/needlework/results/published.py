@@ -27,14 +27,13 @@ JUDGED = (*COVERED, "below", "above", "differs")
 
 @dataclass(frozen=True)
 class PrintedNumber:
-    """A published number, its number of answers (if it can be derived), and its source.
-
-    cell: the table, row and column of a printed number; None for a number computed from several.
-    """
+    """A published number."""
 
     value: float
+    # The number of answers behind it, if that can be derived.
     n: int | None
     source: str = "paper"
+    # The table, row and column of a printed number; None for a number computed from several.
     cell: str | None = None
 
 

@@ -67,16 +67,14 @@ class Reason:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How our numbers compare with the numbers in some tables of a paper.
+    """How our numbers compare with the numbers in some tables of a paper."""
 
-    tables: each with the result that shows it, or "". cannot_tell: how many cannot be compared; reason: the
-    most frequent reason of these.
-    """
-
+    # Each table of the paper, with the result that shows it, or "".
     tables: Mapping[str, str]
     covers: int
     below: int
     above: int
+    # How many numbers cannot be compared, and the most frequent reason.
     cannot_tell: int
     reason: str
 

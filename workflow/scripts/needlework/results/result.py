@@ -113,15 +113,14 @@ PERCENT = Number(digits=1, scale=100)
 
 @dataclass(frozen=True)
 class Mark:
-    """A sign at (or a line under) the numbers for which `where` holds; `note` explains it below.
-
-    paper: marks the paper's number, not ours. sign: behind the number, if it is not underlined.
-    """
+    """A sign at (or a line under) the numbers for which `where` holds; `note` explains it below."""
 
     where: str
     note: str
     underline: bool = False
+    # Whether it marks the paper's number in place of ours.
     paper: bool = False
+    # Stands behind the number, if that is not underlined.
     sign: str = "†"
 
 
@@ -322,11 +321,10 @@ class Drawing:
 
 @dataclass(frozen=True, kw_only=True)
 class Lines(Drawing):
-    """Lines over `x`. A row without a value of `x` is a level across its panel.
+    """Lines over `x`. A row without a value of `x` is a level across its panel."""
 
-    levels: the columns across which the paper's numbers are levels; across any other they are not drawn then.
-    """
-
+    # The columns across which the paper's numbers are levels. Across any other column they are then not
+    # drawn.
     levels: tuple[str, ...] = ()
 
 
@@ -359,14 +357,12 @@ class Dots(Points):
 
 @dataclass(frozen=True, kw_only=True)
 class Heatmap(Drawing):
-    """A cell for each `x` and `down`, in percent; the paper's number beneath in small print.
-
-    margin: the value of `down` that is the mean of the others. tinted: a query for rows whose names are
-    orange, and what that means.
-    """
+    """A cell for each `x` and `down`, in percent; the paper's number beneath in small print."""
 
     down: str
+    # The value of `down` that is the mean of the others.
     margin: str = ""
+    # A query for the rows whose names are orange, and what the colour means.
     tinted: tuple[str, str] | None = None
 
     mark = "cell"
@@ -396,23 +392,25 @@ DELTA = (
 
 @dataclass(frozen=True)
 class Result:
-    """A table or figure: its files, a target, an entry of the report and of the documentation.
+    """A table or figure: its files, a target, an entry of the report and of the documentation."""
 
-    name: of its files ("table1" and "figure4b" are the paper's). caption: reStructuredText. numbers: makes
-    its tidy table, one cell a row. shown: how that is laid out or drawn. needs: the rows that `numbers`
-    gets. when: conditions of the benchmark (`RunFacts.conditions`) that must hold for it to have rows.
-    over_models: whether some of its numbers are means over models. by_metric: whether scores in it are by the
-    run's metric; the name of a metric means: only if that is the run's.
-    """
-
+    # The name of its files. "table1" and "figure4b" are the paper's.
     name: str
     title: str
+    # In reStructuredText.
     caption: str
+    # Function that makes its tidy table, one cell a row.
     numbers: Numbers
+    # How the tidy table is laid out or drawn.
     shown: Layout | Drawing
+    # The rows that `numbers` gets.
     needs: Needs = "scores"
+    # Conditions of the benchmark (`RunFacts.conditions`) that must hold for it to have rows.
     when: tuple[str, ...] = ()
+    # Whether some of its numbers are means over models.
     over_models: bool = False
+    # Whether scores in it are by the run's metric. The name of a metric: only if the run's metric is this
+    # one.
     by_metric: bool | str = True
 
     def __call__(self, rows: pd.DataFrame, run: Context) -> pd.DataFrame:

@@ -36,30 +36,29 @@ SOURCE = "source"
 
 @dataclass(frozen=True)
 class By:
-    """One level of a table: a cell for each value of a factor.
-
-    column: the column of the rows; by default the factor's name.
-    margin: the name of a further cell over all values. It comes first, or last with `last`. With `several`
-        it exists only if there are at least two values.
-    only_margin: the margin is the only cell.
-    order: function that sorts the values present, in place of the factor's order.
-    text: values are written as text.
-    nullable: rows without a value get a cell of their own.
-    contrast: (name, a, b) adds a cell for value a less value b, with Newcombe's interval, if both values
-        occur. For the last level only.
-    shares: each cell has all rows, and its measure says how many have the value.
-    """
+    """One level of a table: a cell for each value of a factor."""
 
     factor: Factor
+    # The column of the rows; by default the factor's name.
     column: str = ""
+    # The name of a further cell over all values. The cell comes first.
     margin: str = ""
+    # The margin comes last.
     last: bool = False
+    # The margin exists only if there are at least two values.
     several: bool = False
+    # The margin is the only cell.
     only_margin: bool = False
+    # Function that sorts the values present, in place of the factor's order.
     order: Callable[[Collection[Any], Context], list[Any]] | None = None
+    # Values are written as text.
     text: bool = False
+    # Rows without a value get a cell of their own.
     nullable: bool = False
+    # (name, a, b) adds a cell for value a less value b, with Newcombe's interval, if both values occur. For
+    # the last level only.
     contrast: tuple[str, Any, Any] | None = None
+    # Each cell has all rows, and its measure says how many have the value.
     shares: bool = False
 
     def sorted(self, present: Collection[Any], run: Context) -> list[Any]:
@@ -76,20 +75,18 @@ Levels: TypeAlias = Sequence[By | Factor]
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table.
+    """A cell of a table."""
 
-    labels: the value of each factor.
-    part: the rows.
-    above: for each factor, the rows of the outer cell with this factor's value.
-    values: the measures, once they are computed.
-    sides: of a contrast, the rows to subtract and the rows to subtract from.
-    """
-
+    # The value of each factor.
     labels: Labels
+    # The rows.
     part: Part
+    # For each factor, the rows of the outer cell with this factor's value.
     above: Mapping[str, Part]
     run: Context
+    # The measures, once they are computed.
     values: Mapping[str, float] = field(default_factory=dict)
+    # Only of a contrast: the rows to subtract and the rows to subtract from.
     sides: tuple[Part, Part] | None = None
 
     @property
@@ -114,14 +111,12 @@ def _no_rows(run: Context, models: pd.DataFrame, rows: pd.DataFrame) -> Rows:
 
 @dataclass(frozen=True)
 class Beside:
-    """The paper's numbers of a result.
+    """The paper's numbers of a result."""
 
-    compare: function that gives a cell's columns COMPARISON, and further ones.
-    rows: function that gives the rows of the paper's models that were not run, from the rows of all models
-        and the tabulated rows.
-    """
-
+    # Function that returns the columns COMPARISON of a cell, and further columns.
     compare: Callable[[Cell], Mapping[str, object]]
+    # Function that returns rows for the paper's models that were not run, from the rows of all models and the
+    # tabulated rows.
     rows: Callable[[Context, pd.DataFrame, pd.DataFrame], Rows] = _no_rows
 
 
@@ -416,17 +411,16 @@ UNPUBLISHED = Beside(lambda cell: against(cell, None))
 
 
 class Place(NamedTuple):
-    """A table of the published CSV, and how the labels of a result's cells name its lines and columns.
-
-    line, column: templates of labels. "{model}" is the paper's name of the model, "{n:d}" a whole number.
-    labels: labels that all cells of the table share.
-    settings: the paper's models that were not run have rows only if the run has these settings.
-    """
+    """A table of the published CSV, and templates that place a result's cells in it."""
 
     table: str
+    # Templates, filled with the labels of a cell. "{model}" is the paper's name of the model, "{n:d}" a whole
+    # number.
     line: str = "{model}"
     column: str = "{column}"
+    # Labels that all cells of the table share.
     labels: Mapping[str, object] = {}
+    # If a run has other settings, the paper's models that were not run have no rows.
     settings: Mapping[str, object] = {}
 
     def holds(self, cell: Cell) -> bool:

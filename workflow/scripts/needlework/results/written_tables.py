@@ -36,42 +36,44 @@ SIGNS = {
 
 @dataclass(frozen=True)
 class WrittenCell:
-    """Our number, its interval, the paper's number, then further lines (`Grid.lines`): markup, or "".
+    """A cell in markup."""
 
-    value: the number, to sort by.
-    """
-
+    # Our number, its interval, the paper's number, then further lines (`Grid.lines`): each markup or "".
     lines: tuple[str, ...]
+    # The number, to sort by.
     value: float | None = None
 
 
 @dataclass(frozen=True)
 class LabelledLines:
-    """Lines of one label: a cell for each column, or None; `unit` is what shares a page."""
+    """Lines with one label."""
 
+    # Lines of one unit share a page.
     unit: Hashable
     labels: tuple[str, ...]
     theirs: bool
     kind: str
+    # A cell for each column, or None.
     cells: tuple[WrittenCell | None, ...]
 
 
 @dataclass(frozen=True)
 class TableFloat:
-    """A grid's rows of one value of `Grid.float_per`, which `words` names.
-
-    above: words over the columns, from the outermost. labels, columns: heads. counts: of the answers behind
-    each column. notes: markup.
-    """
+    """One float of a table: the rows of a grid that have one value of `Grid.float_per`."""
 
     grid: Grid
+    # Names the value of `Grid.float_per`.
     words: str
     across: tuple[Key, ...]
+    # Words over the columns, from the outermost.
     above: tuple[tuple[str, ...], ...]
+    # The heads of the columns of labels, and of the other columns.
     labels: tuple[str, ...]
     columns: tuple[str, ...]
+    # The number of answers behind each column.
     counts: tuple[str, ...]
     blocks: tuple[LabelledLines, ...]
+    # Markup.
     notes: str
 
 

@@ -50,17 +50,19 @@ _SEPARATOR = "|"
 
 
 class Case(NamedTuple):
-    """An answer for the judge. `kind` names its prompt; `right` is its verdict, if known."""
+    """An answer for the judge."""
 
     benchmark: str
     model: str
     instance_id: str
     sample: int
+    # The judge's prompt.
     kind: str
     question: str
     references: tuple[str, ...]
     answer: str
     lang: str = ""
+    # The verdict, if it is known.
     right: bool | None = None
 
 

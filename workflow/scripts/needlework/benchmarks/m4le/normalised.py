@@ -116,7 +116,10 @@ def slope_weights(places: Sequence[int]) -> list[float]:
 
 
 def score(part: Part) -> dict[str, float | int]:
-    """MEASURES of one task's rows: the mean, or the BLEU of all answers together."""
+    """MEASURES of the rows of one task.
+
+    The score is the mean of the values. Translations have the BLEU of all answers together.
+    """
     if {CONSTRUCTED[task].metric for task in part.values("task")} == {"bleu"}:
         return measure_of_sums(part, "bleu_statistics", measures.of_sums)
     return part.measure()
@@ -133,12 +136,13 @@ class Reference(NamedTuple):
 
 @dataclass(frozen=True)
 class Own:
-    """A task's score at a length; `se` is its error over questions, `se_independent` over answers."""
+    """A task's score at a length."""
 
     task: str
     length: int
     part: Part
     value: float
+    # The error over answers (`se_independent`), and over questions (`se`).
     se_independent: float
     se: float
     lowest: float

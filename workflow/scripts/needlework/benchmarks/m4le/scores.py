@@ -148,12 +148,13 @@ def score(
     model: str,
     settings: M4le,
 ) -> pa.Table:
-    """A row of scores for each row of `generations` and each of METRICS that rates its task.
+    """Rows of scores: for each row of `generations`, one row per metric of METRICS that rates its task.
 
-    `instances` needs the column `accepted`. Rows of translations have `measures.Statistics.flat` in the
-    further column `bleu_statistics`, since BLEU is computed per cell; their `value` is the BLEU of one
-    answer. The released scorer reads the model's thoughts too, since it does not remove them. Raises
-    UserError as `score_rows` does.
+    `instances` needs the column `accepted`. For translations, `value` is the BLEU of one answer. BLEU is
+    computed per cell from the further column `bleu_statistics` (`measures.Statistics.flat`).
+
+    The released scorer reads the model's reasoning too, since it does not remove it. Raises UserError as
+    `score_rows` does.
     """
     found: list[list[int] | None] = []
     classes = classes_of(instances)

@@ -180,16 +180,17 @@ _FILE = ("lang", "haystack", "n_needles", "question", "template")
 
 
 class Asked(NamedTuple):
-    """An answer to the instance `row`: its text without thoughts, and the whole text.
+    """An answer to an instance."""
 
-    `file` has the needles' numbers in any answer of the answer's file, `names` the cities' names in further
-    languages.
-    """
-
+    # The instance.
     row: Mapping[str, Any]
+    # The text without reasoning.
     said: str
+    # The whole text.
     raw: str
+    # The needles' numbers in any answer of the answer's file.
     file: Container[str]
+    # The cities' names in further languages.
     names: Mapping[str, Sequence[str]]
 
     @property

@@ -36,13 +36,12 @@ LEAST = 2
 
 
 class Nouns(NamedTuple):
-    """The nouns that may be keys, by row of the list: in the context's and in the instruction's language.
+    """The nouns that may be keys, by row of the list."""
 
-    `left_out` has the context language's nouns that may not be keys, with their rows.
-    """
-
+    # In the context's language, and in the instruction's.
     context: Mapping[int, str]
     asked: Mapping[int, str]
+    # The context language's nouns that may not be keys, with their rows.
     left_out: Sequence[str]
 
 
@@ -87,16 +86,14 @@ def nouns(tables: Mapping[str, pa.Table], instruction: str, context: str) -> Nou
 
 @dataclass(frozen=True)
 class Draw:
-    """The hidden and the asked keys and values of an example: the same in every language and at every length.
-
-    `answers` is None if the asked key is absent.
-    """
+    """The keys and values of an example: the same in every language and at every length."""
 
     # Of each needle in the order of the text: its depth in percent, the row of its key, and its value.
     depths: Sequence[int]
     needles: Sequence[tuple[int, str]]
     # The rows of the asked keys.
     asked: Sequence[int]
+    # None if the asked key is absent.
     answers: Sequence[str] | None
 
 

@@ -24,20 +24,21 @@ SETUP = {
 
 
 class Needles(NamedTuple):
-    """A task with needles: the keys in the text, the values of each, and how many keys are asked.
+    """A task with needles."""
 
-    If `present` is False, the asked key is not in the text.
-    """
-
+    # The number of keys in the text, and of values of each key.
     keys: int
     values: int
+    # How many keys are asked for.
     asked: int
+    # Whether the asked key is in the text.
     present: bool = True
 
 
 class Frequencies(NamedTuple):
-    """A task of common words: how often a common word and any other word stand in the list."""
+    """A task of common words."""
 
+    # How often a common word, and any other word, stands in the list.
     common: int
     other: int
 
@@ -105,7 +106,7 @@ SPARE_TOKENS = 32
 
 
 class Made(NamedTuple):
-    """A finished prompt. `exhausted`: it has all words of the language."""
+    """A finished prompt."""
 
     # Span numbers (`prompts.counting.pieces`).
     numbers: Sequence[int]
@@ -113,6 +114,7 @@ class Made(NamedTuple):
     n_tokens: int
     # The accepted answers.
     references: list[str]
+    # Whether it has all words of the language.
     exhausted: bool = False
 
 

@@ -170,15 +170,17 @@ _Denials = tuple[tuple[str | Wording, ...], tuple[str, ...]]
 
 
 class Asked(NamedTuple):
-    """An answer to the instance `row`: `said` without thoughts and tag, `raw` as the released rules read it.
+    """An answer to an instance."""
 
-    `denials` returns a language's words for "none"; `quotes` whether a text is a part of the context.
-    """
-
+    # The instance.
     row: Mapping[str, Any]
+    # The text without reasoning and tag.
     said: str
+    # The text as the released rules read it.
     raw: str
+    # Returns a language's words for "none".
     denials: Callable[[str], _Denials]
+    # Returns whether a text is a part of the context.
     quotes: Callable[[str], bool]
 
     @property

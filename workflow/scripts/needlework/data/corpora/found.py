@@ -19,15 +19,17 @@ LONGEST = 100
 
 @dataclass
 class Found:
-    """The rows of a data set: `rows` were read, `left_out` has counts by reason, with the first `examples`.
+    """What was read of a data set."""
 
-    `where` is its place in the configuration. `limited` means that reading stopped at the key `rows`.
-    """
-
+    # The place of the data set in the configuration.
     where: str
+    # The number of rows that were read.
     rows: int = 0
+    # Whether reading stopped at the number of rows under the key `rows`.
     limited: bool = False
+    # The number of rows that were left out, by reason.
     left_out: dict[str, int] = field(default_factory=dict)
+    # The first row that was left out, by reason.
     examples: dict[str, str] = field(default_factory=dict)
 
     @property

@@ -138,12 +138,16 @@ class ListForm(NamedTuple):
 
 
 class DataRow(NamedTuple):
-    """A row of a data set: its index, from 0, its columns, the data set's name in errors, and its lists."""
+    """A row of a data set."""
 
+    # Its index, from 0.
     place: int
     values: Mapping[str, object]
+    # The data set's columns, by the key that maps them.
     columns: Mapping[str, str]
+    # The data set's name in errors.
     where: str
+    # How its texts hold lists.
     lists: ListForm
 
     def texts(self, key: str) -> list[str]:

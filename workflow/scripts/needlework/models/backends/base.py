@@ -64,40 +64,39 @@ class Request:
 class Answer:
     """A model's answer to a request.
 
-    If `error` is set, there is no answer, and the other fields are undefined.
-
-    An error is a failure, unless `finish_reason` is `skipped`: then the prompt, as the model gets it,
-    exceeds its context. `refused` says that it was sent, and a server said so. Token counts are the model's
-    own, None if the backend does not count. `cut_at` is the limit in the configuration that cut the answer,
-    if one did that is not part of the journal's
-    key (`Backend.holds`).
-
-    `text` may contain reasoning, which is removed later (`thoughts`). If the model wrote special tokens,
-    `whole` is all text with them, and `special` are those tokens. A backend that counts
-    `reasoning_tokens` itself names the `mark` at which reasoning ended.
-
-    Of an endpoint's reply: `reasoning` is what stood beside an empty text, `served` the model that it names
-    if that is another than was asked, `unknown_end` that it does not say why the answer ended. `remarks` are
-    kinds of remarks (`answer_states`), each with its example behind ": "; `origin` is the endpoint's address,
-    without a login or a query.
+    If `error` is set, there is no answer, and the other fields are undefined. If `finish_reason` is
+    `skipped`, the error means that the prompt, as the model gets it, exceeds the context. Any other error is
+    a failure.
     """
 
+    # May contain reasoning, which is removed later (`thoughts`).
     text: str
     finish_reason: Literal["stop", "length", "skipped", "error"] = "stop"
+    # Tokens as the model counts them; None if the backend does not count.
     prompt_tokens: int | None = None
     cached_tokens: int | None = None
     completion_tokens: int | None = None
     reasoning_tokens: int | None = None
+    # The limit in the configuration that cut the answer, if this limit is no part of the journal's key
+    # (`Backend.holds`).
     cut_at: int | str | None = None
+    # If the model wrote special tokens: the text with them, and these tokens.
     whole: str | None = None
     special: tuple[str, ...] | None = None
+    # The mark at which reasoning ended, if the backend itself counts `reasoning_tokens`.
     mark: str | None = None
     error: str | None = None
+    # With finish_reason `skipped`: the prompt was sent, and a server refused it as too long.
     refused: bool = False
+    # Reasoning that stood beside an empty text in the reply.
     reasoning: str | None = None
+    # The model that the reply names, if it is not the one that was asked.
     served: str | None = None
+    # Whether the reply does not say why the answer ended.
     unknown_end: bool = False
+    # Kinds of remarks (`answer_states`), each followed by ": " and an example.
     remarks: tuple[str, ...] | None = None
+    # The endpoint's address, without a login or a query.
     origin: str | None = field(default=None, compare=False)
 
 
@@ -249,7 +248,10 @@ class InAnyOrder(Backend):
 
 
 def in_order(answers: Iterable[tuple[int, Answer]]) -> Iterator[Answer]:
-    """Answers that come with their places, in the order of these."""
+    """Yield answers in the order of their places.
+
+    An answer that arrives early waits until all answers before it have arrived.
+    """
     known: dict[int, Answer] = {}
     wanted = 0
     for place, answer in answers:

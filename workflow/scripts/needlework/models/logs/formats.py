@@ -46,14 +46,15 @@ _NUMBERED = re.compile(r"([0-9a-f]{64})-(\d{1,9})")
 
 
 class Format(NamedTuple):
-    """A format of logs: what a row is in words, how to read rows with their places, and the answers in a row.
+    """A format of logs. All its functions may raise any exception (`logged`)."""
 
-    `begin` takes what lies beside the file. All of them may raise any exception (`logged`).
-    """
-
+    # What a row is, in words.
     what: str
+    # Reads the rows, each with its place.
     rows: Callable[[Path], Iterable[tuple[str, Any]]]
+    # Reads the answers in a row.
     answers: Callable[[Any, LogRun], Iterable[Logged]]
+    # Reads what lies beside the file.
     begin: Callable[[Path, LogRun], None] = lambda path, run: None
 
 

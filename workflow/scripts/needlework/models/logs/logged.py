@@ -29,29 +29,28 @@ Sent = bytes | str | None
 
 @dataclass(slots=True)
 class LogRun:
-    """A log's record of its run: program, model and decoding settings.
+    """A log's record of its run."""
 
-    `beside` says in words what every request of the run had beside the prompt. `appended`: an answer that
-    stands later in the log replaces an earlier one to the same prompt.
-    """
-
+    # The program, the model and the decoding settings.
     said: dict[str, object] = field(default_factory=dict)
+    # What every request of the run had beside the prompt, in words.
     beside: str | None = None
+    # Whether an answer that stands later in the log replaces an earlier one to the same prompt.
     appended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """An answer, the name of its prompt, and what was sent. Without an answer, only what was sent.
-
-    `served` is the model that the answer names, `place` where it stands, in words.
-    """
+    """An answer in a log, the name of its prompt, and what was sent."""
 
     instance_id: str
     sample: int
+    # None if the log has only what was sent.
     answer: Answer | None
     sent: Sent = None
+    # The model that the answer names.
     served: str | None = None
+    # Where the answer stands, in words.
     place: str = field(default="", compare=False)
     run: LogRun = field(default_factory=LogRun, compare=False)
 

@@ -19,11 +19,14 @@ _MOST = 1 << 22
 
 
 class ServedModel(NamedTuple):
-    """A served model: its name, the whole address, the variable with the key, and whether it chats."""
+    """A model behind an address."""
 
     name: str
+    # The whole address.
     address: str
+    # The variable with the key.
     key_env: str | None
+    # Whether it gives chat completions.
     chat: bool = True
 
 

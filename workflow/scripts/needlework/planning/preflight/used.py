@@ -12,16 +12,15 @@ if TYPE_CHECKING:
 
 @dataclass
 class Used:
-    """The names in the configuration that the jobs of a run use.
-
-    `scored` are benchmarks whose answers a job scores; `translating` is whether a job translates.
-    """
+    """The names in the configuration that the jobs of a run use."""
 
     models: set[str] = field(default_factory=set)
     tokenizers: set[str] = field(default_factory=set)
     embedders: set[str] = field(default_factory=set)
+    # Benchmarks whose answers a job scores.
     scored: set[str] = field(default_factory=set)
     judges: set[str] = field(default_factory=set)
+    # Whether a job translates.
     translating: bool = False
 
 

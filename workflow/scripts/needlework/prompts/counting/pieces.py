@@ -139,13 +139,13 @@ _SECOND = "\0"
 
 
 class CountedText(NamedTuple):
-    """A piece of a prompt: its text up to the first split, the tokens up to the last, the text behind.
+    """A piece of a prompt, counted between its first and its last split."""
 
-    A text without splits is all `head`, with `inner` None.
-    """
-
+    # The text up to the first split; all of it if there is no split.
     head: str
+    # The tokens between the first and the last split; None if there is no split.
     inner: int | None = None
+    # The text behind the last split.
     tail: str = ""
 
 
@@ -458,10 +458,11 @@ _DOCUMENTS = 64
 
 
 class Fitted(NamedTuple):
-    """The largest prompt within a budget: its size, its tokens, and the numbers of its spans."""
+    """The largest prompt within a budget."""
 
     size: int
     n_tokens: int
+    # The numbers of its spans.
     numbers: Sequence[int]
 
 

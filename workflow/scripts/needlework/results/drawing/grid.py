@@ -39,19 +39,21 @@ class Size:
 
 @dataclass
 class Row:
-    """A row of panels: its column across, title, lines' keys, and the data of each panel.
+    """A row of panels."""
 
-    group: the row's values but the last, such as its model, whose rows belong together. first, last: whether
-    titles stand above it, and the axis across is named below it.
-    """
-
+    # The column across the panels.
     x: str
     title: str
+    # The keys of the lines: (column, value).
     keys: Sequence[tuple[str, Any]]
+    # The value and the rows of each panel.
     panels: Sequence[Any]
     data: Sequence[pd.DataFrame]
+    # The row's values but the last, such as its model. Rows with equal values belong together.
     group: Sequence[Any] = ()
+    # Whether titles stand above the row.
     first: bool = False
+    # Whether the axis across is named below the row.
     last: bool = False
 
 

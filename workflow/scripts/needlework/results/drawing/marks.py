@@ -238,7 +238,7 @@ ORANGE = COLOURS[1]
 
 
 def bars(picture: Picture) -> list[Figure]:
-    """A panel with the bars or points of each value of `Drawing.x`; a figure a page."""
+    """One figure per page. Each value of `Drawing.x` has a panel of bars, or of points."""
     spec, x = picture.spec, picture.across[0]
     places = picture.places(x)
     if isinstance(spec, Dots):

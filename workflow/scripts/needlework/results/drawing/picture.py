@@ -58,13 +58,16 @@ class DrawnLine:
 
 @dataclass(frozen=True)
 class Picture:
-    """`frame`: the rows that the drawing is of. `data`: these, as its function `prepare` made them.
+    """The data of a drawing, with what the run says of them.
 
-    Data also have `paper_value`, the paper's number, and `incomplete`, if answers are missing (`MARKED`).
+    Data also have the column `paper_value`, the paper's number, and `incomplete`, if answers are missing
+    (`MARKED`).
     """
 
     spec: Drawing
+    # The result's rows.
     frame: pd.DataFrame
+    # The same rows, as the drawing's function `prepare` made them.
     data: pd.DataFrame
     factors: Mapping[str, Factor]
     run: Run

@@ -78,12 +78,11 @@ RC: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class Printing:
-    """How figures are printed: the configuration's `figures`.
+    """How figures are printed: the configuration's `figures`."""
 
-    width: of wide figures, in inches. coloured: models in colour, instead of the run's first six.
-    """
-
+    # The width of wide figures, in inches.
     width: float = PAGE
+    # The models in colour; if empty, the run's first six.
     coloured: Sequence[str] = ()
 
 

@@ -331,24 +331,26 @@ class ShownPrompts:
 
 @dataclass(frozen=True)
 class Explored:
-    """A benchmark: its title, its files and what the page opens on.
-
-    asked: the columns that tell what was asked (`Benchmark.asked`). percent: what 1 is in percent, by
-    column (`Factor.percent`). prompts: by tokenizer. answers: by
-    model. designed: a factor and tasks (`Shown.designed`). without: the label of the factor to which
-    it does not apply. held: the columns that report cards hold constant (`Card.held`). controls: models that
-    the first view leaves out. meanings: of its metrics' verdicts (`scoring.metric.Meaning`).
-    """
+    """A benchmark: its title, its files and what the page opens on."""
 
     title: str
+    # The columns that tell what was asked (`Benchmark.asked`).
     asked: Sequence[str]
+    # By tokenizer.
     prompts: Mapping[str, ShownPrompts]
+    # By model.
     answers: Mapping[str, ShownAnswers]
+    # What a value of 1 is in percent, by column (`Factor.percent`).
     percent: Mapping[str, float] = field(default_factory=dict, kw_only=True)
+    # A factor and tasks (`Shown.designed`).
     designed: tuple[str, Sequence[str]] = ("", ())
+    # The label of the factor to which `designed` does not apply.
     without: str = ""
+    # The columns that report cards hold constant (`Card.held`).
     held: Sequence[str] = ()
+    # Models that the first view leaves out.
     controls: Sequence[str] = ()
+    # What the verdicts of the benchmark's metrics mean (`scoring.metric.Meaning`).
     meanings: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
@@ -362,7 +364,7 @@ class Designed(TypedDict):
 
 
 class Described(TypedDict):
-    """What the page needs to know of a benchmark. details: the first instance of each shard of details."""
+    """What the page needs to know of a benchmark."""
 
     name: str
     title: str
@@ -372,6 +374,7 @@ class Described(TypedDict):
     tokenizers: list[str]
     instances: int
     answers: int
+    # The first instance of each shard of details.
     details: list[int]
 
 

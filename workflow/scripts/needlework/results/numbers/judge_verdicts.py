@@ -168,9 +168,11 @@ def _of_model(benchmark: str, scores: pd.DataFrame, found: pd.DataFrame) -> list
 
 
 class Judged(TypedDict):
-    """What the page says of a judge: its name, why it is missing or not used ("" if not), and sentences."""
+    """What the page says of a judge."""
 
+    # Its name.
     judge: str
+    # Why it is missing, or is not used; "" if neither.
     missing: str
     unused: str
     said: list[str]

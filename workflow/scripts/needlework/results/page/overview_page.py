@@ -45,17 +45,19 @@ ROUNDING = 1e-6
 
 
 class Ran(TypedDict, total=False):
-    """What was run: files of the configuration, models and data in words, by name.
+    """What was run."""
 
-    readers: the backends of the models that are built-in readers: these are in no mean, unless there is no
-    other model. coloured: the models that have a colour.
-    """
-
+    # Files of the configuration.
     files: list[str]
+    # Descriptions, by name.
     models: dict[str, str]
+    # The backends of the models that are built-in readers, by name. If there are other models, readers are in
+    # no mean.
     readers: dict[str, str]
     notice: str | None
+    # What prompts are made of, by title of the benchmark.
     data: dict[str, str]
+    # The models that have a colour.
     coloured: list[str]
 
 
@@ -67,31 +69,33 @@ class Dated(Ran):
 
 
 class ShownResult(TypedDict):
-    """A table or figure: its file (CSV, SVG), numbers (CSV) and what shows it (HTML of tables).
+    """A table or figure."""
 
-    caption: reStructuredText.
-    """
-
+    # The CSV of a table, or the SVG of a figure.
     file: str
+    # The CSV of its numbers.
     numbers: str
+    # The HTML of its tables.
     shown: str
     title: str
+    # In reStructuredText.
     caption: str | None
 
 
 class ShownBenchmark(TypedDict):
-    """A benchmark on the page.
-
-    asked: the factors of its prompts. data: what this run's prompts and the paper's are made of. closed_book
-    and designed (tasks) as in `means.means`. task_names: words by task. scores: the files of all models.
-    """
+    """A benchmark on the page."""
 
     title: str
+    # The factors of its prompts.
     asked: list[str]
+    # What this run's prompts and the paper's are made of.
     data: str
+    # As in `means.means`; `designed` has tasks.
     closed_book: tuple[str, Any]
     designed: tuple[str, ...]
+    # The words for each task.
     task_names: dict[str, str]
+    # The files of all models.
     scores: list[str]
     tables: dict[str, ShownResult]
     figures: dict[str, ShownResult]
@@ -138,17 +142,16 @@ class PageBenchmark(TypedDict):
 
 @dataclass(frozen=True)
 class Front:
-    """What the front of the page says of a run, besides its results.
-
-    accounts: what became of the requests. own_data: what the user's data held, in sentences, each with
-    whether nothing lacks. judge: what a judge says. unfinished: whether a job failed, so that results are
-    missing.
-    """
+    """What the front of the page says of a run, besides its results."""
 
     run: Ran = field(default_factory=Ran)
+    # What became of the requests.
     accounts: Sequence[Account] = ()
+    # Sentences on what the user's data held, each with whether nothing is missing.
     own_data: Sequence[tuple[str, bool]] = ()
+    # What a judge says.
     judge: Judged | None = None
+    # Whether a job failed, so that results are missing.
     unfinished: bool = False
 
 

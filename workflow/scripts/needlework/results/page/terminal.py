@@ -40,15 +40,15 @@ def lower_tasks(means: pd.DataFrame) -> list[str]:
 
 
 class TerminalCell(NamedTuple):
-    """What a model scores in a benchmark: its mean with interval, n, the metric and the size of prompts.
+    """A model's score in a benchmark."""
 
-    lower: as `lower_tasks` says it.
-    """
-
+    # With its interval.
     mean: str
     n: int
     metric: str
+    # The size of the prompts.
     size: str
+    # As `lower_tasks` says it.
     lower: Sequence[str] = ()
 
 

@@ -50,9 +50,10 @@ class Seal(TypedDict):
 
 
 class Download(TypedDict):
-    """A downloaded file: what it is, its address (of a mirror None), and how it was checked."""
+    """A downloaded file."""
 
     id: str
+    # None if it came from a mirror.
     url: str | None
     via: NotRequired[str]
     sha256: str
@@ -91,7 +92,7 @@ class Spent(TypedDict):
 
 
 class Provenance(TypedDict):
-    """The inputs, software and machines of a run. seal: older versions wrote none."""
+    """The inputs, software and machines of a run."""
 
     workflow: Version
     configuration: Mapping[str, Any]
@@ -100,6 +101,7 @@ class Provenance(TypedDict):
     sources: list[Download]
     models: dict[str, OfModel]
     jobs: dict[str, Spent]
+    # Runs of older versions have none.
     seal: Seal
 
 

@@ -97,7 +97,7 @@ _IN_ASCII = {"dj": "đ", "aa": "å", "ae": "ä", "oe": "ö", "ue": "ü"}
 
 
 def fold(text: str) -> str:
-    """`text` with one form for each letter and digit, in its letter case."""
+    """The text with its letters and digits in one form each, whatever their encoding; letter case stays."""
     if text.isascii():
         return text
     text = _INNER_APOSTROPHE.sub("", unicodedata.normalize("NFKC", text))

@@ -29,18 +29,23 @@ _TRIED_COUNTS = 200
 
 
 class Recipe(NamedTuple):
-    """The settings of construction: the buckets, the rows per bucket, the seed, and the study of places."""
+    """The settings of construction."""
 
+    # The buckets.
     lengths: Sequence[int]
+    # The rows per bucket.
     examples: int
     seed: int
+    # The study of places.
     study: Study | None = None
 
 
 class Study(NamedTuple):
-    """Rows in which the asked document stands at each of `places` places among `candidates` (Figure 6)."""
+    """The rows of Figure 6."""
 
+    # The asked document stands at each of this many places.
     places: int
+    # The number of documents in a prompt.
     candidates: int
     examples: int
 
@@ -51,10 +56,13 @@ class Study(NamedTuple):
 
 
 class Draft(NamedTuple):
-    """A prompt before it gets ids: its documents, the indices of the needles, and its other texts."""
+    """A prompt before it gets ids."""
 
+    # Its documents.
     items: Sequence[Item]
+    # The indices of the needles.
     gold: Sequence[int]
+    # Its other texts.
     values: Mapping[str, str]
     answers: Sequence[str]
 

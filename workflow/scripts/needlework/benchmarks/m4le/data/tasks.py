@@ -212,13 +212,15 @@ class Piece(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """A prompt in its pieces: the starts of its items, their ids, and the asked one's id."""
+    """A prompt in its pieces."""
 
     instruction: str
     example_end: int
+    # The starts of its items.
     items: list[int]
     items_end: int
     question: int
+    # The items' ids.
     ids: list[str]
     values: dict[str, str]
 

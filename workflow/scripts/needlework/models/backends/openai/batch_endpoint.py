@@ -42,22 +42,28 @@ class BatchRefused(UserError):
 
 @dataclass
 class BatchEndpoint:
-    """The batch API of one endpoint, through `client`, an openai.AsyncOpenAI, one call after the other.
+    """The batch API of one endpoint. Calls are made one after the other.
 
-    `run` waits for a coroutine. `chat` is whether the endpoint gives chat completions. `headers` go with
-    each call. `timeout` is in seconds. `clean` removes secrets from a text that is shown, `keep` from
-    parsed JSON that is kept. `named` is applied to each answer. `proxy` says in words through which proxy a
-    local address is asked, if through one. Every call raises Passing or Refused if it fails.
+    Every call raises Passing or Refused if it fails.
     """
 
+    # An openai.AsyncOpenAI.
     client: Any
+    # Waits for a coroutine.
     run: Callable[[Coroutine[Any, Any, Any]], Any]
+    # Whether the endpoint gives chat completions.
     chat: bool
+    # Go with each call.
     headers: Mapping[str, object]
+    # In seconds.
     timeout: float
+    # Removes secrets from a text that is shown.
     clean: Callable[[str], str]
+    # Removes secrets from parsed JSON that is kept.
     keep: Callable[[Any], Any]
+    # Is applied to each answer.
     named: Callable[[Answer], Answer]
+    # The proxy through which a local address is asked, in words; "" if there is none.
     proxy: str = ""
 
     @property

@@ -112,14 +112,15 @@ def _shared(asked: Sent, sent: Sent) -> int:
 
 
 class EndedPrompt(NamedTuple):
-    """An answer's tokens, and whether the model ended it. `error` is the reason if there is no answer.
+    """The end of a prompt: an answer, or an error."""
 
-    `cached`: how many tokens of its prompt were in the cache of prefixes, if that is known.
-    """
-
+    # The answer's tokens.
     tokens: list[int]
+    # Whether the model ended the answer.
     stopped: bool
+    # Why there is no answer.
     error: str | None = None
+    # How many of the prompt's tokens were in the cache of prefixes, if that is known.
     cached: int | None = None
 
 
