@@ -38,7 +38,7 @@ def inert(value: object) -> object:
 
 
 def write_csv(frame: pd.DataFrame, path: str | Path, float_format: str | None = None) -> None:
-    """Write a table as CSV, without its index; text of models and data is `inert`."""
+    """Write a table as CSV, without its index. Texts of models and data are made `inert`."""
     made = frame.rename(columns=inert)
     for name in made.select_dtypes(exclude="number"):
         made[name] = made[name].map(inert)
@@ -48,11 +48,11 @@ def write_csv(frame: pd.DataFrame, path: str | Path, float_format: str | None = 
 
 @contextmanager
 def atomic_write(path: str | Path) -> Iterator[Path]:
-    """A temporary path to write a file to, which is then moved to `path`; its folder is made.
+    """A temporary path to write a file to, which is then moved to `path`. The folder of `path` is made.
 
-    If the block raises, the temporary file is removed; so are those that killed jobs have left of this
-    file. Its name is unique to this writer: a job that its scheduler reports as dead may still write the
-    same file.
+    If the block raises, the temporary file is removed. So are the temporary files that killed jobs have left
+    of this file. The temporary name is unique to this writer, since a job that its scheduler reports as dead
+    may still write the same file.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)

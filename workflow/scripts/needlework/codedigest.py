@@ -40,10 +40,10 @@ def remember(path: Path) -> None:
 
 @lru_cache(None)
 def code_digest(*files: str) -> str:
-    """The digest of `files` (paths below workflow/scripts) and of all they import, transitively.
+    """The digest of `files` (paths below workflow/scripts) and of all modules that they import, transitively.
 
-    Modules chosen at run time by name (backends, benchmarks, tokenizers) are not imports: a rule
-    names the one it uses as a further file.
+    Modules chosen at run time by name (backends, benchmarks, tokenizers) are not imports: a rule names the
+    module that it uses as a further file.
     """
     digest = hashlib.sha256()
     for file in import_closure(*files):

@@ -1,6 +1,6 @@
 """Types that construction and planning of all benchmarks share.
 
-Apart from `benchmark`, so that prompts do not depend on how results are described.
+They are apart from `benchmark`, so that a change to how results are described does not change prompts.
 """
 
 from __future__ import annotations
@@ -80,7 +80,10 @@ CorpusTable: TypeAlias = tuple[str, str]
 
 
 def block_of(config: Any, benchmark: str) -> Any:
-    """A benchmark's block of the configuration, with the run's seed: the benchmark knows its class."""
+    """A benchmark's block of the configuration, with the run's seed.
+
+    Only the benchmark knows the class of its block.
+    """
     return given({**config["benchmarks"][benchmark], "seed": config["run"]["seed"]})
 
 
@@ -109,9 +112,9 @@ class Search(NamedTuple):
 
 
 class Built(NamedTuple):
-    """The prompts of a slice, counts of what could not be built, and documents that construction made itself.
+    """The prompts of a slice, counts of prompts that could not be built, and documents of the construction.
 
-    `documents` has the schema records.DOCUMENTS; prompts refer to its rows as
+    `documents` has the schema records.DOCUMENTS. Prompts refer to its rows as
     `<benchmark>/<slice>/<passage_id>`.
     """
 

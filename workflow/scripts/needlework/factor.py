@@ -54,14 +54,14 @@ class Factor:
     asked: bool = True
 
     def sorted(self, present: Iterable[Any]) -> list[Any]:
-        """These values, sorted and without repeats."""
+        """The values in `present`, sorted and without repeats."""
         found = set(present)
         listed = [value for value in self.order if value in found]
         last = [value for value in self.last if value in found]
         return [*listed, *sorted(found.difference(listed, last)), *last]
 
     def called(self, value: Any) -> str:
-        """What tables and figures call a value."""
+        """The name of a value in tables and figures."""
         if value in self.words:
             return self.words[value]
         if self.format is not None:

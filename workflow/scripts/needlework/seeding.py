@@ -1,4 +1,4 @@
-"""Randomness seeded from the names of what is drawn, so that no draw depends on another.
+"""Randomness seeded from names, so that no draw depends on another.
 
 Adding a language, a length or a core changes no other draw.
 """

@@ -153,7 +153,7 @@ class Benchmark:
 
     @property
     def asked(self) -> list[str]:
-        """The columns that say what a prompt asks: the task, and the factors by which prompts were made."""
+        """The columns that prompts were made to have: the task, and the factors with `asked`."""
         return ["task", *(factor.name for factor in self.factors if factor.asked)]
 
     @cached_property

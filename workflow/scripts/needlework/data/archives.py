@@ -35,9 +35,9 @@ _DAMAGED = (
 class Archive:
     """A zip file whose members are all safe to read.
 
-    Raises UserError if the file is not a zip, or if a member has an absolute path, climbs out
-    of the archive, is a symbolic link or encrypted, occurs twice, or would unpack to more than
-    `max_total` bytes or `max_ratio` times the archive (a zip bomb).
+    Raises UserError if the file is not a zip. Raises it also if a member has an absolute path, climbs out of
+    the archive, is a symbolic link or encrypted, occurs twice, or would unpack to more than `max_total` bytes
+    or `max_ratio` times the archive (a zip bomb).
     """
 
     def __init__(

@@ -1,8 +1,8 @@
 """Sentences and words of a text as NLTK 3.8.1 cuts them: Punkt with its English model, in every language.
 
 mLongRR's haystacks and needles are placed by them. The rules follow Kiss and Strunk (2006), section 4, as
-NLTK 3.8.1 applies them; the trained model is resources/mlongrr/english_punkt.txt. Later versions treat curly
-quotation marks as closing marks and cut elsewhere, so no installed version is used.
+NLTK 3.8.1 applies them. The trained model is resources/mlongrr/english_punkt.txt. No installed NLTK is used,
+since later versions treat curly quotation marks as closing marks and cut elsewhere.
 """
 
 from __future__ import annotations

@@ -53,12 +53,12 @@ def fetch(
 ) -> FetchRecord:
     """Bring a published file to `destination`, and its record to `<destination>.json`.
 
-    `mirror` is a directory or URL that has the file under its id. If it has a SHA256SUMS at its root, these
-    checksums hold instead of the published ones. With `prefix`, only so many bytes are read, up to the last
-    line end in them (a shorter file is read whole).
+    `mirror` is a directory or URL that has the file under its id. If the mirror has a SHA256SUMS at its root,
+    its checksums are used instead of the published ones. With `prefix`, only this many bytes are read, up to
+    the last line end in them (a shorter file is read whole).
 
     The file appears complete and verified, or not at all. The next call continues an interrupted download, if
-    the server says that it still has the same file. Raises UserError, one sentence with the file's id, its
+    the server says that it still has the same file. Raises UserError with one sentence: the file's id, its
     address, and the remedy.
     """
     destination = Path(destination)

@@ -49,7 +49,7 @@ class Source:
 
     @property
     def languages(self) -> list[str]:
-        """The languages (ISO 639-1) that its files hold, sorted."""
+        """The languages (ISO 639-1) of the source's files, sorted."""
         return sorted({language for file in self.files for language in file.languages})
 
     def of(self, lang: str, part: str | None = None) -> list[SourceFile]:

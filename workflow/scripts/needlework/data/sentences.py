@@ -1,7 +1,7 @@
 """Cutting a text into sentences by rules: own rules for ONERULER's languages, general rules for all others.
 
-In doubt, a rule leaves a sentence whole: a missed end costs one place for a needle, a wrong end puts a needle
-into the middle of a sentence. Nothing is downloaded.
+In doubt, a rule does not cut: a missed end costs one place for a needle, but a wrong end puts a needle into
+the middle of a sentence. Nothing is downloaded.
 """
 
 from __future__ import annotations

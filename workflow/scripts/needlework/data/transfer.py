@@ -40,7 +40,7 @@ SET_MIRROR = "set `mirror:` to a directory or URL that has the file"
 
 
 class TransferError(Exception):
-    """A transfer error that no retry can mend. The message names fault, file and remedy."""
+    """A transfer failed, and no retry can help. The message names fault, file and remedy."""
 
     def __init__(self, what: str, where: str, remedy: str) -> None:
         super().__init__(f"{what} ({where}): {remedy}.")
@@ -63,10 +63,10 @@ PATIENCE = Patience()
 
 @dataclass(frozen=True)
 class Whole:
-    """The whole file, as its server identified it, of which a part has been fetched.
+    """The server's description of a whole file of which a part has been fetched.
 
-    Without a `validator` (a strong ETag, or Last-Modified), nobody can tell whether the server still has the
-    same file, so the part is not continued.
+    `validator` is a strong ETag or Last-Modified. Without one, nobody can tell whether the server still has
+    the same file, so the part is not continued.
     """
 
     url: str

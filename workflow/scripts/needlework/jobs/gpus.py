@@ -1,8 +1,8 @@
-"""A job's own GPUs, on a machine without a scheduler that hands them out.
+"""A job's own GPUs, on a machine without a scheduler that assigns them.
 
-Snakemake counts the resource `gpu` and says nothing of devices: two jobs of one GPU each would both start
-on the first. So each job locks as many devices as it asked for. The system gives a lock back when its
-process ends, however it ends.
+Snakemake counts the resource `gpu` but assigns no devices: two jobs of one GPU each would both start on the
+first. So each job locks as many devices as it asked for. The system releases a lock when its process ends,
+however it ends.
 """
 
 from __future__ import annotations

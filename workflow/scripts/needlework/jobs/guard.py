@@ -36,8 +36,8 @@ UNKNOWN = "unknown"
 def announce() -> None:
     """Name this process, a Snakemake, to the jobs that it starts, in their environment.
 
-    A job that asked the kernel for its parent could be too late: its parent may have been killed while
-    the job was still importing, and another process have taken its place.
+    If a job asked the kernel for its parent, it could be too late: while the job was still importing, its
+    parent may have been killed, and another process have taken its place.
     """
     os.environ[PARENT] = f"{os.getpid()} {start_time(os.getpid())}"
 

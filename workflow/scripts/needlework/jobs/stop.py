@@ -1,9 +1,11 @@
 """How a run is stopped: by SIGTERM, by Ctrl-C (SIGINT), and by SIGHUP, as when its terminal closes.
 
 After a SIGTERM, Snakemake waits for its jobs, and a job may ask a model for hours. So Snakemake's process
-writes the signal's name into a file of the run, where jobs look. One that asks a model sends nothing more,
-waits for the answers under way, and fails. The file is in the run's folder, which all nodes of a cluster
-see. It is there from the start, since NFS tells of a new file later than of a change. Each run has its own.
+writes the signal's name into a file of the run, and jobs look there. A job that asks a model then sends
+nothing more, waits for the answers under way, and fails.
+
+Each run has its own file, in its folder, which all nodes of a cluster see. The file exists from the start,
+since NFS shows a new file later than a change.
 
 Only the standard library: Snakemake's own process and all jobs import it.
 """

@@ -94,7 +94,7 @@ class Account:
 
     @property
     def total(self) -> int:
-        """All requests."""
+        """The number of all requests."""
         return sum(self.outcomes.values())
 
     @property
@@ -112,7 +112,7 @@ class Account:
         return self.name if self.left(again) else self.asked_as
 
     def sentences(self) -> list[str]:
-        """A sentence for each count that is not zero, with its cause and what to do."""
+        """A sentence for each count that is not zero, with the cause and the remedy."""
         return [self.sentence(kind) for kind in _SAID if self.count(kind)]
 
     def count(self, kind: str) -> int:
@@ -120,7 +120,7 @@ class Account:
         return self.outcomes.get(kind, 0) or self.remarks.get(kind, 0)
 
     def sentence(self, kind: str) -> str:
-        """A sentence on the requests with this outcome or remark: what happened, and what to do."""
+        """A sentence on the requests with this outcome or remark: the cause, and the remedy."""
         reasoned = self.remarks.get(states.REASONED, 0)
         words = {
             "n": f"{self.count(kind):,}",

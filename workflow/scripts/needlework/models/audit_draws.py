@@ -43,8 +43,8 @@ def of_questions(table: pa.Table, questions: Sequence[str]) -> pa.Table:
 def cells(table: pa.Table, factors: Sequence[str]) -> list[AuditCell]:
     """The cells of an audit: all prompts, and each level of each factor, with the number of their questions.
 
-    Of all prompts that there are, whether or not they are asked, so that their number is known before the
-    first answer. Cells of the same prompts are one: the first that is named.
+    All existing prompts count, whether or not they are asked, so the numbers are known before the first
+    answer. If several cells have the same prompts, only the first is kept.
     """
     questions = table["example_id"].to_pylist()
     found = {tuple(range(len(questions))): ("all", "")}

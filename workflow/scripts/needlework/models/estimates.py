@@ -1,8 +1,8 @@
 """An estimate of a run, made from its prompts before a GPU or a paid request is used.
 
-Tokens are those of the instance files' tokenizer, without a chat template; answers count with their
-limit; requests in the journal count as done, and equal prompts are one request. Hours are tokens divided
-by a throughput, costs tokens multiplied by a price.
+Prompts are counted by the instance files' tokenizer, without a chat template; answers count with their limit.
+Requests in the journal count as done, and equal prompts are one request. Hours are tokens divided by a
+throughput, costs are tokens multiplied by a price.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ BLOCK = 16
 
 
 class PromptSet:
-    """The prompts of a benchmark for one tokenizer, in memory, in the order of the instance files."""
+    """The prompts of a benchmark for one tokenizer, in the order of the instance files.
+
+    They are held in memory.
+    """
 
     COLUMNS = (
         "instance_id",
@@ -69,7 +72,7 @@ class PromptSet:
         self.tokens = self.table["n_tokens"].to_numpy().astype(np.int64)
 
     def of_lengths(self, lengths: Collection[int], only: Selection | None = None) -> np.ndarray:
-        """The indices of the selected prompts that have one of these lengths or no length."""
+        """The indices of the selected prompts that have one of `lengths`, or have no length."""
         wanted = pa.array({0, *lengths}, pa.int32())
         among = pc.is_in(self.table["length"].combine_chunks(), value_set=wanted)
         return np.flatnonzero(pc.and_(among, mask(self.table, only or {})))
@@ -101,9 +104,9 @@ class PromptSet:
     def repeated(self, counts: np.ndarray) -> int:
         """How many tokens a prefix cache saves if each prompt (by its place) is sent `counts` times.
 
-        Prompts are sent in the order of `needlework.prompts.ordering`, and the cache holds the one
-        before. What two prompts share is known in characters; the same share of the prompt's tokens is
-        assumed, in whole blocks.
+        Prompts are sent in the order of `needlework.prompts.ordering`, and the cache holds only the previous
+        prompt. Two prompts share a known number of characters. It is assumed that they share the same
+        fraction of tokens, in whole blocks.
         """
         if not counts.any():
             return 0
@@ -272,7 +275,7 @@ class Work:
         return left
 
     def estimate(self) -> WorkRow:
-        """What the requests take."""
+        """The tokens, hours and costs of the requests."""
         counts, left, tokens = self.counts, self.left, self.prompts.tokens
         entry, gpus = self.answering.entry, self.answering.gpus
         cached = self.prompts.repeated(left) if _caches(entry) else 0
@@ -302,7 +305,7 @@ class Work:
         )
 
     def with_more(self, more: int) -> WorkRow:
-        """What that takes with so many further prompts of the usual size, none of them answered."""
+        """The estimate if there were `more` further prompts of the usual size, none of them answered."""
         own, before = self.estimate(), self.left
         self.left = self.counts
         every, self.left = self.estimate(), before

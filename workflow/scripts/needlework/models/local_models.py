@@ -42,9 +42,9 @@ _READ = {
 def weights_identity(name: str, revision: str | None) -> dict[str, object]:
     """JSON values that change with the weights, the tokenizer and the configuration of a model.
 
-    For a local file or folder: the digest of each file that a loader reads, without paths, so a copy
-    elsewhere is the same model. Reading 16 GB of weights takes some ten seconds, in threads; a file
-    that has not changed is not read again.
+    For a local file or folder, they are the digest of each file that a loader reads, without paths, so a copy
+    elsewhere is the same model. Reading 16 GB of weights takes some ten seconds, in threads. A file that has
+    not changed is not read again.
     """
     path = Path(name)
     if path.is_dir():
@@ -285,7 +285,7 @@ def form(config: Local) -> str:
 
 
 def thoughts(reasoning: Reasoning | None) -> int:
-    """The limit of a model's reasoning tokens."""
+    """The most tokens that a model may use for reasoning."""
     return reasoning.max_tokens if reasoning else 0
 
 
@@ -300,11 +300,12 @@ def without_stop(text: str, stops: Sequence[str]) -> str:
 
 
 def with_thoughts(tokenizer: Any, tokens: Sequence[int], answer: Answer, config: Local) -> Answer:
-    """The answer in `tokens`, with the marks that later separate it from the reasoning.
+    """The answer in `tokens`, with all that is needed to separate it from the reasoning later.
 
-    Marks around reasoning may be special tokens, which `text` lacks, so `whole` has them. For a model with
-    `reasoning`, `text` is without the reasoning as it is marked now; its tokens are counted, with the mark
-    after it.
+    Marks around reasoning may be special tokens. These are not in `text`, but in `whole`.
+
+    For a model with `reasoning`, `text` is without reasoning already. The tokens of the reasoning are
+    counted, and `mark` is the mark that ended it.
     """
     if date := _date_sent(tokenizer, config):
         answer = replace(answer, remarks=(f"{DATED}: {date}",))

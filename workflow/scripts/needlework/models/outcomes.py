@@ -1,4 +1,4 @@
-"""From the journal's records to rows of answers: the outcome of each request, and remarks on it."""
+"""Turns records of the journal into rows of answers: the outcome of each request, and remarks on it."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ class PromptSize(NamedTuple):
         )
 
     def read(self, counted: int) -> PromptRead:
-        """The prompt, of which a server read so many tokens."""
+        """The prompt as a PromptRead; `counted` is its number of tokens by the server's count."""
         return PromptRead(self.kind, self.tokens, counted, self.question, self.shared)
 
 

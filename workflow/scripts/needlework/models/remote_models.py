@@ -78,7 +78,7 @@ class RemoteModel(InAnyOrder):
 
     @property
     def address(self) -> str:
-        """The address, as messages show it, without what looks like a key in its path."""
+        """The endpoint's address for messages. Parts of the path that look like a key are left out."""
         return printable(self._address, lines=False)
 
     @property
@@ -118,9 +118,9 @@ class RemoteModel(InAnyOrder):
     def answers(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:
         """The answers with their places, as they come.
 
-        Raises UserError if the endpoint no longer answers: its key, its address or the model's name is
-        wrong, or it keeps failing. Nothing more is sent then; answers to requests already sent, which
-        are paid for, are yielded before. The same if the run is being stopped, without an error.
+        If the endpoint no longer answers (its key, its address or the model's name is wrong, or it keeps
+        failing), nothing more is sent. Requests already sent are paid for, so their answers are yielded; then
+        UserError is raised. If the run is being stopped, it ends in the same way, without an error.
         """
         with finishing():
             yield from self._answers(requests)

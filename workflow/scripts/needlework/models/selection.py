@@ -109,9 +109,9 @@ def check_room(
 ) -> None:
     """Raise UserError if prompts fit into a model's context, but not with its template and reasoning.
 
-    `longest` is the most tokens of a prompt and its answer that fit without, in the model's tokenizer;
-    `overhead` is the tokens of template and reasoning, `reserve` the tokenizer's key, `limit` the context
-    if it is not the model's.
+    `longest` is the most tokens, in the model's tokenizer, of a prompt and its answer that fit without
+    template and reasoning; `overhead` the tokens of template and reasoning. `reserve` is the tokenizer's key.
+    `limit` is the context, by default the model's.
     """
     context = model.context if limit is None else limit
     lacking = longest + (overhead or 0) - context

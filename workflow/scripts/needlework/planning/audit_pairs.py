@@ -1,4 +1,4 @@
-"""The pairs of `run.audits`: which models `snakemake audit` asks, and what cannot be compared."""
+"""The pairs of `run.audits`: the models that `snakemake audit` asks, and pairs that cannot be compared."""
 
 from __future__ import annotations
 

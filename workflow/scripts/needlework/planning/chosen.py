@@ -1,4 +1,4 @@
-"""What a run chooses in its configuration: models, benchmarks, and the prompts that each model gets."""
+"""The choices of a configuration: models, benchmarks, and the prompts that each model gets."""
 
 from __future__ import annotations
 

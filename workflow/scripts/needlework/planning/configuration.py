@@ -1,4 +1,4 @@
-"""The whole configuration in classes: what `--configfile` may say."""
+"""The classes of the whole configuration: all that `--configfile` may contain."""
 
 from __future__ import annotations
 
@@ -130,7 +130,10 @@ def plain(value: Any) -> Any:
 
 
 def corpora_for(config: Any) -> Callable[[str], list[str]]:
-    """Which corpora serve as what, such as `needles`: the user's own, too, as far as these are sound."""
+    """Returns the corpora that serve a purpose, such as `needles`.
+
+    The user's own corpora are among them, if their settings are valid.
+    """
     own = config.get("corpora") if isinstance(config, Mapping) else None
     sound = {
         name: entry["kind"]

@@ -155,7 +155,7 @@ def tags(node: Node) -> list[str]:
 
 
 def values(node: Node) -> list[Any]:
-    """The values among which a node lets choose."""
+    """The values that a node of the schema allows."""
     return [node["const"]] if "const" in node else list(node.get("enum", ()))
 
 

@@ -41,7 +41,7 @@ class KeyedError(UserError):
 
 
 def nearest(word: object, known: Iterable[object]) -> str:
-    """A hint for an error: the nearest known word, and the list of known words."""
+    """A hint for an error message: the nearest known word, and the list of known words."""
     names = sorted(map(str, known))
     # A long word is like no name, and comparing it would take minutes.
     text = str(word) if not isinstance(word, str | list | Mapping) or len(word) <= LONGEST else ""

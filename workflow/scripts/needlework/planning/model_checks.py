@@ -1,4 +1,4 @@
-"""Checks of the models of a run: lengths, what they are asked, and their backends."""
+"""Checks of the models of a run: lengths, requests, and backends."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _KINDS = {"string": (str,), "int32": (int,), "double": (int, float), "bool": (bo
 def check_lengths(config: Configuration, name: str, overhead: int) -> None:
     """Raise UserError if a model's longest length and `overhead` more tokens exceed its context.
 
-    `overhead` is the tokens of its chat template and reasoning, as far as they are known. Benchmarks whose
-    lengths are not in tokens are left out (`Plan.spare` is None).
+    `overhead` is the number of tokens of chat template and reasoning, as far as it is known. Benchmarks whose
+    lengths are not in tokens are skipped (`Plan.spare` is None).
     """
     model = config.models[name]
     reserve = config.tokenizers[model.tokenizer].reserve

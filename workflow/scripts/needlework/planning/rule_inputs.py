@@ -1,4 +1,4 @@
-"""What all rules read, and what their scripts are told, by concern."""
+"""The inputs of all rules and the parameters of their scripts, by concern."""
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ def _size(path: Path) -> str:
 
 
 def write_unfinished_page(files: RuleInputs, run: Ran, template: str) -> str:
-    """Write the page of what exists after a job of answers failed, and return its path."""
+    """Write the page from existing files, after a job of answers failed; return its path."""
     # The page needs packages that the process of Snakemake may lack.
     from needlework.results.page.overview_page import Front, write_unfinished
 

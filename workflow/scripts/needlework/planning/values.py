@@ -1,4 +1,4 @@
-"""Values of a configuration: what is valid nowhere, and how messages show them."""
+"""Values of a configuration: values that are valid nowhere, and values in messages."""
 
 from __future__ import annotations
 

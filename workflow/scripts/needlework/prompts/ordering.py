@@ -198,9 +198,9 @@ def cut(
 ) -> list[range]:
     """The places of the n shards of an order: contiguous, in order, and together all of it.
 
-    `tokens` and `shared` are the values of each prompt in the order. Shards are cut where neighbours share
-    least, among the places that keep each shard's tokens within `tolerance` of an even share. If there is no
-    such place, as with few or very different prompts, the nearest place is taken, and shards can be empty.
+    `tokens` and `shared` have a value for each prompt in the order. Shards are cut where neighbours share
+    least, at places that keep each shard's tokens within `tolerance` of an even share. If there is no such
+    place, as with few or very different prompts, the nearest place is taken, and shards can be empty.
     """
     before = np.concatenate([[0], np.cumsum(np.asarray(tokens, np.int64))])
     between = np.concatenate([np.asarray(shared, np.int64), [0]])

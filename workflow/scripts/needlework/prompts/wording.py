@@ -33,8 +33,8 @@ def read_text(path: str | Path) -> str:
 def pieces(text: str, placeholders: Sequence[str], where: str) -> list[str]:
     """The literal pieces of a prompt template around its placeholders, in the order given.
 
-    A template holds every `{placeholder}` once, in that order; white space at its ends is dropped.
-    Anything else in braces is an error rather than text that a model would see. `where` names the template.
+    A template holds every `{placeholder}` once, in this order; white space at its ends is dropped. Anything
+    else in braces is an error, since a model would see it as text. `where` names the template.
     """
     text = text.strip()
     found = re.findall(r"\{([^{}]*)\}", text)

@@ -193,9 +193,8 @@ class AuditRow(TypedDict):
 def excess(a: Array, a_again: Array, b: Array, b_again: Array) -> npt.NDArray[np.float64]:
     """D per prompt: how often answers differ between the settings, less how often within one setting.
 
-    Only answers from different orders of the prompts are compared, between the settings as within one:
-    in the same order, many engines repeat every answer. So the mean of D is 0 if the setting changes
-    nothing.
+    In the same order of prompts, many engines repeat every answer. So only answers from different orders are
+    compared, both between the settings and within one. The mean of D is 0 if the setting changes nothing.
     """
     between = ((a != b_again).astype(np.float64) + (a_again != b)) / 2
     floor = ((a != a_again).astype(np.float64) + (b != b_again)) / 2
@@ -334,10 +333,11 @@ def beyond(table: Sequence[AuditRow], worse_than: float) -> list[str]:
 
 
 def unproven(table: Sequence[AuditRow], worse_than: float, base: str) -> str:
-    """Why no cell could have shown a loss of more than this share, and what could; "" if a cell could.
+    """Why no cell could have shown a loss of more than `worse_than`, and what could; "" if a cell could.
 
-    A cell could have if its interval is at most as wide as plus and minus the share, and if the interval
-    would lie beyond the share had the changed model lost all that the base scores. `base` names that model.
+    A cell could show such a loss if two things hold. Its interval is at most as wide as plus and minus this
+    share. If the changed model had lost all that the base scores, the interval would lie beyond the share.
+    `base` is the name of the base model.
     """
     limit = _points(worse_than)
     asked = [row for row in table if int(row["n"])]
@@ -585,7 +585,7 @@ _NOTE = (
 
 
 def pages(table: Sequence[AuditRow], base: str, changed: str, margin: float) -> list[Figure]:
-    """The pages of the figure, with at most forty cells each."""
+    """The figure of an audit, in pages of at most forty cells."""
     parts = [table[first : first + _CELLS] for first in range(0, len(table), _CELLS)] or [table]
     return [_page(part, f"{changed} against {base}", margin) for part in parts]
 

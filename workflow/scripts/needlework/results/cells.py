@@ -39,7 +39,10 @@ def judged(scores: pd.DataFrame) -> npt.NDArray[np.bool_]:
 
 
 def kept(rows: pd.DataFrame, mask: npt.ArrayLike) -> pd.DataFrame:
-    """The rows at which `mask` is true. If it is true everywhere, `rows` itself, since copies are slow."""
+    """The rows at which `mask` is true.
+
+    If it is true everywhere, `rows` itself is returned, since copies are slow.
+    """
     held = np.asarray(mask, dtype=bool)
     return rows if held.all() else rows[held]
 
@@ -163,7 +166,7 @@ def apart(table: pd.DataFrame, where: npt.ArrayLike, column: str) -> pd.DataFram
 
 
 def frame(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> pd.DataFrame:
-    """A tidy table of these columns; counts are whole numbers, missing where there are none."""
+    """A tidy table with `columns`. Counts are whole numbers, and missing where there are none."""
     import pandas as pd
 
     return counted(pd.DataFrame(rows, columns=list(columns)))
@@ -210,7 +213,7 @@ class Table:
         return self._codes[column]
 
     def array(self, name: str, make: Callable[[pd.DataFrame], npt.ArrayLike]) -> npt.NDArray[Any]:
-        """What `make` gives for the whole frame, made once for all parts."""
+        """The result of `make` for the whole frame. It is made once for all parts."""
         if name not in self._arrays:
             self._arrays[name] = np.asarray(make(self.frame))
         return self._arrays[name]
@@ -231,15 +234,15 @@ class Part:
 
     @property
     def frame(self) -> pd.DataFrame:
-        """These rows as a frame. One column of them is `column`, which is faster."""
+        """The part's rows as a frame. For a single column, `column` is faster."""
         return self.table.frame.iloc[self.places]
 
     def column(self, name: str) -> pd.Series:
-        """A column of these rows."""
+        """A column of the part's rows."""
         return self.table.frame[name].iloc[self.places]
 
     def codes(self, column: str) -> Places:
-        """`Table.codes` of these rows."""
+        """`Table.codes` of the part's rows."""
         return self.table.codes(column)[0][self.places]
 
     def values(self, column: str) -> list[Any]:
@@ -249,7 +252,7 @@ class Part:
         return [values[code - 1] for code in present if code > 0]
 
     def array(self, name: str, make: Callable[[pd.DataFrame], npt.ArrayLike]) -> npt.NDArray[Any]:
-        """`Table.array` of these rows."""
+        """`Table.array` of the part's rows."""
         return self.table.array(name, make)[self.places]
 
     def where(self, mask: npt.NDArray[np.bool_]) -> Part:
@@ -292,7 +295,7 @@ class Part:
         return {**vars(estimate), **self.lost(), **ends}
 
     def bounds(self, strata: str = "", counted: Part | None = None) -> dict[str, float]:
-        """The mean if every skipped or failed answer were wrong, and if every one were right."""
+        """Two means: if every skipped or failed answer were wrong, and if every one were right."""
         counted = self.given if counted is None else counted
         both = counted.joined(self.where(~self.array("given", judged)))
         low, high = stats.bounds(

@@ -38,7 +38,7 @@ LEAST_ANSWERS = 10
 
 
 class Compared(TypedDict):
-    """A published number and, in words, how ours compares with it."""
+    """A published number, and how our number compares with it, in words."""
 
     published: float | None
     published_n: int | None

@@ -164,9 +164,9 @@ def compare(
 ) -> str:
     """Whether our interval covers a published number.
 
-    "covers"; "below" or "above" (where all of our interval lies); or "cannot tell: <reason>" where
-    nothing was published, nothing was measured, or an `obstacle` (other settings than the paper's)
-    makes the two numbers answers to different questions.
+    Returns "covers", or "below" or "above" if our whole interval lies there. Returns "cannot tell: <reason>"
+    if nothing was published or nothing was measured, or if there is an `obstacle`, such as other settings
+    than the paper's, that makes the numbers answers to different questions.
     """
     if published is None or math.isnan(published):
         return UNPUBLISHED

@@ -1,7 +1,7 @@
-"""Every number that the papers print beside ours, as a table and as a picture: its verdict, or the reason.
+"""All numbers that the papers print beside ours: a table and a picture of verdicts, or reasons for none.
 
 A result's CSV names the printed number beside a cell in the column `published_cell` (of the number in
-`value`), or `published_cell_<statistic>` (of that in `<statistic>`). Planning does not import this.
+`value`), or `published_cell_<statistic>` (of the number in `<statistic>`). Planning does not import this.
 """
 
 from __future__ import annotations

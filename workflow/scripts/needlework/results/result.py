@@ -1,6 +1,6 @@
-"""What a table or figure is: a function of rows and the run, with its title, its place, and its look as data.
+"""The class of tables and figures: a function of rows and the run, with title, place and look as data.
 
-`written_tables` lays out a tidy table by its grids, `drawing` draws a figure. Planning imports results to
+`written_tables` lays out a tidy table by its grids; `drawing` draws a figure. Planning imports results to
 learn their names, titles and needs, so this needs the standard library alone.
 """
 
@@ -72,7 +72,10 @@ def without_controls(numbers: pd.DataFrame, run: Run) -> pd.DataFrame:
 
 
 def without_incomparable(numbers: pd.DataFrame) -> pd.DataFrame:
-    """A result's rows without the paper's numbers, unless one of them has a verdict beside ours."""
+    """A result's rows without the paper's numbers.
+
+    If one of these numbers has a verdict beside ours, all rows stay.
+    """
     ours = numbers[numbers["source"] == "ours"] if "source" in numbers else numbers
     for name in numbers.columns[numbers.columns.str.startswith("comparison")]:
         if any(str(one).partition(":")[0] in publications.JUDGED for one in ours[name].dropna()):
@@ -126,7 +129,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class FurtherLine:
-    """A further line below the numbers of a block: of cells for which `where` holds, these columns."""
+    """A further line below the numbers of a block: `columns` of the cells for which `where` holds."""
 
     label: str
     columns: tuple[str, ...]
@@ -221,7 +224,7 @@ def pairs(
 
 @dataclass(frozen=True)
 class PromptTable:
-    """A table of a tokenizer's prompts; notes count what could not be built or is in the data after all."""
+    """A table of a tokenizer's prompts. Its notes have counts of prompts that are left out or peculiar."""
 
     # Factors whose values have a row each.
     by: tuple[str, ...]
@@ -247,7 +250,7 @@ PAPER = "the paper's"
 
 @dataclass(frozen=True, kw_only=True)
 class Drawing:
-    """What a figure shows, whatever its form."""
+    """The contents of a figure, whatever its form."""
 
     # The column across (down, where bars or points lie). Several give a row of panels each, of the rows that
     # have a value in it.
@@ -441,7 +444,7 @@ class Result:
 
     @property
     def label(self) -> str:
-        """What the report and messages call it."""
+        """The result's name in the report and in messages."""
         if not self.place:
             return self.title
         # A name of a model or a task stays as it is.
@@ -453,10 +456,9 @@ Decorated: TypeAlias = Callable[[Numbers], Result]
 
 
 def told(result: Result, run: Run) -> str:
-    """What captions, notes and LaTeX say of a run: its data, its metric, the models in means, and those asked
-    a part.
+    """A sentence on the run for captions, notes and LaTeX: data, metric, models in means, partly asked ones.
 
-    A table with a column of metrics names its own.
+    If a table has a column of metrics, the metric is not named.
     """
     grids = () if isinstance(result.shown, Drawing) else result.shown
     named = any(factor.name == "metric" for grid in grids for factor in (*grid.rows, *grid.columns))

@@ -62,7 +62,7 @@ class By:
     shares: bool = False
 
     def sorted(self, present: Collection[Any], run: Context) -> list[Any]:
-        """These values, sorted and without repeats; models are in the run's order."""
+        """The values in `present`, sorted and without repeats. Models are in the run's order."""
         if self.order is not None:
             return self.order(list(present), run)
         if self.factor.name == MODEL.name:
@@ -149,12 +149,14 @@ def tabulate(
 ) -> pd.DataFrame:
     """One row per combination of values that occurs, then the rows of the paper's models that were not run.
 
-    The columns are the factors (with `source` behind the model), the `labels`, the columns of the measure
-    (by default `mean()`), and COMPARISON if there are numbers of the paper `beside`. With `tested_against`,
-    PAIRED compares each cell with the cell of these rows that has the same labels. A label is a value or a
-    function of the cell.
+    The columns are: the factors (with `source` behind the model), the `labels`, the measure's columns (by
+    default `mean()`), and COMPARISON if `beside` has numbers of the paper. A label is a value, or a function
+    of the cell.
 
-    models: the rows of all models that were run. Without them, the paper's other models have no rows.
+    `tested_against` are rows of another model or setting: the columns PAIRED compare each cell with their
+    cell of the same labels.
+
+    `models` are the rows of all models that were run. Without them, the paper's other models have no rows.
 
     Without the level `model`, controls are left out, unless there are no other models.
     """
@@ -188,7 +190,7 @@ def tabulate(
 
 
 def labelled(by: Levels) -> list[str]:
-    """The columns of these levels, with `source` behind the model."""
+    """The columns of the levels, with `source` behind the model."""
     names = [level.factor.name for level in _levels(by)]
     if MODEL.name in names:
         names.insert(names.index(MODEL.name) + 1, SOURCE)
@@ -267,7 +269,7 @@ def _key(cell: Cell) -> tuple[Any, ...]:
 
 
 def counted_models(rows: pd.DataFrame, run: Context) -> npt.NDArray[np.bool_]:
-    """Which rows are in a mean over models: not those of controls, unless there are no others."""
+    """Which rows are in a mean over models: rows of controls only if there are no other models."""
     import numpy as np
 
     if "model" not in rows:
@@ -347,9 +349,11 @@ def typed(frame: pd.DataFrame, *by: By | Factor) -> pd.DataFrame:
 
 
 def arranged(frame: pd.DataFrame, run: Context, *by: str | Factor | By) -> pd.DataFrame:
-    """Rows sorted by these columns: by a level's or factor's order, its margin first (or last), or by value.
+    """Rows sorted by the levels, factors and columns in `by`.
 
-    A name that begins with "-" sorts in descending order. Columns of whole-numbered factors are typed.
+    A level or factor has its own order, with a level's margin first (or last). A column is sorted by value. A
+    name that begins with "-" sorts in descending order. Columns of factors with whole numbers become whole
+    numbers.
     """
     levels = _levels([level for level in by if not isinstance(level, str)])
     known = {level.factor.name: level for level in [By(MODEL), *levels]}
@@ -504,7 +508,7 @@ def bounded_number(line: PrintedLine, column: str) -> tuple[PrintedNumber | None
 
 
 def other_settings(run: Context, wanted: Mapping[str, object]) -> Iterator[str]:
-    """A description of the run's settings that differ from these."""
+    """A sentence for each setting of the run that differs from `wanted`."""
     from needlework.results import cells
 
     yield from cells.differences(run.run.get("setup", {}), wanted)
@@ -532,7 +536,7 @@ def other_entries(
 
 
 def other_values(cell: Cell, column: str, values: Sequence[Any], words: str = "") -> Iterator[str]:
-    """`words` if a model's rows lack one of these values of a column, or have others (except "none")."""
+    """`words` if a model's rows lack one of `values` in a column, or have other values (except "none")."""
     models = "model" in cell.part.table.frame
     parts = cell.part.split("model").values() if models else [cell.part]
     present = [set(part.values(column)) - {WITHOUT} for part in parts]
@@ -541,14 +545,14 @@ def other_values(cell: Cell, column: str, values: Sequence[Any], words: str = ""
 
 
 def own_instructions(cell: Cell, *columns: str) -> Iterator[str]:
-    """The reason if prompts use a user's instructions, which the run has for values of these `columns`."""
+    """A reason if the cell has prompts with a user's instructions, by the values of `columns`."""
     own = set(cell.run.run.get("instructions", ()))
     if own and any(own.intersection(cell.part.values(column)) for column in columns):
         yield "instructions of the user's own"
 
 
 def other_models(cell: Cell, names: Sequence[str]) -> Iterator[str]:
-    """The reason if the cell is of other models than these of the paper."""
+    """A reason if the cell's models are not exactly `names`, models of the paper."""
     published = cell.run.run.get("published", {})
     if {published.get(model) for model in cell.part.values("model")} != set(names):
         yield "other models"

@@ -455,9 +455,9 @@ MOST_ROWS = 300
 
 
 def html_table(table: pd.DataFrame, layout: Layout, title: str) -> str:
-    """The parts of a table, each as a table of HTML with its notes.
+    """A table in HTML: for each of its parts a table and its notes.
 
-    Rows have a cell for each column, so that they can be sorted by what `data-v` holds, or by their text.
+    Each column has one cell per row, so that rows can be sorted: by `data-v`, or by the cell's text.
     """
     left, written, cut = MOST_ROWS, [], 0
     for part in floats_of(table, layout):

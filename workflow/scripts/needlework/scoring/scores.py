@@ -50,7 +50,10 @@ def second(read: tuple[float | None, str], first: float) -> tuple[float, str, st
 def rated_by(
     metrics: Mapping[str, Metric], rate: Callable[[Metric], tuple[float | None, str]]
 ) -> Rating:
-    """An answer's scores by all `metrics`, the first of which gives the value that "careful" leaves open."""
+    """An answer's scores by all `metrics`.
+
+    If "careful" leaves an answer open, its value is that of the first metric.
+    """
     found: Rating = []
     for name, metric in metrics.items():
         value, verdict = rate(metric)

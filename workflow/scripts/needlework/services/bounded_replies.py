@@ -29,7 +29,7 @@ def answer_bytes(tokens: int) -> int:
 
 
 def is_too_large(error: BaseException | None) -> bool:
-    """Whether this is what reading a reply raised that is longer than it may be."""
+    """Whether an error means that a reply is longer than allowed."""
     return str(error).startswith(TOO_LARGE.partition("{")[0])
 
 

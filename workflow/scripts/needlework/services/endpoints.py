@@ -1,6 +1,7 @@
-"""What all clients of HTTP services share: URLs and keys, when to retry, what messages may show.
+"""Shared by all clients of HTTP services: URLs and keys, retries, and secrets in messages.
 
-Only the standard library: Snakemake's own process, which has no other packages, checks URLs and keys.
+It imports only the standard library: Snakemake's own process, which has no other packages, checks URLs and
+keys.
 """
 
 from __future__ import annotations
@@ -175,9 +176,9 @@ def addresses(value: Any, name: str = "") -> Iterator[str]:
 def with_addresses(
     settings: Mapping[str, Any], instead: Callable[[str], str | None]
 ) -> dict[str, Any]:
-    """A client's settings with what `instead` gives in the place of each address.
+    """A client's settings, with each address replaced by the result of `instead`.
 
-    None leaves the address out, and a setting of which nothing is left.
+    If `instead` returns None, the address is left out; so is a setting that is then empty.
     """
 
     def made(name: str, value: Any) -> Any:
@@ -257,7 +258,7 @@ def proxy_of(url: str) -> tuple[str, str] | None:
 
 
 def local_proxy(url: str) -> str:
-    """In words, through which proxy a local address is asked, and what to do; "" if through none."""
+    """A warning if a local address would be asked through a proxy, and the remedy; "" if not."""
     host = urlsplit(url).hostname or ""
     found = proxy_of(url) if host and _is_local(host) else None
     if found is None:
@@ -298,10 +299,10 @@ def environment_logins() -> dict[str, list[str]]:
 
 
 def without_secrets(value: Any, secrets: Iterable[str]) -> Any:
-    """Parsed JSON without the secrets in its texts, except those that an answer may hold by chance.
+    """Parsed JSON without the secrets in its texts.
 
-    A dummy key, such as `none` or `1234`, would be taken out of true answers, which are kept for good.
-    Messages are for `without` instead, which takes out any.
+    A secret that an answer may hold by chance, such as the dummy keys `none` and `1234`, stays: it would be
+    cut from true answers, which are kept for good. For messages use `without`, which removes every secret.
     """
     return _cleaned(value, [secret for secret in secrets if _is_unmistakable(secret)])
 

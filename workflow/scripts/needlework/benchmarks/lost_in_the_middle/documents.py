@@ -162,10 +162,10 @@ def _draw(
 def orders_of(own: Slice, ids: Sequence[str]) -> dict[int, dict[str, list[int]]]:
     """Random orders: for each number of documents and question, the ranks of the distractors in prompt order.
 
-    `ids` are those of all questions, in the order of their file. The released scripts seed Python's generator
-    once with 0 and shuffle the distractors of one question after the other, without leaving out a question;
-    this function does the same for the released questions. The distractors of other questions are shuffled
-    with a seed made from the question's name.
+    `ids` are the ids of all questions, in the order of their file. The released scripts seed Python's
+    generator once with 0 and shuffle the distractors of one question after the other, without leaving out a
+    question. For the released questions, this function does the same. The distractors of other questions are
+    shuffled with a seed made from the question's name.
     """
     if own.order != "random" or own.distractors != "retrieved":
         return {}

@@ -116,7 +116,7 @@ FILLED_BY = {
 
 @dataclass(frozen=True)
 class Slice:
-    """What the instances of a slice depend on, as `settings` gives it."""
+    """The settings on which the instances of a slice depend, as `settings` returns them."""
 
     slice: str
     lang: str
@@ -363,11 +363,12 @@ def notices(own: LostInTheMiddle) -> list[str]:
 
 
 def run_settings(config: Configuration) -> Run:
-    """The facts on a run that this benchmark's results need, beside those that all results get.
+    """The facts on a run that this benchmark's results need, besides those that all results get.
 
-    instruction_tuning: pairs [base, instruction-tuned]. encoder_decoder: models of that architecture.
-    tokenizers: all tokenizers, in the order of rows. published_tokenizers: tokenizer to its row in the
-    paper's Tables 2 to 4.
+    - `instruction_tuning`: pairs [base, instruction-tuned].
+    - `encoder_decoder`: models of that architecture.
+    - `tokenizers`: all tokenizers, in the order of rows.
+    - `published_tokenizers`: tokenizer to its row in the paper's Tables 2 to 4.
     """
     own: LostInTheMiddle = block_of(config, NAME)
     used = [config.models[model].tokenizer for model in config.run.models]

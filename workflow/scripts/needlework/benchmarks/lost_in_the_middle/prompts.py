@@ -50,10 +50,10 @@ Line = tuple[int, int]
 def build(
     slice_settings: SliceSettings, tables: Tables, templates: Iterable[str], tokenizer: Tokenizer
 ) -> Built:
-    """The instances of a slice, and counts of questions that were left out or have a peculiarity.
+    """The instances of a slice, and counts of questions that were left out or are peculiar.
 
-    `slice_settings` is what `plan.settings` gives; `tables` holds the corpora that `plan.reads` names and
-    the "distractors", each by language; `templates` are files named after their prompt. The counts, in
+    `slice_settings` is the result of `plan.settings`. `tables` holds the corpora that `plan.reads` names and
+    the "distractors", each by language. `templates` are files named after their prompt. The counts, in
     questions unless said otherwise:
 
     - left out: `questions_lacking`, how many fewer there are than asked for; `too_few_documents`, which are

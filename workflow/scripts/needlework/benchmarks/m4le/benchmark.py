@@ -166,9 +166,10 @@ ON_CARD = {"": ("accuracy", "match", "f1"), "ROUGE": ("rouge",), "BLEU": ("bleu"
 
 
 def of_metrics(rows: pd.DataFrame, run: Context, metrics: tuple[str, ...]) -> pd.DataFrame:
-    """The rows of tasks with these metrics at lengths.
+    """The rows of tasks that have a length, scored by these metrics.
 
-    A further column `place` has the fifth of the texts, from 0 to 1, that holds the one that is asked for.
+    Texts of a prompt are divided into fifths. The further column `place` has the fifth that holds the asked
+    text, from 0 to 1.
     """
     tasks = [name for name, task in CONSTRUCTED.items() if task.metric in metrics]
     rows = by_metric(rows, run)

@@ -72,10 +72,11 @@ def sentence(answer: str, reference: str, lang: str) -> float:
 
 
 def shared_ngrams(found: Sequence[str], gold: Sequence[str], order: int) -> tuple[int, ...]:
-    """How many n-grams two sequences share, for n = 1 to `order`; one that repeats, as often as in both.
+    """How many n-grams two sequences share, for n = 1 to `order`.
 
-    An n-gram is one number, with a digit for each of its tokens that both sequences have; behind a token that
-    only one has, digits are 0. Of sorted numbers, those that begin alike stand side by side.
+    A repeated n-gram counts as often as it occurs in both. Each n-gram is one number, with a digit for each
+    of its tokens that both sequences have; after a token that only one has, digits are 0. The numbers are
+    sorted, so that n-grams with a common beginning are neighbours.
     """
     kinds = set(found), set(gold)
     shared = kinds[0] & kinds[1]
@@ -114,7 +115,7 @@ def shared_ngrams(found: Sequence[str], gold: Sequence[str], order: int) -> tupl
 
 
 def corpus(rows: npt.ArrayLike) -> float:
-    """The BLEU, in [0, 1], of answers with these rows of `Statistics.flat`; 0 without any text."""
+    """The BLEU in [0, 1] of several answers, from their rows of `Statistics.flat`; 0 without any text."""
     table = np.asarray(rows, dtype=np.int64).reshape(-1, 2 * ORDER + 2)
     return float(of_sums(table.sum(axis=0, keepdims=True))[0])
 
@@ -315,9 +316,8 @@ def _next_row(row: int, mask: int, full: int) -> int:
 def common(first: Sequence[str], others: Sentences) -> list[int]:
     """Indices in `Sentences.words` of the words in a longest common subsequence of `first` and each sentence.
 
-    If there are several longest subsequences, the one that a scan from the texts' ends finds is taken: equal
-    words are taken; otherwise `first` steps back if only that makes the subsequence shorter, else the other
-    sentence does.
+    If there are several, the result is that of a scan from the texts' ends. Equal words are taken. Otherwise
+    the scan steps back in `first` if only this makes the subsequence shorter, else in the other sentence.
     """
     full = row = others.full
     # Each word of `first`, where it stands, and where it stands or the length grows. A row of a word that

@@ -42,12 +42,12 @@ NOTHING = Normalised(math.nan, math.nan, math.nan, math.nan)
 
 
 def normalised(score: Score, reference: Score, covariance: float = 0.0) -> Normalised:
-    """r / (g + r): 0.5 where the score equals its reference (paper, section 3.5).
+    """r / (g + r): 0.5 if the score equals its reference (paper, section 3.5).
 
-    The error is the delta method's: the derivatives are g / (g + r)^2 by r and -r / (g + r)^2 by g.
-    `covariance` is the covariance of both scores, if both are of the same prompts. The interval is normal on
-    the scale of log(r / g), so its ends stay within [0, 1]; at 0 or 1 it is cut there. The result is NaN if
-    both scores are 0, or one is missing.
+    `covariance` is the covariance of both scores, if both are of the same prompts. The error is by the delta
+    method: the derivatives are g / (g + r)^2 by r and -r / (g + r)^2 by g. The interval is normal on the
+    scale of log(r / g), so its ends stay within [0, 1]; if the result is 0 or 1, the interval is cut there.
+    NaN if both scores are 0, or one is missing.
     """
     r, g = score.value, reference.value
     if math.isnan(r) or math.isnan(g) or r + g == 0:
@@ -193,10 +193,11 @@ def task_scores(part: Part) -> list[Own]:
 
 
 def with_reference(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Rows of one metric with the reference scores by which each task is normalised.
+    """Rows of one metric, with the reference scores by which each task is normalised.
 
-    g: the reference's score at 1K, a share; g_se and g_se_independent: its errors over questions and over
-    answers; reference: the reference model's value on the same prompt, if it is a model of the run.
+    Further columns: `g`, the reference's score at 1K as a share; `g_se` and `g_se_independent`, its errors
+    over questions and over answers; `reference`, the reference model's value on the same prompt, if the run
+    has this model.
     """
     name, values = run.run["reference"], rows.iloc[:0]
     found: dict[str, tuple[float, float, float]] = {}
@@ -221,9 +222,9 @@ def with_reference(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 def normalised_mean(part: Part, run: Run, weigh: str = "cells") -> dict[str, float | int]:
     """MEASURES of a model's normalised scores r / (g + r), and the number of tasks behind them.
 
-    weigh: "cells" is the mean over all tasks and lengths, "lengths" the mean of the lengths' means, "slope"
-    the least-squares slope of the lengths' means over the indices of the run's lengths. A score is left out
-    if it has no reference, or if both are 0.
+    `weigh` is "cells" for the mean over all tasks and lengths, "lengths" for the mean of the lengths' means,
+    or "slope" for the least-squares slope of the lengths' means over the indices of the run's lengths. A
+    score is left out if it has no reference, or if both are 0.
     """
     there = [own for own in task_scores(part) if own.value + own.reference.g > 0]
     weights = _weights([own.length for own in there], weigh, run["lengths"])

@@ -59,7 +59,7 @@ LIMITS: dict[str, int | None] = {
 
 @dataclass(frozen=True)
 class Slice:
-    """What the instances of a slice depend on, as `settings` gives it."""
+    """The settings on which the instances of a slice depend, as `settings` returns them."""
 
     slice: str
     data: str

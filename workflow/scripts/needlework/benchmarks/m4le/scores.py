@@ -188,12 +188,12 @@ def _verdict(value: float, answer: str) -> str:
 
 
 def paper(task: Task, answer: str, accepted: Sequence[str]) -> float:
-    """The paper's metric in [0, 1], by which every gold answer scores 1.
+    """The paper's metric in [0, 1], corrected so that every gold answer scores 1.
 
     The formulas are the released scorer's, with these changes. A gold answer is normalised as the answer is.
-    An answer is not cut at a mark that stands in a gold answer. DuReader has ROUGE-L (Table 2). News2016
-    compares titles. A right class may end with a full stop, or be followed by a line end and more text. Of a
-    translation, it is the BLEU of the answer alone.
+    An answer is not cut at a mark that stands in a gold answer. DuReader has ROUGE-L (Table 2). In News2016,
+    titles are compared. After a right class, a full stop, or a line end and more text, may follow. The value
+    of a translation is the BLEU of the answer alone.
     """
     if task.metric == "bleu":
         return measures.sentence(answer.strip(), accepted[0], task.answer_lang)
@@ -259,7 +259,7 @@ def rouge_lsum(task: Task, answer: str, accepted: Sequence[str]) -> float | None
 
 
 def chrf(task: Task, answer: str, accepted: Sequence[str]) -> float | None:
-    """chrF in [0, 1]; None for a task with one right answer."""
+    """chrF in [0, 1]; None if the task has only one right answer."""
     return _best(task, measures.chrf, answer, accepted) if task.metric in _TEXTS else None
 
 

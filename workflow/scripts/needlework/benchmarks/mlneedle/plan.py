@@ -74,7 +74,7 @@ class Position(NamedTuple):
 
 @dataclass(frozen=True)
 class Slice:
-    """What the instances of a slice depend on, as `settings` gives it."""
+    """The settings on which the instances of a slice depend, as `settings` returns them."""
 
     needles: str
     haystack: str
@@ -119,7 +119,7 @@ def positions(setting: int | Sequence[str]) -> list[Position]:
 
 
 def decided_languages(own: Mlneedle) -> tuple[str, tuple[str, ...]]:
-    """The question's language, and those of answers, which planning has decided where they were null."""
+    """The language of questions and the languages of answers. Planning has replaced null by a choice."""
     assert own.question_lang is not None and own.answer_languages is not None
     return own.question_lang, own.answer_languages
 
@@ -186,7 +186,7 @@ def settings(own: Mlneedle, name: str, lengths: list[int]) -> SliceSettings:
 
 
 def texts_of(tasks: Iterable[str]) -> list[str]:
-    """The names in INSTRUCTIONS of the texts that the prompts and verdicts of these tasks need."""
+    """The names of the texts in INSTRUCTIONS that prompts and verdicts of these tasks need."""
     needed = {"existence": ["existence", "yes", "no"]}
     return [name for task in tasks for name in needed.get(task, [task])]
 
@@ -220,7 +220,10 @@ def search(own: Mlneedle, lang: str) -> Search:
 
 
 def spare(own: Mlneedle) -> int:
-    """The tokens of a length reserved for the answer; a chat template may use some (released code)."""
+    """How many tokens of a length are reserved for the answer.
+
+    A chat template may use some of them, as in the released code.
+    """
     return ANSWER_BUFFER
 
 

@@ -304,10 +304,11 @@ def score(
     model: str,
     settings: Mlneedle,
 ) -> pa.Table:
-    """The scores of `generations`, as `needlework.scoring.scores.score_rows` gives them.
+    """The scores of `generations`, as `needlework.scoring.scores.score_rows` returns them.
 
-    The tasks "exact" and "closed_book" are scored by `settings.metric`, "existence" by the Yes or No in
-    the answer. Of an answer and its translation, the better one counts. All have the metric "careful" too.
+    Answers to "exact" and "closed_book" have the metric `settings.metric`. Answers to "existence" are scored
+    by their Yes or No. If an answer has a translation, the better of the two counts. All answers have the
+    metric "careful" too.
     """
     chosen, by_chosen = METRICS[settings.metric], metric(settings)
     if isinstance(owner := getattr(by_chosen, "__self__", None), Semantic):

@@ -20,7 +20,7 @@ MEASURED = 300_000
 class Haystack:
     """The sentences of a text in one language, up to `most_tokens` tokens.
 
-    `table` is of the schema ARTICLES or BOOKS. A haystack without a needle inside keeps the text's own white
+    `table` is of the schema ARTICLES or BOOKS. If no needle is inside, a haystack keeps the text's own white
     space, as in the released files. Otherwise its sentences are joined by `joint`.
     """
 
@@ -89,10 +89,10 @@ class Haystack:
         return int(np.searchsorted(self._tokens, tokens, side="right")) - 1
 
     def before(self, n: int, depth: int, rule: str) -> int:
-        """The number of sentences, of n, before a needle at `depth` percent.
+        """How many of n sentences stand before a needle at `depth` percent.
 
-        By the rule "gpt4o", these are the fewest sentences with at least `depth` percent of the haystack's
-        tokens; by the older rule "gpt4", the most whose own tokens sum to no more than that. At 100 all
+        By the rule "gpt4o": the fewest sentences that have at least `depth` percent of the haystack's tokens.
+        By the older rule "gpt4": the most sentences whose own tokens sum to no more than this. At 100 all
         sentences stand before the needle, at 0 none.
         """
         if depth in (0, 100):

@@ -90,7 +90,7 @@ def abstract(cell: Cell) -> Mapping[str, object]:
 
 
 def tokens_a_word(table: str, digits: int) -> Beside:
-    """Table 2 has one row per language and one column per model, and a row of averages."""
+    """The numbers of Table 2: a row per language and a row of averages, a column per model."""
 
     def compare(cell: Cell) -> Mapping[str, object]:
         from needlework.benchmarks.mlongrr.corpus import FIFTY_ARTICLES

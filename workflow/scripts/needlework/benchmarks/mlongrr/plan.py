@@ -55,7 +55,7 @@ FILLED_BY = {
 
 @dataclass(frozen=True)
 class Slice:
-    """What the instances of a slice depend on, as `settings` gives it."""
+    """The settings on which the instances of a slice depend, as `settings` returns them."""
 
     slice: str
     lang: str
@@ -76,7 +76,7 @@ class Slice:
 
 
 class PromptKind(NamedTuple):
-    """What the prompts of a slice differ in, beside their length and example."""
+    """What distinguishes the prompts of a slice, besides length and example."""
 
     task: str
     # How many needles the question speaks of, and "number" or "city".
@@ -174,7 +174,10 @@ def reads(slice_settings: SliceSettings) -> dict[str, list[CorpusTable]]:
 
 
 def spare(own: Mlongrr) -> int | None:
-    """0 tokens: the longest answer takes all reserved tokens. None if lengths do not bound prompts."""
+    """The spare tokens of a length: 0, since the longest answer takes all reserved tokens.
+
+    None if lengths do not bound prompts.
+    """
     strict = own.source == "constructed" and own.budget == "strict"
     return 0 if strict else None
 

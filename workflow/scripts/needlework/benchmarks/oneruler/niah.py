@@ -48,9 +48,9 @@ class Nouns(NamedTuple):
 def nouns(tables: Mapping[str, pa.Table], instruction: str, context: str) -> Nouns:
     """The nouns of a pair of languages; no two rows have the same noun.
 
-    In a prompt of one language, the first of equal rows stays. With two languages, rows are left out if their
-    noun stands in several rows of either language, or if the asked noun is another row's hidden noun; so are
-    AMBIGUOUS_NOUNS.
+    In a prompt of one language, the first of several rows with one noun stays. In a prompt of two languages,
+    a row is left out if its noun stands in several rows of either language, or if its asked noun is another
+    row's hidden noun. AMBIGUOUS_NOUNS are left out too.
     """
     columns = {
         lang: dict(
@@ -240,7 +240,10 @@ class NeedleTasks:
         ]
 
     def build(self, drawn: Draw, budget: int, *, none_option: bool) -> Made | None:
-        """The prompt of an example, filled until no sentence fits; None if two sentences do not fit."""
+        """The prompt of an example, filled until no further sentence fits.
+
+        None if not even two sentences fit.
+        """
         texts, pieces, joint = self._texts, self._pieces, self._haystack.joint
         before, _, after = texts["task"].partition("{context}")
         head = pieces.literal("instruction", before)

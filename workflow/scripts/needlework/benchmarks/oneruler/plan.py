@@ -120,7 +120,7 @@ class Made(NamedTuple):
 
 @dataclass(frozen=True)
 class Slice:
-    """What the instances of a slice depend on, as `settings` gives it."""
+    """The settings on which the instances of a slice depend, as `settings` returns them."""
 
     slice: str
     instruction_lang: str
@@ -195,9 +195,9 @@ def slice_languages(name: str) -> tuple[str, str]:
 
 
 def settings(own: Oneruler, name: str, lengths: Iterable[int]) -> SliceSettings:
-    """All that the instances of a slice depend on, other than files and the tokenizer: fields of `Slice`.
+    """The settings on which the instances of a slice depend, besides files and tokenizer.
 
-    `lengths` are the token budgets wanted by the models that use the tokenizer.
+    `lengths` are the token budgets that the models with this tokenizer want.
     """
     instruction, context = slice_languages(name)
     tasks = slice_tasks(own, instruction, context)
@@ -245,9 +245,9 @@ def _none_options(own: Oneruler, instruction: str, context: str) -> list[bool]:
 
 
 def variants(own: Slice) -> list[tuple[str, bool]]:
-    """The tasks of a slice, each with whether the question offers the answer "none".
+    """The tasks of a slice: (task, whether the question offers the answer "none").
 
-    Tasks of common words never offer it.
+    Questions on common words never offer it.
     """
     needles = [
         (task, option)

@@ -2,7 +2,7 @@
 
 It does if the metric would accept the passage as an answer ("commissioner" holds "the Commission"). It also
 does if the passage has the answer in another writing ("٣" and "3", "co-op" with a hyphen of another script):
-the metric does not see it, but a model finds it there.
+the metric does not find such an answer, but a model does.
 """
 
 from __future__ import annotations

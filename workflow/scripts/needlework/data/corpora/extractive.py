@@ -1,7 +1,7 @@
-"""Extractive question answering: SQuAD's JSON into rows whose answers stand in their contexts.
+"""Extractive question answering: SQuAD's JSON as rows whose answers stand in their contexts.
 
-XQuAD has 1,190 questions with the same ids in each of twelve languages; MLQA has questions in seven
-languages, each in two to four of them with the same id.
+XQuAD has 1,190 questions with the same ids in each of twelve languages. MLQA has questions in seven
+languages; each question is in two to four of them, with the same id.
 """
 
 from __future__ import annotations
@@ -111,8 +111,8 @@ def read_xquad(json_path: str | Path) -> pa.Table:
 def read_mlqa(zip_path: str | Path, split: str, lang: str) -> pa.Table:
     """QUESTIONS rows, sorted by id, of one language of MLQA_V1.zip (`split`: "dev" or "test").
 
-    Question and context are both in `lang`; an id names the same question in every language.
-    UserError if the archive does not have the split or the language, or is broken.
+    Question and context are both in `lang`. An id names the same question in every language. Raises UserError
+    if the archive does not have the split or the language, or is broken.
     """
     with Archive(Path(zip_path)) as archive:
         member = MEMBER.format(split=split, lang=lang)

@@ -144,7 +144,7 @@ def _matches(name: str, parts: Sequence[str]) -> bool:
 
 
 def own_corpus(name: str, own: Mapping[str, OwnCorpus]) -> OwnCorpus | None:
-    """The block of the user's corpus of this name in `own` (`corpora`), or of that with these contexts."""
+    """A user's corpus in `own` (`corpora`), by its name or by the name of the table with its contexts."""
     found = own.get(name) or own.get(base_of(name))
     return found if isinstance(found, Block) else given(found)
 

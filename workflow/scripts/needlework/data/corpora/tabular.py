@@ -1,9 +1,9 @@
 """A user's own data sets as corpora: from the Hugging Face hub, or local Parquet, JSON Lines and CSV files.
 
-Such files are read here, so that texts stay as they are; the package `datasets` finds those of the hub, and
-reads its other files. All are streamed: only rows that are read are downloaded. The configuration maps the
-columns (`corpora.<name>.columns`); a dot names a field inside a column (`answers.text`), unless a column has
-exactly this name.
+Files of these formats are read here, so that texts stay as they are. The package `datasets` finds the files
+on the hub, and reads all other formats. All files are streamed: only rows that are read are downloaded. The
+configuration maps the columns (`corpora.<name>.columns`). A dot names a field inside a column
+(`answers.text`), unless a column has exactly this name.
 """
 
 from __future__ import annotations
@@ -232,10 +232,10 @@ def _reaches(value: object, path: Sequence[str]) -> bool:
 def table(corpus: str, lang: str, files: Sequence[str], settings: OwnTable) -> pa.Table:
     """The corpus in `lang`, as the rule `read_corpus` asks for it; `settings` are the layout's.
 
-    `questions` (QUESTIONS), `<corpus>_passages` with their contexts (TITLED, or PASSAGES without
-    titles; `<corpus>_paragraphs` never has titles), `passages` (PASSAGES), `texts` (BOOKS) or `records`
-    (RECORDS). Rows that lack what the kind needs are left out, and counted in the table's metadata
-    (FOUND). UserError if the data set cannot be read, or no row is left.
+    The schema depends on the corpus. `questions` is QUESTIONS, and `<corpus>_passages` has their contexts as
+    TITLED, or as PASSAGES without titles (`<corpus>_paragraphs` never has titles). `passages` is PASSAGES,
+    `texts` BOOKS, `records` RECORDS. Rows that lack a needed column are left out, and counted in the table's
+    metadata (FOUND). Raises UserError if the data set cannot be read, or no row is left.
     """
     base = base_of(corpus) if settings.kind == "questions" else corpus
     where = f"corpora.{base}.languages.{lang}"

@@ -1,8 +1,8 @@
 """The interface of backends, and how a backend is found by its name.
 
-A backend is a module in this folder with a `BACKEND`, a subclass of `Backend`, and its keys are in
-`<name>_settings.py`. One of several modules is a package with `backend.py` and `settings.py`. It is imported
-by name at run time, so an edit of one backend does not change the others' digest.
+A backend is a module in this folder with a `BACKEND`, a subclass of `Backend`. Its keys are in
+`<name>_settings.py`. If a backend has several modules, it is a package with `backend.py` and `settings.py`.
+Backends are imported by name at run time, so an edit of one does not change the others' digest.
 """
 
 from __future__ import annotations
@@ -101,9 +101,9 @@ class Answer:
 
 
 class Backend(ABC):
-    """One model behind one way of running it, made from the model's block of the configuration.
+    """One model and the way to run it, made from the model's block of the configuration.
 
-    model: its name there. journal: the folder of the journal.
+    `model` is its name in the configuration, `journal` the folder of the journal.
     """
 
     # How many requests `answers` hands to `generate` at once, if it is not overridden.
@@ -164,7 +164,10 @@ class Backend(ABC):
         return None
 
     def as_sent(self, prompt: str) -> tuple[str, str]:
-        """In words, how the model gets a prompt, and the text that it gets. Called after `load`."""
+        """How the model gets a prompt, in words, and the text that it gets.
+
+        Call it after `load`.
+        """
         return "as it is", prompt
 
     def overhead(self) -> int | None:
@@ -191,11 +194,11 @@ class Backend(ABC):
     def answers(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:
         """The answers with their places in `requests`, each as soon as it is known, in any order.
 
-        An answer that is known and not yielded is lost if the job is killed. So a backend that can know a
-        later answer before an earlier one yields it here, and is an InAnyOrder or uses `in_order`.
+        If the job is killed, answers that were not yielded yet are lost. So a backend that may know a later
+        answer before an earlier one must yield it here. It is an InAnyOrder, or uses `in_order`.
 
-        `requests` are all of a job, and made lazily: take as many as run at once, and the next when an
-        answer has come, so that none waits for a batch to end.
+        `requests` are all requests of a job, made lazily. Take as many as run at once, and the next one when
+        an answer has come, so that no request waits for a batch to end.
         """
         left, first = iter(requests), 0
         while batch := list(islice(left, self.batch_size)):
@@ -204,7 +207,7 @@ class Backend(ABC):
             first += len(batch)
 
     def close(self) -> None:
-        """Release what `load` took."""
+        """Release the memory, devices and processes that `load` took."""
         return None
 
 
@@ -280,10 +283,10 @@ def backend_file(name: str) -> str:
 
 
 def load_backend(model: str, config: AnyModel, journal: str | Path = "journal") -> Backend:
-    """The backend of a model, by its name and its block of the configuration; it is not loaded yet.
+    """The backend of a model, by its name and its block of the configuration. It is not loaded yet.
 
-    journal: the folder of the journal. Raises UserError if there is no such backend, or if it refuses the
-    configuration.
+    `journal` is the folder of the journal. Raises UserError if there is no such backend, or if the backend
+    refuses the configuration.
     """
     name, names = config.backend, backend_names()
     if name not in names:

@@ -1,8 +1,8 @@
-"""The files of answers that a model's key `answers` names, read in bounds: no part of them is trusted.
+"""Reads the files that a model's key `answers` names, within limits: no part of them is trusted.
 
-Lines of JSON Lines, members of a ZIP archive (names of members are names only: nothing is extracted), and
-items of a long JSON object. Planning imports this: the standard library alone. Python reads members that
-are compressed with Zstandard (method 93) from 3.14 on, so they are unpacked here.
+It reads lines of JSON Lines, members of a ZIP archive (nothing is extracted to disk), and items of a long
+JSON object. Planning imports it, so it needs only the standard library. Members that are compressed with
+Zstandard (method 93) are unpacked here, since Python reads them only from 3.14 on.
 """
 
 from __future__ import annotations
@@ -118,10 +118,11 @@ def beside(path: Path, name: str) -> Mapping[str, Any]:
 
 
 def members(path: Path, order: Callable[[str], int | None]) -> Iterator[tuple[str, bytes]]:
-    """The names and contents of the members to which `order` gives a number, by this, then as in the archive.
+    """The names and contents of the members to which `order` gives a number, sorted by this number.
 
-    Raises UserError if a member is encrypted, compressed in an unknown way or larger than LARGEST, or if all
-    would unpack to far more than the file; another exception if the archive is damaged.
+    Members with equal numbers come as in the archive. Raises UserError if a member is encrypted, compressed
+    in an unknown way or larger than LARGEST, or if all would unpack to far more than the file. Raises another
+    exception if the archive is damaged.
     """
     with zipfile.ZipFile(path) as archive, path.open("rb") as file:
         ranks = {name: order(name) for name in archive.namelist()}

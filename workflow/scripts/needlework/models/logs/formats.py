@@ -1,8 +1,8 @@
-"""Answers in other programs' files, and in needlework's own form: which program wrote one, and what it says.
+"""Reads answers in other programs' files and in needlework's own form; finds out which program wrote a file.
 
-Logs of inspect_ai, samples of lm-eval (`samples_<task>_<date>.jsonl`, and `results_<date>.json` beside them),
-files of OpenAI's batch API, instance files of Every Eval Ever (`<uuid>_samples.jsonl`, and the record beside
-them), and needlework's own rows, in JSON Lines or Parquet.
+Formats: logs of inspect_ai; samples of lm-eval (`samples_<task>_<date>.jsonl`, and `results_<date>.json`
+beside them); files of OpenAI's batch API; instance files of Every Eval Ever (`<uuid>_samples.jsonl`, and the
+record beside them); and needlework's own rows, in JSON Lines or Parquet.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ class Format(NamedTuple):
 
 
 def logged(path: Path, run: LogRun) -> Iterator[Logged]:
-    """Yield the answers in a file, and store what it says of the run in `run`.
+    """Yield the answers in a file. What the file says of its run is stored in `run`.
 
-    UserError for any fault of the file.
+    Raises UserError for any fault of the file.
     """
     kind = format_of(path)
     try:

@@ -1,4 +1,4 @@
-"""What models are asked, and what their answers depend on."""
+"""The models that are asked, and all that their answers depend on."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Answers(Inputs):
-    """What models are asked, and what their answers depend on."""
+    """The models that are asked, and all that their answers depend on."""
 
     def __init__(self, config: Configuration, prompts: Prompts, audits: Audits) -> None:
         super().__init__(config)
@@ -77,7 +77,7 @@ class Answers(Inputs):
         return [self.config.judge] if self.config.judge else []
 
     def judge_files(self) -> dict[str, Any]:
-        """What the judge's prompts are made of: the answers of known verdict, and a text for each kind."""
+        """The files for the judge's prompts: the answers of known verdict, and a text for each kind."""
         kinds = ("answer", "list", "yes_or_no", "none")
         return {
             "known": resource("judge/known.csv"),
@@ -101,7 +101,7 @@ class Answers(Inputs):
         return [name for name in self.models if name not in readers]
 
     def estimated(self) -> dict[str, Any]:
-        """The parameters of `estimate`: the run's prompts, and what each model is asked."""
+        """The parameters of `estimate`: the run's prompts, and the prompts that each model is asked."""
         benchmarks, models, audits = self.benchmarks, self.models, self.config.run.audits
         return {
             "files": {name: self.prompts.prompts_of_models(name) for name in benchmarks},

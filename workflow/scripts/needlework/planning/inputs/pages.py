@@ -1,4 +1,4 @@
-"""What cards and the page of results show."""
+"""The inputs of report cards and of the page of results."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _OVERVIEW_PARTS = (
 
 
 class Pages(Inputs):
-    """What cards and the page of results show."""
+    """The inputs of report cards and of the page of results."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class Pages(Inputs):
         }
 
     def overview(self, benchmark: str) -> ShownBenchmark:
-        """What results/index.html shows of a benchmark."""
+        """A benchmark's part of results/index.html."""
         own = load_benchmark(benchmark)
         return {
             "title": own.title,

@@ -1,4 +1,4 @@
-"""What scores are made of, and translations."""
+"""The inputs of scores and of translations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Scores(Inputs):
-    """What scores are made of, and translations."""
+    """The inputs of scores and of translations."""
 
     def __init__(self, config: Configuration, prompts: Prompts) -> None:
         super().__init__(config)

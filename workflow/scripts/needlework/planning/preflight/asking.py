@@ -1,4 +1,4 @@
-"""What a service replies to one request, with the standard library alone."""
+"""Sends one request to a service and reads the reply, with the standard library alone."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def address_of(url: str) -> str:
 
 
 def ask(endpoint: ServedModel, path: str, body: object = None) -> tuple[int, Any]:
-    """What a model's server replies at a path (`reply_to`)."""
+    """The reply of a model's server at a path (`reply_to`)."""
     address, question, query = endpoint.address.partition("?")
     scheme, _, rest = address.partition("://")
     login, at, place = rest.rpartition("@")

@@ -1,4 +1,4 @@
-"""Files that earlier runs or the user left: missing ones, those of the future, results without records."""
+"""Files from earlier runs or the user: missing files, files from the future, results without records."""
 
 from __future__ import annotations
 

@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 def check_service(config: Configuration, name: str, local: bool, planning: bool) -> list[str]:
     """A sentence if nothing answers at a model's address, if a proxy may, or if the model is refused.
 
-    Raises UserError if its key or certificates are missing, or if the journal has no answers and nothing
-    answers there or the answer is a refusal. If it is only `planning`, nothing is asked, and what does not
-    answer may be started later. Of models on this machine there is nothing to check.
+    Raises UserError if the model's key or certificates are missing. Raises it also if the journal has no
+    answers and either nothing answers at the address or the answer is a refusal. If it is only `planning`,
+    nothing is asked, and a server that does not answer may be started later. Models on this machine need no
+    check.
     """
     model = config.models[name]
     if model.backend == "inspect":
@@ -114,7 +115,7 @@ def check_translation_service(
 def judge_warnings(
     config: Configuration, judges: Iterable[str], local: bool, planning: bool
 ) -> list[str]:
-    """Sentences about what judges lack; without a judge, all other results are made."""
+    """Sentences on judges that cannot be asked. All other results are made without a judge."""
     found = []
     for name in sorted(judges):
         try:

@@ -25,7 +25,7 @@ class Used:
 
 
 def used_by(config: Configuration, jobs: Iterable[tuple[str, Any]]) -> Used:
-    """The names that these jobs use. A job is given as its rule's name and its wildcards."""
+    """The names that `jobs` use. A job is given as its rule's name and its wildcards."""
     used = Used()
     for rule, wildcards in jobs:
         if rule in ("generate_answers", "generate_shard", "audit_answers"):

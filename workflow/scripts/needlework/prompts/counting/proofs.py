@@ -91,7 +91,10 @@ class Automaton:
         return found
 
     def splits(self, before: str, after: str) -> bool:
-        """Whether no match goes on from one character to the other, or depends on what follows the first."""
+        """Whether a match never reads `after` right after `before`.
+
+        False if a match depends on the character that follows `before`.
+        """
         reading, following = self.reads(before), self.reads(after)
         return not any(i in self.asserting or self.follow[i] & following for i in reading)
 

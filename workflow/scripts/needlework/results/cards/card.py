@@ -1,4 +1,4 @@
-"""What a report card shows of a benchmark, as data.
+"""The contents of a benchmark's report card, as data.
 
 Planning imports it with the benchmark's results, so it needs the standard library alone.
 """

@@ -29,11 +29,13 @@ LEAST_HIGH = 0.2
 
 @dataclass(frozen=True)
 class Size:
-    """Inches: the least and the wanted width of a panel, its height, and what stands left of all."""
+    """Sizes in inches."""
 
+    # The least and the wanted width of a panel, and its height.
     least: float
     wanted: float
     height: float
+    # The space left of all panels.
     left: float = 0.0
 
 
@@ -83,7 +85,7 @@ def rows_of(picture: Picture, ncols: int) -> list[Row]:
 
 
 def panel_rows(picture: Picture, x: str, values: Sequence[Any], panel: Any) -> pd.DataFrame:
-    """The rows of a panel; those without a value of its columns stand in all."""
+    """The rows of a panel. Rows without a value of the panel's columns are in all panels."""
     data, spec = picture.data, picture.spec
     wanted = dict(zip((*spec.row, spec.panel), (*values, panel), strict=True))
     for column in filter(None, wanted):
@@ -134,7 +136,7 @@ def _packed(rows: Sequence[Row], most: int) -> Iterator[list[Row]]:
 def laid_out(
     picture: Picture, size: Size, rows: Sequence[Row], ncols: int, width: float
 ) -> tuple[Figure, Panels]:
-    """The figure of these rows, and its panels, titled."""
+    """The figure of `rows`, and its panels with titles."""
     spec, aside = picture.spec, len(picture.parts()) > 1
     figure = figure_of(width, len(rows) * size.height)
     grid = figure.subplots(len(rows), ncols, sharey=True, squeeze=False)
@@ -171,7 +173,7 @@ def laid_out(
 
 
 def panel_title(picture: Picture, panel: Any) -> str:
-    """What stands above a panel."""
+    """The title above a panel."""
     return picture.title((picture.spec.panel,), (panel,), picture.spec.panel_title)
 
 
@@ -292,7 +294,7 @@ def in_percent(share: float) -> str:
 
 
 def name_down(panels: Panels, name: str) -> None:
-    """The name of the axis down, once for all rows of panels."""
+    """Name the vertical axis, once for all rows of panels."""
     if len({id(row) for _, row, _ in panels}) == 1:
         panels[0][0].set_ylabel(name)
     elif figure := panels[0][0].get_figure(root=True):
@@ -352,7 +354,7 @@ def wrapped(text: str, inches: float) -> str:
 
 
 def longest_word(names: Iterable[str]) -> int:
-    """How many characters the longest word of these names has."""
+    """The number of characters of the longest word in `names`."""
     return max((len(word) for name in names for word in name.split()), default=0)
 
 
@@ -363,6 +365,6 @@ def size_that_fits(text: str, inches: float, wanted: float) -> float:
 
 
 def empty(ax: Axes, text: str) -> None:
-    """What an empty panel says."""
+    """Write `text` into an empty panel."""
     ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", color="#777777")
     ax.set_xticks([])

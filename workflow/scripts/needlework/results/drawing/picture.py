@@ -52,7 +52,7 @@ class DrawnLine:
 
     @property
     def rest(self) -> bool:
-        """Whether it is one of those without a colour."""
+        """Whether the line is without a colour of its own."""
         return self.look == REST
 
 
@@ -84,7 +84,7 @@ class Picture:
         run: Run,
         printing: Printing = PRINTING,
     ) -> Picture:
-        """The picture of these rows; NothingToDraw where they hold no number of ours."""
+        """The picture of these rows. Raises NothingToDraw if they have no number of ours."""
         if spec.where:
             frame = frame.query(spec.where.format_map(run), engine="python")
         frame = frame.reset_index(drop=True)
@@ -122,7 +122,7 @@ class Picture:
 
     @property
     def ours(self) -> pd.DataFrame:
-        """The rows of what was run."""
+        """The rows with our numbers."""
         return self.data[self.data["source"] == "ours"]
 
     @property
@@ -152,7 +152,7 @@ class Picture:
         return sorted(set(found)) if found.dtype.kind in "iuf" else list(dict.fromkeys(found))
 
     def places(self, column: str) -> list[Any]:
-        """The values that have a place of their own: those of ours, and the paper's models."""
+        """The values with a place on a column's axis: the values of our rows, and the paper's models."""
         return self.values(column, self.data if column == "model" else self.ours)
 
     @cached_property
@@ -168,13 +168,13 @@ class Picture:
         return self.factors.get(column, Factor(column)).called(value)
 
     def tick(self, column: str, value: Any) -> str:
-        """What an axis calls a value: languages by their codes."""
+        """The name of a value on an axis. Languages have their codes."""
         factor = self.factors.get(column, Factor(column))
         code = factor.format is language_name and value not in factor.words
         return str(value) if code else self.called(column, value)
 
     def label(self, column: str) -> str:
-        """What an axis calls a column, if anything."""
+        """The name of a column on an axis; "" if it has none."""
         return self.say(self.factors.get(column, Factor(column)).label)
 
     def title(self, columns: Sequence[str], values: Sequence[Any], template: str) -> str:
@@ -193,7 +193,7 @@ class Picture:
 
     @property
     def values_name(self) -> str:
-        """What the axis of values is called, and its unit."""
+        """The name of the axis of values, with its unit."""
         name, unit = self.say(self.spec.axis), self.say(self.spec.unit)
         return f"{name} ({unit})" if unit else name
 
@@ -238,7 +238,7 @@ class Picture:
         return [*evenly(ours, MOST_LINES), *([theirs] if theirs else [])]
 
     def lines(self, data: pd.DataFrame, keys: Sequence[tuple[str, Any]]) -> Iterator[DrawnLine]:
-        """The lines of these keys that have rows in `data`."""
+        """The lines with these `keys` that have rows in `data`."""
         column, spec = self.spec.line, self.spec
         for key in keys:
             rows = data[data[column] == key[1]] if column in data else data
@@ -307,7 +307,7 @@ def evenly(values: Sequence[T], most: int) -> list[list[T]]:
 
 
 def small_print(picture: Picture) -> str:
-    """How many prompts are behind a mark, which are missing, what bars, dashes and other looks mean."""
+    """How many prompts are behind a mark, which prompts are missing, and what bars, dashes and signs mean."""
     spec, data = picture.spec, picture.data
     parts = [picture.say(spec.words), counted(picture), *intervals(picture)]
     if data["paper_value"].notna().any():
@@ -355,14 +355,14 @@ def counted(picture: Picture) -> str:
 
 
 def intervals(picture: Picture) -> list[str]:
-    """What shows how certain the numbers are, where anything does."""
+    """Sentences on what shows how certain the numbers are; none if nothing does."""
     spec, ours = picture.spec, picture.ours
     reach = spec.intervals and (ours["ci_high"] > ours["ci_low"]).any()
     return ["Error bars: 95% intervals over questions."] if reach else []
 
 
 def span_of(counts: Iterable[float]) -> str:
-    """The smallest and largest of these counts, as one number where they are the same."""
+    """The smallest and the largest of the counts; one number if they are equal."""
     found = sorted(set(counts)) or [0]
     low, high = int(found[0]), int(found[-1])
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"

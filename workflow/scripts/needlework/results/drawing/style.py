@@ -1,4 +1,4 @@
-"""What every figure of the project looks like: sizes, fonts, colours, the names on its axes."""
+"""The look of all figures: sizes, fonts, colours, the names on their axes."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def on_pages(colour: str) -> str:
 
 
 def ordered_colours(n: int) -> list[str]:
-    """`n` colours from light to dark, for what has an order (context lengths)."""
+    """`n` colours from light to dark, for values that have an order (context lengths)."""
     from matplotlib import colormaps
     from matplotlib.colors import to_hex
 

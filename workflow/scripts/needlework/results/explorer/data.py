@@ -1,7 +1,7 @@
-"""From the files of a benchmark to the explorer's shards: an index in columns, texts, and details.
+"""Turns the files of a benchmark into the explorer's shards: an index in columns, texts, and details.
 
-The index has a row for each instance and one for each answer; the page filters and counts with it alone.
-What one view shows of one instance (its spans, references and full answers) is in detail shards.
+The index has a row for each instance and one for each answer; the page needs only the index to filter and
+count. Detail shards have what a view of one instance shows: its spans, references and full answers.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class ModelAnswers:
         return len(self.columns["instance_id"]) - self._used
 
     def outcome(self, row: int) -> str:
-        """What became of the request."""
+        """The outcome of a row's request."""
         if found := self._value("outcome", row):
             return str(found)
         otherwise = ANSWERED if self.columns["text"][row] else EMPTY
@@ -379,9 +379,9 @@ class Described(TypedDict):
 
 
 def write_benchmark(name: str, own: Explored, documents: DocumentShards, write: Write) -> Described:
-    """Write a benchmark's shards with `write(name, payload)`; returns what the page needs to know of it.
+    """Write a benchmark's shards with `write(name, payload)`; return the description for the page.
 
-    Raises UserError where an answer belongs to no instance.
+    Raises UserError if an answer belongs to no instance.
     """
     read = {model: ModelAnswers(files) for model, files in own.answers.items()}
     details = Sharded(lambda n, values: write(f"{name}-details-{n}", json_bytes(values)))

@@ -1,7 +1,7 @@
 """The explorer's data files: columns as typed arrays, compressed, in a form that opens from `file://`.
 
-Browsers refuse `fetch`, modules and workers there, but run classic scripts. So a shard is a script that
-hands base64 of gzip to the page, or an element of the page itself that holds the same text.
+From `file://`, browsers refuse `fetch`, modules and workers, but run classic scripts. So a shard is a script
+that hands base64 of gzip to the page, or an element of the page itself that holds the same text.
 """
 
 from __future__ import annotations

@@ -18,7 +18,10 @@ SHARD_CHARACTERS = 1 << 19
 
 
 class Sharded:
-    """Values in numbered shards of about SHARD_CHARACTERS; `write(number, values)` takes each."""
+    """Values in numbered shards of about SHARD_CHARACTERS characters.
+
+    `write(number, values)` is called for each shard.
+    """
 
     def __init__(self, write: Callable[[int, list[Any]], None]) -> None:
         self._write = write
@@ -137,7 +140,7 @@ class DocumentShards:
 
 
 def numbered_length(lengths: npt.NDArray[np.int64]) -> int:
-    """The length of a numbered list of words of these lengths (`needlework.prompts.spans.numbered`)."""
+    """The length of a numbered list of words with these lengths (`needlework.prompts.spans.numbered`)."""
     n = len(lengths)
     digits = sum(n - 10**power + 1 for power in range(len(str(n))) if n >= 10**power)
     return int(lengths.sum()) + digits + 3 * n - 1 if n else 0

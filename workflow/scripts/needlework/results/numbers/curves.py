@@ -159,10 +159,10 @@ def curves(
     run: Context,
     models: Sequence[str],
 ) -> Iterator[Curve]:
-    """The curves of these models in a benchmark.
+    """The curves of `models` in a benchmark.
 
-    rows: its scores. careful: the second scorer's values by model, instance_id and sample. `in_words` of the
-    run are the models whose lengths are counted in words: their unit is not tokens.
+    `rows` are its scores. `careful` are the second scorer's values by model, instance_id and sample. The
+    run's `in_words` names the models whose lengths are counted in words in place of tokens.
     """
     for part in card.parts:
         chosen = part.rows(rows, run)

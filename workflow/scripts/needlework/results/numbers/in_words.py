@@ -1,4 +1,4 @@
-"""What comparisons and lengths show, in words: for report cards and the page of results."""
+"""Comparisons and lengths in words, for report cards and the page of results."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def questions(n: float) -> str:
 
 
 def points(share: float) -> str:
-    """A share in percent points; a bound that is not 0 is not written as 0."""
+    """A share in percent points. A bound that is not 0 is never rounded to 0."""
     found = 100 * share
     if 0 < found < 0.05:
         return "<0.1"

@@ -1,4 +1,4 @@
-"""What a judge says of the answers that the second scorer leaves undecided, and how often it is right."""
+"""A judge's verdicts on answers that the second scorer leaves undecided, and how often they are right."""
 
 from __future__ import annotations
 
@@ -90,10 +90,11 @@ def known_agreement(known: Sequence[Case], found: pd.DataFrame) -> pd.DataFrame:
 
 
 def distrust(agreed: pd.DataFrame) -> str:
-    """Why a judge's verdicts are not used, by the result of `known_agreement`; "" if they are.
+    """Why a judge's verdicts are not used, by the result of `known_agreement`; "" if they are used.
 
-    It must agree with LEAST of the known verdicts that it decides, and above chance with those of right
-    answers and with those of wrong ones, since one that always says the same is right about one of them.
+    Of the known verdicts that it decides, it must agree with a share of LEAST. It must also agree above
+    chance with right answers alone and with wrong answers alone: a judge that always says the same is right
+    about one of the two.
     """
     every = agreed[agreed["by"] == ALL].iloc[0]
     if not every["decided"]:
@@ -179,10 +180,10 @@ class Judged(TypedDict):
 
 
 def summary(files: Sequence[str]) -> Judged:
-    """What the page says of the judge of a run.
+    """The page's summary of the judge of a run.
 
-    `files` are those of `judged_answers`, `known_agreement` and `verdicts` (CSV), and the replies, in the
-    judge's folder.
+    `files` are the CSV files of `judged_answers`, `known_agreement` and `verdicts`, and the file of replies,
+    in the judge's folder.
     """
     import pandas as pd
 

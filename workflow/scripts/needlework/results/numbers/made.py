@@ -44,7 +44,7 @@ class Scored:
 
 
 def number_tables(benchmarks: Iterable[Scored], models: Sequence[str]) -> dict[str, pd.DataFrame]:
-    """The TABLES of these models, by name."""
+    """The TABLES of `models`, by name."""
     found: list[Curve] = []
     made: dict[str, list[Mapping[str, object]]] = {name: [] for name in TABLES}
     answered, factors = {}, {}

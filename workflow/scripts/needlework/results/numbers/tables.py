@@ -1,7 +1,7 @@
 """The tables of numbers that cards, page and terminal read: results/numbers/*.csv.
 
-`means` holds a mean per row, `points` the curves of report cards, `comparisons` what is compared and whether
-a test shows a difference, `answers` what became of requests.
+`means` has a mean per row, `points` the curves of report cards, `comparisons` the compared sides and whether
+a test shows a difference, `answers` the outcomes of requests.
 """
 
 from __future__ import annotations

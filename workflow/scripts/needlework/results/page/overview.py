@@ -1,4 +1,4 @@
-"""What the page of results shows besides its figures: grids of means, and warnings."""
+"""The page of results without its figures: grids of means, and warnings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""results/index.html, what a run found, and a page for each benchmark beside it."""
+"""The page results/index.html, and a page for each benchmark beside it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Ran(TypedDict, total=False):
 
 
 class Dated(Ran):
-    """What was run, and when, of which commit."""
+    """What was run, with the date and the commit."""
 
     date: str
     commit: str
@@ -121,7 +121,7 @@ class PageFigure(ShownResult):
 
 
 class PageBenchmark(TypedDict):
-    """What the templates show of a benchmark; of means and warnings, those of the models that are shown."""
+    """A benchmark in the templates of the page. Its means and warnings are of the shown models alone."""
 
     name: str
     title: str
@@ -237,9 +237,9 @@ def control_sentences(
     readers: Mapping[str, str],
     explorer: Callable[[str, Mapping[str, str]], str],
 ) -> list[Said]:
-    """Whether each control scores what it must, in all benchmarks; one sentence if it does.
+    """Whether each control scores as it must, in all benchmarks. If it does, one sentence says so.
 
-    `scores` and `titles` are by benchmark, `readers` the backends of built-in readers, `explorer` gives the
+    `scores` and `titles` are by benchmark, `readers` the backends of built-in readers. `explorer` returns the
     address of a view.
     """
     held, faults = [], []
@@ -313,11 +313,11 @@ def write_page(
 ) -> None:
     """Write the page, `<benchmark>.html` beside it, and its first part alone as `summary`.
 
-    Snakemake's report shows the summary. A benchmark's page has its means, tables and figures; of these, the
-    main page has one figure and links.
+    Snakemake's report shows the summary. A benchmark's page has its means, tables and figures; the main page
+    has one of the figures, and links.
 
-    `reproduction` is table and picture (CSV, SVG) of all printed numbers; `cards` the SVGs of report
-    cards for pages (`card_images`); `tables` the numbers of the page (`numbers.tables`), without which it
+    `reproduction` are the table and the picture (CSV, SVG) of all printed numbers, `cards` the SVGs of report
+    cards for pages (`card_images`). `tables` are the numbers of the page (`numbers.tables`); without them, it
     shows only means.
     """
     folder, templates = Path(target).parent, Path(template).parent
@@ -591,7 +591,7 @@ def write_unfinished(
     target: str | Path,
     front: Front,
 ) -> None:
-    """Write the page; arguments as in `write_page`, of files some of which may be missing."""
+    """Write the page as `write_page` does; some of the files may be missing."""
     there = {name: own for name, all_ in benchmarks.items() if (own := _existing(all_))}
     Path(target).parent.mkdir(parents=True, exist_ok=True)
     front = replace(front, unfinished=True)

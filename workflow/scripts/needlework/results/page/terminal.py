@@ -53,7 +53,7 @@ class TerminalCell(NamedTuple):
 
 
 def cell_of(means: pd.DataFrame) -> TerminalCell | None:
-    """The cell of a model's MEANS in a benchmark; None if it has no answers there."""
+    """The TerminalCell of a model in a benchmark, from its MEANS; None if it has no answers there."""
     row: Mean
     for row in records(means[means["kind"] == "headline"]):
         mean, n = mean_of(row).partition(", n = ")[0], int(row["n_questions"])
@@ -64,7 +64,7 @@ def cell_of(means: pd.DataFrame) -> TerminalCell | None:
 def lines_of_lower_tasks(
     cells: Mapping[str, Mapping[str, TerminalCell | None]], controls: Collection[str]
 ) -> list[str]:
-    """One sentence per model on the tasks that its means leave out and that are lower."""
+    """One sentence per model: the tasks that its means leave out because they are lower."""
     said = []
     for model in [model for model in cells if model not in controls] or list(cells):
         own = [

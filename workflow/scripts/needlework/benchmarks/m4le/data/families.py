@@ -1,8 +1,8 @@
 """The families of M4LE's tasks: each draws documents in its own way (paper, section 3.3) and asks about them.
 
-The paper takes n = bucket / median length documents at random, and draws again if they are too long.
-This module does the same with two limits: after DRAWS draws that do not fit, n changes a little, and a
-bucket for which no n fits has no rows.
+The paper draws n = bucket / median length documents, and draws again if they are too long. This module does
+the same within two limits. After DRAWS draws that do not fit, n changes a little. A bucket for which no n
+fits has no rows.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def positions(name: str, n: int) -> list[int]:
 
 
 class Family:
-    """What all families share: how a draft becomes a row, and the search for a number of documents."""
+    """The base of all families: it turns drafts into rows, and searches for a number of documents."""
 
     least = 1
 

@@ -1,4 +1,7 @@
-"""M4LE's source data sets in their own layout, as records, with the selections of the released scripts."""
+"""M4LE's source data sets, read in their own layouts as records.
+
+Records are selected as in the released scripts.
+"""
 
 from __future__ import annotations
 
@@ -311,7 +314,7 @@ def triviaqa(task: Task, files: Sequence[Path]) -> Iterator[Record]:
 
 
 def papers(task: Task, files: Sequence[Path]) -> Iterator[Record]:
-    """Papers of arXiv or PubMed with their abstracts (Cohan and others, 2018)."""
+    """Papers from arXiv or PubMed with their abstracts (Cohan and others, 2018)."""
     for line in read_lines(files[0]):
         abstract = " ".join(
             re.sub(r"^<S>\s*|\s*</S>$", "", sentence).strip()
@@ -593,7 +596,10 @@ def _converter() -> Any:
 
 
 def simplified(value: Any) -> Any:
-    """A record, or a part of one, in simplified characters (OpenCC t2s, as the released scripts convert)."""
+    """A record, or a part of one, in simplified Chinese characters.
+
+    OpenCC's t2s converts them, as in the released scripts.
+    """
     if isinstance(value, str):
         return _converter().convert(value) if value else value
     made = map(simplified, value)

@@ -64,11 +64,11 @@ FORMER_TOP_K = 50
 class OpenaiBackend(RemoteModel):
     """The model `name` at `base_url`, with the API key in the variable that `key_env` names.
 
-    `chat` sends each prompt as a user's message, and the endpoint puts it into its chat template;
-    without it the prompt is sent as it is, to be completed. `concurrency` requests run at once, each for
-    at most `timeout` seconds. The fields in `request` go into every request.
+    With `chat`, each prompt is sent as a user's message, and the endpoint puts it into its chat template.
+    Without it, the prompt is sent as it is, to be completed. `concurrency` requests run at once, each for at
+    most `timeout` seconds. The fields in `request` go into every request.
 
-    `batch` sends them through the endpoint's batch API instead, and waits for the answers; batches are
+    With `batch`, requests go through the endpoint's batch API, and the job waits for the answers. Batches are
     recorded in `<journal>/batches/<name and identity>`.
     """
 

@@ -1,4 +1,4 @@
-"""One endpoint's batch API, through the official client, and what its replies say."""
+"""The batch API of one endpoint, called through the official client; and how its replies are read."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def n_done(reply: Mapping[str, object]) -> int:
 
 
 def read_result(line: Mapping[str, Any], chat: bool, clean: Callable[[str], str]) -> Answer:
-    """The answer in a line of a file of results; `clean` removes secrets from what an error shows."""
+    """The answer in a line of a file of results. `clean` removes secrets from messages of errors."""
     try:
         response = line.get("response")
         if not response:

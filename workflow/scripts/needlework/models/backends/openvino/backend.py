@@ -106,7 +106,7 @@ class OpenvinoBackend(InAnyOrder):
         return {**self.identity(), "engine": answer_arguments(dict(self.config.engine))}
 
     def holds(self, record: Record) -> bool:
-        """Whether the model's `context` leaves the answer as it is."""
+        """Whether a kept answer is still valid under the model's `context`."""
         limit = self.config.context
         if record.get("cut_at") is not None:
             return record["cut_at"] == limit

@@ -65,7 +65,10 @@ class Prefixes:
     def stepped(
         self, metrics: Any, asked: Sent | None, running: Collection[Sent], ended: Collection[Sent]
     ) -> None:
-        """Account for a step: of the `running` prompts, some `ended`; `asked` was cancelled."""
+        """Update the state after a step of the engine.
+
+        Of the `running` prompts, `ended` have ended, and `asked` was cancelled.
+        """
         if not self._on:
             return
         used_bytes = metrics.cache_usage / 100 * metrics.cache_size_in_bytes
@@ -143,7 +146,7 @@ class OpenvinoEngine:
         return self._engine.get_config()
 
     def send(self, place: int, tokens: Any, generation: Any) -> None:
-        """Add a prompt to the batch once its cached length is known."""
+        """Add a prompt to the batch, as soon as the length of its cached prefix is known."""
         self._waiting.append(Sent(place, tokens, generation))
 
     def ended(self) -> Iterator[tuple[int, EndedPrompt]]:
