@@ -27,9 +27,10 @@ _NUMBER = re.compile(r"[-+]?[\d.,]*(?:[eE][-+]?\d+)?%?")
 
 
 def inert(value: object) -> object:
-    """A cell of a CSV file: an apostrophe stands before text that a spreadsheet would run as a formula.
+    """Text that is safe in a cell of a CSV file.
 
-    A carriage return, which no writer of CSV quotes, would begin a cell: it becomes a line feed.
+    An apostrophe is put before text that a spreadsheet would run as a formula. A carriage return becomes a
+    line feed, since no writer of CSV quotes it and it would begin a new cell.
     """
     if not isinstance(value, str):
         return value

@@ -29,7 +29,8 @@ _REMEDIES = {
 def entries(folder: str | Path, suffix: str = "", *, hidden: bool = False) -> list[Path]:
     """The paths in a folder whose names end with `suffix`, sorted; none if the folder is absent.
 
-    `hidden`: also names that begin with a dot. Raises UserError if the folder is there and cannot be listed.
+    With `hidden`, names that begin with a dot are included. Raises UserError if the folder exists but cannot
+    be listed.
     """
     folder = Path(folder)
     try:

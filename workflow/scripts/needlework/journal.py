@@ -118,9 +118,9 @@ class Journal:
         keys: Collection[str] | None = None,
         holds: Callable[[Record], bool] = lambda record: True,
     ) -> dict[str, Record]:
-        """As `load`, and published: no later run gets another record, whoever writes it.
+        """The records of `load`, and published: no later run gets other records, whoever writes them.
 
-        If this user may not write in the directory, nothing is published, with a warning.
+        If this user may not write in the directory, nothing is published, and a warning is logged.
         """
         while True:
             publications = Publications(self.directory)

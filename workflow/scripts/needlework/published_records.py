@@ -81,9 +81,10 @@ class Publications:
         return list(self._lengths)
 
     def missing(self, name: str, end: int, lines: int) -> tuple[int, bool]:
-        """How many records a file lacks that was published, and has now `end` bytes and `lines` lines.
+        """How many published records a file has lost, and whether this number is exact.
 
-        And whether that is exact: an older publication has no number of lines.
+        The file now has `end` bytes and `lines` lines. The number is not exact if an older publication has no
+        number of lines.
         """
         if name in self._lines:
             return max(0, self._lines[name] - lines), True
@@ -147,7 +148,7 @@ class Publications:
         return self._directory / f"{number:06d}"
 
     def _published(self, number: int) -> dict[str, int] | None:
-        """The lengths of a publication; None if the number is free. UserError if it cannot be read."""
+        """The lengths of a publication; None if the number is free. Raises UserError if it cannot be read."""
         path = self._path(number) / LENGTHS
         read = content(path)
         if read is None:

@@ -68,7 +68,7 @@ class Archive:
         self._zip.close()
 
     def read(self, name: str) -> bytes:
-        """The bytes of one member, which must be among `names`. UserError if they are corrupt."""
+        """The bytes of one member, which must be among `names`. Raises UserError if they are corrupt."""
         # The limits have seen the size that the directory declares. Read at once, a member would be
         # decompressed to its end, however long it is.
         return b"".join(self._pieces(name, lambda member: member.read(BLOCK_BYTES)))

@@ -53,7 +53,7 @@ class Model:
 
 
 def load(path: str | Path) -> Model:
-    """The model of english_punkt.txt. UserError if it is missing or incomplete."""
+    """The model of english_punkt.txt. Raises UserError if it is missing or incomplete."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):

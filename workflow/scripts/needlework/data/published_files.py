@@ -63,7 +63,7 @@ class Source:
 
 
 def load_registry(path: str | Path) -> dict[str, Source]:
-    """The sources of resources/sources.yaml, by name. UserError if an entry is malformed."""
+    """The sources of resources/sources.yaml, by name. Raises UserError if an entry is malformed."""
     try:
         entries = safe_yaml.read(path)
         return {name: _source(name, entry) for name, entry in entries.items()}

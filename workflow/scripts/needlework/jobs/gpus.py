@@ -46,9 +46,9 @@ def visible_gpus() -> list[str]:
 
 @contextmanager
 def own_gpus(number: int) -> Iterator[list[str]]:
-    """Lock `number` of the visible GPUs and show this process no others; give their names.
+    """Lock `number` of the visible GPUs, and hide all others from this process; return the names of the GPUs.
 
-    Waits until as many are free. Does nothing (and gives no names) under a scheduler, without visible GPUs,
+    Waits until enough are free. Does nothing (and returns no names) under a scheduler, without visible GPUs,
     and if the job asks for none or for more than there are.
     """
     devices = visible_gpus()

@@ -1,8 +1,8 @@
 """A process beside a job that ends the job's child processes if the job is killed.
 
-vLLM's engine is a process of its own. A SIGKILL of the job leaves it running for ever, with all the
-memory of its GPUs, and the next job finds none. In the same way a SIGKILL of Snakemake leaves its jobs
-running, and the next run would start a second one beside each.
+vLLM's engine is a process of its own. Without the guard, a SIGKILL of the job would leave it running for
+ever, with all the memory of its GPUs, and the next job would find none. In the same way, a SIGKILL of
+Snakemake would leave its jobs running, and the next run would start a second one beside each.
 """
 
 from __future__ import annotations
@@ -97,9 +97,9 @@ def start_guard() -> subprocess.Popen[bytes]:
 
 
 def descendants(job: psutil.Process) -> list[psutil.Process]:
-    """The processes that a process has started, directly or not, without its guard.
+    """The processes that a process has started, directly or not, except its guard.
 
-    Without Python's resource tracker too: it ends by itself, after it has cleaned up the shared memory.
+    Python's resource tracker is left out too: it ends by itself, after it has cleaned up the shared memory.
     """
     import psutil
 

@@ -68,9 +68,9 @@ def rest(seconds: float) -> None:
 
 @contextmanager
 def finishing() -> Iterator[None]:
-    """Let the first signal to this process stop it as one to Snakemake does; the second ends it.
+    """At the first signal to this process, stop it as a signal to Snakemake would; at the second, end it.
 
-    Terminals and some schedulers signal all processes of a run. Only in the main thread.
+    Terminals and some schedulers signal all processes of a run. Use it only in the main thread.
     """
     before: dict[int, Any] = {}
 
@@ -109,9 +109,9 @@ def _handle(handler: Callable[[int, Any], object], signals: tuple[int, ...]) -> 
 
 @cache
 def stop_at_signals(scheduler: Any, say: Callable[[str], object]) -> None:
-    """Have this Snakemake end its jobs at a signal; `scheduler` is the class of its schedulers.
+    """Make this Snakemake end its jobs at a signal. `scheduler` is the class of its schedulers.
 
-    A signal before its first job ends it, without a lock. `say` prints a sentence.
+    A signal before the first job ends Snakemake at once, and it leaves no lock. `say` prints a sentence.
     """
     if current_thread() is not main_thread():
         return

@@ -18,9 +18,9 @@ _NAMES = {"temperature": "temperature", "top_k": "top-k", "top_p": "top-p"}
 
 
 def decoding(entry: AnyModel) -> str:
-    """GREEDY, or the values with which a model of the configuration is sampled.
+    """The values with which a model of the configuration is sampled; GREEDY if it is not.
 
-    Fields of `request` override `sampling`, as they do at the endpoint. With a null temperature the
+    Fields of `request` override `sampling`, as they do at the endpoint. If the temperature is null, the
     endpoint chooses.
     """
     request = dict(entry.request) if entry.backend == "openai" else {}

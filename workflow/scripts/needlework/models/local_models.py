@@ -80,9 +80,9 @@ def read_chat_template(path: str | None, where: str) -> str | None:
 
 
 def regime(config: Prompted) -> dict[str, object]:
-    """The keys of a model's entry around prompts and at the end of answers, and `variant`.
+    """The keys of a model's entry for texts around prompts and for ends of answers, and the key `variant`.
 
-    Part of the identity. Older records lack these keys, as does an entry that sets none of them.
+    They are part of the identity. Older records lack these keys, and so does an entry that sets none of them.
     """
     return _set(system=config.system, stop=list(config.stop), variant=config.variant)
 
@@ -161,9 +161,9 @@ def template_variables(given: Variables) -> dict[str, object]:
 
 
 def with_fixed_date(given: Variables, jinja: str, where: str) -> str:
-    """A chat template that writes the fixed date: calls with a constant format are replaced by their result.
+    """A chat template with a fixed date: calls with a constant format are replaced by their result.
 
-    given: the key `template` of the model at `where`. Raises UserError if a call is left.
+    `given` is the key `template` of the model at `where`. Raises UserError if a call is left.
     """
     call = re.compile(_NOW + r"\(\s*(['\"])(.*?)\1\s*\)")
     if _NOW not in jinja:
@@ -213,11 +213,11 @@ def _fixed_day(given: Variables) -> datetime:
 def check_template(
     config: Local, prompt: str, jinja: str, special: Mapping[str, object], where: str
 ) -> Callable[[str], None]:
-    """Fill a chat template apart, and give a check of what the engine makes of it.
+    """Fill a chat template in a separate process; return a check of the text that the engine makes of it.
 
     `special` are the tokenizer's special tokens by name, which templates use. Raises UserError if the
-    template cannot be filled within bounds of memory and time. So does the check if the text lacks the prompt
-    or the system text, white space aside, or has words behind the prompt.
+    template cannot be filled within bounds of memory and time. The check raises UserError if a text lacks the
+    prompt or the system text, white space aside, or has words behind the prompt.
     """
     chat = messages(prompt, config.system)
     values = {**special, **template_variables(config.template), "add_generation_prompt": True}
@@ -368,7 +368,10 @@ def warn_if_unpinned(where: str, name: str, revision: str | None) -> None:
 
 @contextmanager
 def template_check(where: str, name: str) -> Iterator[None]:
-    """Around a prompt's way into the chat template of the model `name`: UserError if the template fails."""
+    """Wraps the code that puts a prompt into the chat template of the model `name`.
+
+    Raises UserError if the template fails.
+    """
     try:
         yield
     except UserError:

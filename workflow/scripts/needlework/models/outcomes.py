@@ -73,9 +73,10 @@ class PromptRead(NamedTuple):
 
 
 def read_tokens(records: Iterable[Record]) -> list[int]:
-    """The tokens that a server read of each record's prompt; 0 where it does not say.
+    """How many tokens a server read of each record's prompt; 0 if it does not say.
 
-    `cached_tokens` are a part of `prompt_tokens`, but come on top at an address that ever had more of them.
+    `cached_tokens` are a part of `prompt_tokens`. But if an address ever had more of them, they come on top
+    at this address.
     """
     counts = [
         (own.get("origin"), own.get("prompt_tokens") or 0, own.get("cached_tokens") or 0)
@@ -265,10 +266,10 @@ class Outcomes:
     def replace(
         self, journal: Journal, wanted: Iterable[str], holds: Callable[[Record], bool]
     ) -> None:
-        """Take better answers of the journal, where requests were asked again.
+        """If requests were asked again, take the better answers of the journal.
 
-        An answer that is not empty counts before an empty one, one to a whole prompt before one to a prompt
-        that was cut, whichever was first: all runs agree on it.
+        An answer with text is better than an empty one, and an answer to a whole prompt better than one to a
+        cut prompt, whichever was first. So all runs agree on the answer.
         """
         self._compare()
         own = {key for key in wanted if key in self._records}

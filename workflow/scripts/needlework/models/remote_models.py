@@ -53,7 +53,8 @@ class RateLimit(Passing):
 class RemoteModel(InAnyOrder):
     """A model at `address`, as messages show it. `concurrency` requests run at once.
 
-    A subclass prepares a request and sends it once; its `secrets` are taken out of all that a server says.
+    A subclass prepares a request and sends it once. Its `secrets` are removed from all messages of the
+    server.
     """
 
     config: Openai | Inspect

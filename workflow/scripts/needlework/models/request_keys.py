@@ -30,8 +30,8 @@ def request_key(
 ) -> str:
     """The sha256 of all that an answer depends on: the key of the journal.
 
-    `identity` is the model's (`Backend.identity`), `extra` what its answer depends on beyond the
-    prompt (`Backend.depends_on`); both hold JSON values.
+    `identity` is the model's (`Backend.identity`). `extra` is what else its answer depends on besides the
+    prompt (`Backend.depends_on`). Both hold JSON values.
     """
     digest = hashlib.sha256(_head(identity, sample, max_new_tokens, extra))
     digest.update(prompt.encode("utf-8", "surrogatepass"))

@@ -46,7 +46,7 @@ def shared(only: Mapping[str, object]) -> dict[str, list[object]]:
 def in_words(only: Mapping[str, Selection]) -> str:
     """A description of the prompts that each restricted model got, for tables and figures.
 
-    Models that were asked nothing are left out. Questions are given as their number, not by their ids.
+    Models that got no prompts are left out. Questions are given as a number, not by their ids.
     """
     said = []
     for model, own in only.items():
@@ -85,8 +85,8 @@ def columns(only: Selection, names: Sequence[str]) -> list[str]:
 def mask(table: pa.Table, only: Selection) -> pa.BooleanArray:
     """Which rows of an Arrow table of prompts are selected.
 
-    A row without a value of a factor is selected, and so is every row of a table that has no such factor:
-    a task without documents is not restricted by their number.
+    A row without a value of a factor is selected, and so is every row if the table has no such factor: a task
+    without documents is not restricted by their number.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

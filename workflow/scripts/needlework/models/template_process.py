@@ -1,8 +1,8 @@
 """A process that fills chat templates, which are foreign code, within bounds of memory and time.
 
-It reads requests from its standard input, a line of JSON each, and writes a line for each: {"text": ...} or
-{"error": ...}. It needs only jinja2, since a process that has loaded more could not be bounded as closely,
-and fills templates as transformers does.
+It reads requests from its standard input, one line of JSON each, and answers each with a line: {"text": ...}
+or {"error": ...}. It fills templates as transformers does, but needs only jinja2, since a process that has
+loaded more could not be bounded as closely.
 """
 
 from __future__ import annotations

@@ -59,8 +59,8 @@ def _select(section: str, entry: Settings, wanted: Callable[[str], bool]) -> dic
 def effective_config(config: Configuration) -> dict[str, Any]:
     """The part of a validated configuration on which this run's results depend.
 
-    Entries that the run does not name are left out, and so is what changes no result: where keys,
-    mirrors and journals are, prices and throughputs.
+    Entries that the run does not name are left out. So are keys that change no result: places of keys,
+    mirrors and journals, prices, throughputs.
     """
     run = config.run
     judge = [config.judge] if config.judge else []

@@ -101,7 +101,7 @@ def _different(one: dict[str, Any], two: dict[str, Any]) -> Iterable[str]:
 def changes(config: Configuration, base: str, changed: str) -> dict[str, tuple[Any, Any]]:
     """The settings in which a pair's two models differ, by key: (base model's value, changed model's value).
 
-    Without what affects nothing, and without addresses, which may be private.
+    Settings that affect nothing are left out, and so are addresses, which may be private.
     """
     one, two = (
         not_affecting("models", config.models[name], "nothing", "place") for name in (base, changed)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def sides(config: Configuration, benchmark: str) -> dict[str, str]:
     """The score files of a benchmark by side: a model of this run, or `<run>/<model>` of another.
 
-    Raises UserError where a folder in `runs` holds no scores of the benchmark.
+    Raises UserError if a folder in `runs` holds no scores of the benchmark.
     """
     found = {m: f"results/scores/{m}/{benchmark}.parquet" for m in config.run.models}
     for run in config.runs:

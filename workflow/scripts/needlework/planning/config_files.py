@@ -96,7 +96,7 @@ def _check_target(word: str, option: str, strange: bool, arguments: Sequence[str
 
 
 def check_folder(*folders: Path) -> None:
-    """Raise UserError where Snakemake cannot use the path of a run's folder, or of the workflow."""
+    """Raise UserError if Snakemake cannot use the path of a run's folder, or of the workflow."""
     for folder in folders:
         if any(brace in str(folder) for brace in "{}"):
             raise UserError(

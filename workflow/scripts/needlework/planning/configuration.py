@@ -118,9 +118,9 @@ def filled(value: Any, given: Any, with_defaults: bool = True) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """A copy in plain dicts and lists, which Snakemake's own containers are not, and with 1 for 1.0.
+    """A copy in plain dicts and lists in place of Snakemake's own containers, and with 1 in place of 1.0.
 
-    Numbers get into digests as text, and settings take either for the other.
+    Numbers get into digests as text, and settings accept either form.
     """
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}

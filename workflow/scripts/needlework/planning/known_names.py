@@ -53,7 +53,7 @@ def nearest(word: object, known: Iterable[object]) -> str:
 
 
 def check_named(key: str, names: Iterable[str], registry: Collection[str], where: str) -> None:
-    """Raise UserError where one of `names`, which stand under `key`, is not in the registry `where`."""
+    """Raise UserError if one of `names`, which stand under `key`, is not in the registry `where`."""
     for name in names:
         if name not in registry:
             raise KeyedError(

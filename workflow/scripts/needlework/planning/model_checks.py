@@ -52,7 +52,7 @@ def _engine_limit(model: AnyModel) -> int | None:
 def models_left_out(config: Configuration) -> list[str]:
     """The optional models of a run whose weights are in a package that is not installed.
 
-    Raises UserError where there is no other model.
+    Raises UserError if there is no other model.
     """
     found = [
         name
@@ -146,7 +146,7 @@ def _check_remote_code(where: str, entry: AnyModel | Tokenizer) -> None:
 
 
 def _check_only(config: Configuration, name: str) -> None:
-    """Raise UserError where a model's `only` names no benchmark or factor, or a value of another type."""
+    """Raise UserError if a model's `only` names no benchmark or factor, or a value of another type."""
     only, where = config.models[name].only, f"models.{name}.only"
     factors = {b: dict(load_benchmark(b).columns) for b in config.run.benchmarks}
     own = dict.fromkeys(COLUMNS, "string")

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def decided(given: Mapping[str, Any], config: Configuration) -> list[str]:
-    """Which keys of a benchmark have another value in `config`, which is validated, than was `given`.
+    """One sentence per benchmark: which of its keys have another value in `config` than was `given`.
 
-    A sentence for each benchmark: other keys decide them (`Plan.decided`).
+    `config` is validated. Other keys decide the values of these keys (`Plan.decided`).
     """
     said = []
     for name, own in benchmarks_of(config):

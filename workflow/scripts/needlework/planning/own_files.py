@@ -46,7 +46,7 @@ def find_own_files(config: dict[str, Any]) -> None:
 
 
 def check_corpora(config: Configuration) -> None:
-    """Raise UserError where a corpus of the user's has no name, data or column that can be used."""
+    """Raise UserError if a corpus of the user's has no name, data or column that can be used."""
     for name in config.corpora:
         where, languages = f"corpora.{name}", config.corpora[name].languages
         if not re.fullmatch("[a-z0-9_]+", name) or base_of(name) != name:
@@ -66,7 +66,7 @@ def check_corpora(config: Configuration) -> None:
 
 
 def _check_data(where: str, data: OwnData) -> None:
-    """Raise UserError where a data set is neither of the hub, at a commit, nor of local files."""
+    """Raise UserError if a data set is neither of the hub, at a commit, nor of local files."""
     if data.files:
         for pattern in data.files:
             if Path(pattern).is_dir():

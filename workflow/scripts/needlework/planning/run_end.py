@@ -88,7 +88,7 @@ def own_data_warnings(files: RuleInputs) -> list[str]:
 def request_lines(files: RuleInputs, asked: Collection[str]) -> tuple[str, list[str]]:
     """How many requests were answered ("" if none was planned), and warnings about the others.
 
-    `asked` are the run's rules: a run that asks no model says nothing of earlier ones.
+    `asked` are the run's rules: if a run asks no model, the requests of earlier runs are not mentioned.
     """
     asks = any(rule.startswith(("generate_", "merge_answers", "judge")) for rule in asked)
     first, *others = last_lines(accounts(files) if asks else []) or [""]

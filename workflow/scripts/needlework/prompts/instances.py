@@ -1,4 +1,4 @@
-"""The writer of instance files: prompts are collected as columns, and each span is held once.
+"""The writer of instance files. It collects prompts as columns, and holds each span once.
 
 Most spans are in many prompts (a document, a label, an instruction); as objects they would take gigabytes.
 """

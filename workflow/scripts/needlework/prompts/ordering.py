@@ -88,8 +88,8 @@ class PromptStore(Sequence[list[Span]]):
     def order(self, documents: Mapping[str, str]) -> Order:
         """The order in which neighbours share the longest prefix.
 
-        The order of two prompts depends only on the two: on the texts of their spans and, for long texts, on
-        their documents' names. Equal prompts keep their order. The role of a span is ignored.
+        Which of two prompts comes first depends only on these two: on the texts of their spans and, for long
+        texts, on their documents' names. Equal prompts keep their order. The role of a span is ignored.
         """
         keys = _keys(self._spans, documents)
         distinct = sorted(set(keys))

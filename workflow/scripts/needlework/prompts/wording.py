@@ -77,7 +77,8 @@ def check_texts(
 ) -> None:
     """Raise UserError if a user's texts are unknown to the benchmark, or some are missing.
 
-    `where` is the key of `instructions`; `needed` has by language the names that this run's prompts need.
+    `where` is the key of `instructions`. `needed` has, by language, the names of the texts that this run's
+    prompts need.
     """
     for lang, given in instructions.items():
         place = f"{where}.{lang}"
@@ -109,7 +110,7 @@ def papers_instructions(
 ) -> list[str]:
     """A sentence if a user's questions are not in English but have the paper's English instructions.
 
-    needles: the corpus of the questions. worded: the languages that have instructions of the user's.
+    `needles` is the corpus of the questions. `worded` are the languages with instructions of the user's own.
     """
     lacking = sorted({lang for lang in languages if lang != "en"} - set(worded))
     if not lacking or needles in CORPORA:

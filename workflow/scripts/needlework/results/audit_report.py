@@ -206,8 +206,8 @@ def audit_answers(
 ) -> pd.DataFrame:
     """A row for each answer: its question, factors as text, `text`, `value`, and whether it was `given`.
 
-    `skipped`: the prompt did not fit into the model's context. The value is that of `metric`; an answer
-    without it has that of its first metric.
+    `skipped` means that the prompt did not fit into the model's context. The value is by `metric`; if an
+    answer has no value by it, by the answer's first metric.
     """
     import pandas as pd
 
@@ -425,7 +425,7 @@ _HEAD = (
 class Setting(NamedTuple):
     """The two models of an audit, how their entries differ, and the settings that their engines used.
 
-    `worse_than` is the share by which no cell may be worse, if there is a gate.
+    If there is a gate, no cell may be worse by the share `worse_than`.
     """
 
     base: str
@@ -441,7 +441,7 @@ def engine_used(
 ) -> dict[str, object]:
     """The effective engine settings of a model's last recorded job on a benchmark.
 
-    `journal` is the folder of its jobs; those of an entry with another name lie beside it.
+    `journal` is the folder of its jobs. Jobs of an entry with another name lie beside it.
     """
     jobs = [
         job

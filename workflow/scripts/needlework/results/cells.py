@@ -1,6 +1,6 @@
 """From scores to cells: which answers count, their mean, its certainty, and the paper's number beside it.
 
-What the tables and figures of all benchmarks share. Rows are arrays, since slices of frames are slow and
+The tables and figures of all benchmarks share this. Rows are arrays, since slices of frames are slow and
 tables have many cells.
 """
 
@@ -50,8 +50,8 @@ def kept(rows: pd.DataFrame, mask: npt.ArrayLike) -> pd.DataFrame:
 def paired(one: pd.DataFrame, two: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """The prompts that both models answered, with the columns `value_first` and `value_second`.
 
-    Two answers are paired if they agree in the columns `by`. So their prompts are the same, or differ only
-    in what is compared.
+    Two answers are paired if the columns `by` are equal. So their prompts are the same, or differ only in the
+    compared factor.
     """
     one, two = kept(one, judged(one)), kept(two, judged(two))
     mine, theirs = _keys(one, by), dict(zip(_keys(two, by), two["value"].tolist(), strict=True))
@@ -115,7 +115,7 @@ def compared(
 ) -> Compared:
     """COMPARISON of a cell with a published number, by the interval over questions or by equal digits.
 
-    A mean with missing answers is not compared, since it is a mean of other prompts.
+    If answers are missing, a mean is not compared, since it is a mean of other prompts.
     """
     published = None if number is None else number.value
     if digits is None:
@@ -150,9 +150,9 @@ def _plain(value: object) -> str:
 
 
 def apart(table: pd.DataFrame, where: npt.ArrayLike, column: str) -> pd.DataFrame:
-    """The table with the values of the rows in `where`, which are another quantity, in a column of their own.
+    """The table with the values of some rows, which are another quantity, in a column of their own.
 
-    The paper's number moves with it, to `published_<column>` and `published_cell_<column>`.
+    `where` selects the rows. The paper's number moves to `published_<column>` and `published_cell_<column>`.
     """
     mask = np.asarray(where, dtype=bool)
     moved = {"value": column, "published": f"published_{column}"}
@@ -279,9 +279,10 @@ class Part:
         return self.where(self.array("given", judged))
 
     def measure(self, strata: str = "", counted: Part | None = None) -> dict[str, float | int]:
-        """The columns `columns.MEASURES` of this part. With `strata`, of the mean of that column's means.
+        """The columns `columns.MEASURES` of this part.
 
-        `counted` are the rows that enter the mean; by default, all rows with an answer.
+        With `strata`, they are of the mean of this column's means. `counted` are the rows that enter the
+        mean; by default, all rows with an answer.
         """
         counted = self.given if counted is None else counted
         estimate = stats.estimate(
@@ -312,8 +313,8 @@ class Part:
     def lost(self) -> dict[str, float | int]:
         """Counts of requests without an answer, and of cut and empty answers (`LOST`, `OUTCOMES`).
 
-        The number of cut answers is NaN if it is not known why some answers ended.
-        Scores that were made by hand may lack the column `outcome`: then these counts are 0.
+        If it is not known why some answers ended, the number of cut answers is NaN. Scores that were made by
+        hand may lack the column `outcome`; then these counts are 0.
         """
         counts = self._counts("finish_reason")
         found: dict[str, float | int] = {

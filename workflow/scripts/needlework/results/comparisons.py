@@ -145,10 +145,10 @@ def compare(
     `by` is "all" for the row over all prompts.
 
     `scores` are by side, `factors` what was asked of prompts (`Benchmark.asked`). The difference is the
-    second's mean less the first's, with a 95% interval over questions; `p` is of `paired_test`.
-    `p_holm` corrects for all rows of one metric and `by`.
+    second's mean less the first's, with a 95% interval over questions; `p` is of `paired_test`. `p_holm`
+    corrects for all rows of one metric and `by`.
 
-    Raises UserError where two models were asked nothing in common.
+    Raises UserError if two models were asked nothing in common.
     """
     import pandas as pd
 

@@ -85,7 +85,7 @@ class Agreement:
 
 
 def read_reasons(path: str | Path) -> dict[str, list[Reason]]:
-    """The reasons of resources/reasons.csv, by paper. UserError if a line is none."""
+    """The reasons of resources/reasons.csv, by paper. Raises UserError if a line is none."""
     path = Path(path)
     found: dict[str, list[Reason]] = {}
     with path.open(encoding="utf-8", newline="") as file:

@@ -1,8 +1,8 @@
-"""From rows to cells, and the paper's numbers beside them: functions that tables and figures use.
+"""From rows to cells, and the paper's numbers beside them: functions for tables and figures.
 
 `tabulate` makes a row for each combination of factors, `model_pairs` compares two models, `stacked` puts
-frames one below the other, and `arranged` sorts them. `printed` puts the paper's numbers beside a result;
-a reason why a comparison does not count is a sentence. Planning imports results, so pandas and NumPy are
+frames one below the other, and `arranged` sorts them. `printed` puts the paper's numbers beside a result. If
+a comparison does not count, the reason is a sentence. Planning imports results, so pandas and NumPy are
 imported inside functions.
 """
 
@@ -291,8 +291,8 @@ def model_pairs(
 ) -> pd.DataFrame:
     """Both models of each pair, and the second less the first on the prompts that both answered.
 
-    For every combination of `outer`, rows of the roles first, second and delta, each by `by`. Two answers
-    are to one prompt where the columns `same` agree.
+    For every combination of `outer`, there are rows of the roles first, second and delta, each by `by`. Two
+    answers are to one prompt if the columns `same` are equal.
     """
     from needlework.results import cells
     from needlework.results.cells import Table, difference
@@ -396,10 +396,10 @@ def against(
 ) -> dict[str, Any]:
     """COMPARISON of a cell with the paper's number, and who printed the number (`published_source`).
 
-    reasons, last: why the comparison does not count; `last` comes after all reasons.
-    digits: the number is a fact and no share of answers. Ours is equal if it agrees to this many digits,
-        rounded or cut.
-    bound: a key of BOUNDS, if the paper prints a bound. An interval wholly on the right side covers it.
+    - `reasons`, `last`: why the comparison does not count; `last` comes after all reasons.
+    - `digits`: the number is a fact and no share of answers. Ours is equal if it agrees to this many digits,
+      rounded or cut.
+    - `bound`: a key of BOUNDS, if the paper prints a bound. An interval wholly on the right side covers it.
     """
     from needlework.results import cells
 
@@ -460,9 +460,10 @@ def printed(
     also: Mapping[str, object] = {},
     more: Callable[[Context, Labels], Labels] = lambda run, labels: {},
 ) -> Beside:
-    """The numbers of these tables beside a result; `reasons` and `last` as in `against`, of a printed number.
+    """The numbers of the paper's tables beside a result. `reasons` and `last` are as in `against`.
 
-    also, more: further labels of rows of models that were not run (`more` of their own labels).
+    Rows of models that were not run get further labels: `also`, and `more`, which is made from the row's own
+    labels.
     """
 
     def compare(cell: Cell) -> Mapping[str, object]:
@@ -519,8 +520,8 @@ def other_entries(
 ) -> Iterator[str]:
     """Differences of a model from the paper: decoding, texts that its entry adds, the unit of its lengths.
 
-    The decoding is compared with that in `named`, by its name there, or with `usual`. Models that the paper
-    lacks are left out unless `ours_too`.
+    The decoding is compared with `named`, by the model's name in the paper; if that has none, with `usual`.
+    If not `ours_too`, models that the paper lacks are left out.
     """
     from needlework.results import cells
 
@@ -566,8 +567,8 @@ def published_rows(
 ) -> Iterator[dict[str, Any]]:
     """The paper's numbers of models that were not run, as rows of the source "published".
 
-    `labels(line, column)` gives the labels of a number's cell (None: the number is not shown). Lines of the
-    released code are taken only where the paper has none.
+    `labels(line, column)` returns the labels of a number's cell (None: the number is not shown). Lines of the
+    released code are taken only if the paper has none.
     """
     lines = run.tables.get(table, {})
     mine = {run.paper_name(model) for model in set(rows["model"])} if "model" in rows else set()

@@ -1,4 +1,4 @@
-"""Tidy tables as they are printed: cells of text with the markup of HTML, written as HTML and as LaTeX.
+"""Tidy tables in print: cells of text with markup, written as HTML and as LaTeX.
 
 The markup is that of HTML: `<i>` for the paper's numbers, `<u>`, `<sup>` for signs, `<small>` for intervals.
 """

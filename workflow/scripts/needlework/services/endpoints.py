@@ -41,9 +41,9 @@ class Passing(Exception):
 
 
 def api_key(variable: str, who: str, *, may_be_none: bool = True) -> str:
-    """The key in the environment variable. Raises UserError if it is missing or malformed.
+    """The key in an environment variable. Raises UserError if it is missing or malformed.
 
-    may_be_none: whether `who` may be a server without keys, so that the error names `key_env: null`.
+    `may_be_none`: whether `who` may be a server without keys, so that the error names `key_env: null`.
     """
     key = os.environ.get(variable, "").strip()
     if not key:
@@ -206,9 +206,9 @@ _ENTRY, _HIDDEN = ("base_url", "args"), "NEEDLEWORK_URL_"
 
 
 def hidden(entry: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """An entry of the configuration whose addresses have their logins and queries in the environment alone.
+    """An entry of the configuration without the logins and queries of its addresses.
 
-    That is the environment of this process and its children; `where` is the entry's place in words.
+    They are put into the environment of this process and its children. `where` is the entry's place in words.
     """
 
     def instead(url: str) -> str:

@@ -29,7 +29,7 @@ WHERE = f"benchmarks.{plan.NAME}"
 
 
 def check(config: Configuration) -> None:
-    """Raise UserError where the benchmark's configuration cannot be built.
+    """Raise UserError if the benchmark's configuration cannot be built.
 
     Keys that no task of the run reads are not checked.
     """

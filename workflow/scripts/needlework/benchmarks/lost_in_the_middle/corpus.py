@@ -125,7 +125,7 @@ def _holds(passage: Passage, answers: Sequence[SoughtAnswer]) -> bool:
 def read_passages(kind: str, path: str | Path) -> pa.Table:
     """TITLED rows of all passages except gold passages, without repeats, sorted by id (first occurrence).
 
-    UserError as `read_questions`.
+    Raises UserError as `read_questions`.
     """
     ids = _Ids()
     for entry in _entries(kind, path):

@@ -187,8 +187,8 @@ def _can_ask(own: LostInTheMiddle, task: str, variant: Variant) -> bool:
 def slices(own: LostInTheMiddle) -> list[str]:
     """The slices of the benchmark's configuration: one per language, task and variant.
 
-    `<lang>-documents-<variant>` and `<lang>-pairs-<keys>-<variant>` hold all numbers of documents or
-    pairs of that variant, so that each document is tokenized once for all of them.
+    A slice `<lang>-documents-<variant>` or `<lang>-pairs-<keys>-<variant>` has all numbers of documents or
+    pairs of its variant, so that each document is tokenized only once.
     """
     return list(_slices(own))
 
@@ -243,7 +243,7 @@ def _key_languages(own: LostInTheMiddle, keys: str) -> list[str]:
 
 
 def settings(own: LostInTheMiddle, name: str, lengths: list[int]) -> SliceSettings:
-    """All that the instances of a slice depend on, other than files and the tokenizer: fields of `Slice`.
+    """The settings on which the instances of a slice depend, besides files and tokenizer.
 
     `lengths` is not used: the number of documents or pairs decides how long a prompt is.
     """

@@ -84,8 +84,8 @@ def build(
 def _lacking(own: Slice, items: Sequence[Item]) -> int:
     """The number of questions that have too few documents for the largest number of them.
 
-    UserError if no question has enough for a number; of the user's own data, for the smallest number alone,
-    since `own_data` has said so of the others.
+    Raises UserError if no question has enough for a number; of the user's own data, for the smallest number
+    alone, since `own_data` has said so of the others.
     """
     # By number of documents, how many others that takes.
     needed = {n: n - 1 for n, _ in own.places} | {n: n for n in own.n_passages}

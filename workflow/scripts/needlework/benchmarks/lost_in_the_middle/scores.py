@@ -51,10 +51,10 @@ def best_subspan_em(prediction: str, references: Iterable[str]) -> tuple[float, 
 
 
 def key_value_accuracy(prediction: str, references: Iterable[str]) -> tuple[float, str]:
-    """1.0 if the answer holds the value (`references` holds one), both in lower case, and why.
+    """1.0 if the answer holds the value (the only one of `references`), both in lower case; and the verdict.
 
-    All lines of the answer count, and the value may stand among others. The verdict is "match",
-    "no_match", or "empty" where the answer is blank.
+    All lines of the answer count, and the value may stand among others. The verdict is "match", "no_match",
+    or "empty" if the answer is blank.
     """
     (value,) = references
     if value.lower() in prediction.lower():

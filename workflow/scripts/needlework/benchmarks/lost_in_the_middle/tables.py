@@ -78,8 +78,8 @@ ACCURACIES: dict[str, Any] = {
 def with_variant(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows with a column `variant`, the name of their ablation.
 
-    Rows without an ablation ("main") have the query behind the documents or pairs, and retrieved distractors
-    in the order of relevance.
+    In rows without an ablation ("main"), the query stands behind the documents or pairs, and distractors are
+    retrieved and in the order of relevance.
     """
     import numpy as np
 

@@ -76,8 +76,8 @@ class Weighed(NamedTuple):
 def combined(cells: Sequence[Weighed]) -> Normalised:
     """The weighed sum of normalised scores, such as a mean over tasks or a slope over lengths.
 
-    The error is the delta method's. Scores of different cells are independent, but the cells of a task
-    share its reference. The interval is normal; NaN without any cell.
+    The error is by the delta method: scores of different cells are independent, but the cells of a task share
+    its reference. The interval is normal. NaN without any cell.
     """
     if not cells:
         return NOTHING
@@ -100,10 +100,10 @@ def combined(cells: Sequence[Weighed]) -> Normalised:
 
 
 def slope_weights(places: Sequence[int]) -> list[float]:
-    """The weight of each value in the least-squares slope over the indices 0, 1, ... of their buckets.
+    """The weight of each value in a least-squares slope over the indices 0, 1, ... of the values' buckets.
 
-    Indices are used in place of lengths, since the printed slopes then follow from Table 3 (Figure 3,
-    right). With fewer than two values there is no slope: the list is empty.
+    Indices are used in place of lengths, since the printed slopes then follow from Table 3 (Figure 3, right).
+    Empty if there are fewer than two values, which have no slope.
     """
     if len(places) < 2:
         return []

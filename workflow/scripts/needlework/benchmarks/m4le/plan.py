@@ -150,8 +150,8 @@ def corpus_settings(own: M4le, slug: str) -> SliceSettings:
 def corpus_files(own: M4le, name: str, slug: str) -> list[str] | None:
     """The files of a task's source data set in the user's folder, or the table of the user's records.
 
-    Empty for any other corpus. UserError if the files are missing; it names the data set and where to get
-    it.
+    Empty for any other corpus. If the files are missing, raises UserError, which names the data set and where
+    to get it.
     """
     if name != "m4le_constructed":
         return None
@@ -170,9 +170,9 @@ def corpus_files(own: M4le, name: str, slug: str) -> list[str] | None:
 
 
 def settings(own: M4le, name: str, lengths: list[int]) -> SliceSettings:
-    """All that the instances of a slice depend on, other than files and the tokenizer: fields of `Slice`.
+    """The settings on which the instances of a slice depend, besides files and tokenizer.
 
-    `lengths` are the buckets that the models of this tokenizer ask for.
+    `lengths` are the buckets that the models with this tokenizer want.
     """
     by_type = LIMITS if own.max_new_tokens == "types" else {}
     asked = tasks(own) if name == SAMPLE else [SLUGS[name].name]

@@ -116,7 +116,8 @@ def ids_verdict(text: str, gold: str, langs: Sequence[str] = ("en",)) -> Verdict
 def classes_of(instances: pa.Table) -> dict[str, tuple[str, ...]]:
     """The classes of each classification task: the distinct gold answers of its instances.
 
-    A task with more than `MOST_CLASSES` gold answers has no classes, since each answer is compared with all.
+    A task with more than `MOST_CLASSES` gold answers has no classes, since each answer is compared with every
+    class.
     """
     found: dict[str, set[str]] = {}
     for name, accepted in zip(
@@ -228,9 +229,9 @@ def _best(
 def released(task: Task, answer: str, accepted: Sequence[str]) -> float:
     """The value of evaluation.py of KwanWaiChung/M4LE at 47c2af9, in [0, 1], faults included.
 
-    Among the faults: the gold of online-shopping keeps its full stop, so its last id is never found; a
-    DuReader gold of several sentences cannot be in an answer cut at the first sentence; a News2016 answer
-    loses the text before its title, the gold does not. (evaluation.py drops rows that failed.)
+    Three of the faults are these. The gold of online-shopping keeps its full stop, so its last id is never
+    found. A DuReader gold of several sentences cannot be in an answer, which is cut at the first sentence. A
+    News2016 answer loses the text before its title, but the gold does not. (evaluation.py drops failed rows.)
     """
     if task.metric == "bleu":
         return measures.sentence(answer.strip(), accepted[0], task.answer_lang)

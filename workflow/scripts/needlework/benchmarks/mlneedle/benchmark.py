@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def check(config: Configuration) -> None:
-    """Raise UserError where the benchmark's configuration cannot be built."""
+    """Raise UserError if the benchmark's configuration cannot be built."""
     own: Mlneedle = block_of(config, plan.NAME)
     where = f"benchmarks.{plan.NAME}"
     corpora: Any = config.corpora

@@ -147,9 +147,9 @@ def baseline_slices(own: Mlneedle) -> list[str]:
 
 
 def settings(own: Mlneedle, name: str, lengths: list[int]) -> SliceSettings:
-    """All that the instances of a slice depend on, other than files and the tokenizer: fields of `Slice`.
+    """The settings on which the instances of a slice depend, besides files and tokenizer.
 
-    `lengths` are the token budgets wanted by the models that use the tokenizer.
+    `lengths` are the token budgets that the models with this tokenizer want.
     """
     needle, _, haystack = name.partition("-")
     question_lang, answer_languages = decided_languages(own)
@@ -259,10 +259,11 @@ def notices(own: Mlneedle) -> list[str]:
 
 
 def run_settings(config: Configuration) -> Run:
-    """The facts on a run that this benchmark's results need, beside the facts that all results get.
+    """The facts on a run that this benchmark's results need, besides the facts that all results get.
 
-    claimed_length: for each model, the context length that its makers claim, in tokens. instruction_tuning:
-    pairs [base, instruction-tuned]. greedy_or_sampling: pairs [greedy, sampling].
+    - `claimed_length`: for each model, the context length that its makers claim, in tokens.
+    - `instruction_tuning`: pairs [base, instruction-tuned].
+    - `greedy_or_sampling`: pairs [greedy, sampling].
     """
     own: Mlneedle = block_of(config, NAME)
     return {

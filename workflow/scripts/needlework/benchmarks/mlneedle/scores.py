@@ -75,8 +75,8 @@ def said(text: str) -> str | None:
 def said_in(text: str, words: Sequence[str]) -> str | None:
     """The first of the two `words` in a text. None if it has neither, or only repeats the choice.
 
-    A word inside another word does not count, except in scripts without spaces. If one word is the end of
-    the other, the longer one is meant.
+    A word inside another word does not count, except in scripts without spaces. If one word is the end of the
+    other, the longer one is found.
     """
     text = _folded(text)
     folded = {_folded(word): word for word in words}

@@ -95,7 +95,7 @@ def articles(
     """ARTICLES rows of a text: RAW, and JOINED with one space between sentences.
 
     In the paper's languages, sentences and words are NLTK's. In other languages they are those of
-    `needlework.data.sentences` and `needlework.data.words`, and there is only the row JOINED. Raises
+    `needlework.data.sentences` and `needlework.data.words`, and there is only the row JOINED. Raises Raises
     UserError if the text has fewer than two sentences.
     """
     if lang in PAPER_LANGUAGES:
@@ -135,8 +135,8 @@ def stream(path: str | Path, needle: str) -> str:
 def released(path: str | Path, needle: str, model: english_punkt.Model) -> pa.Table:
     """RELEASED rows, in the file's order.
 
-    `needle` has {city} and {number}. UserError if a column is missing, a number has not seven digits or
-    stands in two rows, or a needle does not stand exactly once in its text.
+    A `needle` has {city} and {number}. Raises UserError if a column is missing, a number has not seven digits
+    or stands in two rows, or a needle does not stand exactly once in its text.
     """
     rows = list(_released_rows(path, needle))
     for row in rows:

@@ -139,8 +139,8 @@ class Haystack:
 def fertility(table: pa.Table, tokenizer: Tokenizer) -> float:
     """Tokens per word of a text (Table 2), over the part whose words were counted when it was read.
 
-    Without such a count, words are separated by white space; in scripts without spaces, each character
-    counts.
+    If they were not counted, words are separated by white space; in scripts without spaces, each character is
+    a word.
     """
     row = table.to_pylist()[0]
     text = row["text"][: row.get("measured") or MEASURED]

@@ -109,7 +109,7 @@ def data(own: Mlongrr) -> tuple[str, str]:
 def texts(own: Mlongrr) -> dict[str, CorpusTable]:
     """The haystack and language of each slice, in the configuration's order, by `<language>-<haystack>`.
 
-    A further haystack is used in those languages of the configuration that it has.
+    A further haystack is used only in the configuration's languages that it has.
     """
     return {
         f"{lang}-{haystack.replace('_', '-')}": (haystack, lang)
@@ -126,9 +126,9 @@ def slices(own: Mlongrr) -> list[str]:
 
 
 def settings(own: Mlongrr, name: str, lengths: Iterable[int]) -> SliceSettings:
-    """All that the instances of a slice depend on, other than files and the tokenizer: fields of `Slice`.
+    """The settings on which the instances of a slice depend, besides files and tokenizer.
 
-    `lengths` are the token budgets wanted by the models that use the tokenizer.
+    `lengths` are the token budgets that the models with this tokenizer want.
     """
     haystack, lang = texts(own)[name]
     keys = ["source", "data", "tasks", "prompts", "absent", "examples", "wording"]

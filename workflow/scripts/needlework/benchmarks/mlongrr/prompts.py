@@ -184,7 +184,7 @@ class _Constructed:
         self.taken = long_numbers("\n".join(dict.fromkeys(self._haystack.texts)))
 
     def build(self, kind: PromptKind, length: int, index: int, prompt: Prompt) -> BuiltPrompt:
-        """An example's prompt. UserError if its length has no room for a sentence."""
+        """An example's prompt. Raises UserError if its length has no room for a sentence."""
         own, haystack = self._own, self._haystack
         where = (own.seed, length, kind.depth, index)
         n_needles = 0 if kind.task == ABSENT else kind.n_needles

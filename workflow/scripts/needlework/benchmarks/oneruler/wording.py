@@ -54,7 +54,7 @@ ANSWER_TAGS = (
 
 @cache
 def phrases(path: str | Path = PHRASES) -> dict[str, tuple[Wording, ...]]:
-    """The wordings of each language. UserError where the file is not in the form that it describes."""
+    """The wordings of each language. Raises UserError if the file is not in the form that it describes."""
     import yaml
 
     try:
@@ -76,7 +76,7 @@ def languages(path: str | Path = PHRASES) -> list[str]:
 
 
 def check(wanted: Iterable[str], more: Mapping[str, Sequence[str]]) -> None:
-    """Raises UserError where one of the instructions' languages has no word for "none".
+    """Raises UserError if one of the instructions' languages has no word for "none".
 
     `more` are the configured words by language, beside those of the file.
     """

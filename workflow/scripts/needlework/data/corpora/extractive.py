@@ -36,7 +36,7 @@ class ExtractiveQuestion(TypedDict):
 def read_squad(data: bytes, name: str) -> pa.Table:
     """QUESTIONS rows, sorted by id, of a SQuAD v1.1 file.
 
-    `name` is the file's name in errors. UserError if it is not such a file, an answer is not at its
+    `name` is the file's name in errors. Raises UserError if it is not such a file, an answer is not at its
     offset in its context, or an id occurs twice.
     """
     try:
@@ -63,7 +63,7 @@ def _squad_rows(squad: Mapping[str, Any]) -> Iterable[ExtractiveQuestion]:
 
 
 def questions_table(rows: Iterable[ExtractiveQuestion], name: str) -> pa.Table:
-    """`rows` as a QUESTIONS table, sorted by id. UserError if a row is not sound."""
+    """`rows` as a QUESTIONS table, sorted by id. Raises UserError if a row is not sound."""
     rows = sorted(rows, key=lambda row: row["example_id"])
     seen = set()
     for row in rows:
@@ -100,7 +100,7 @@ def table(corpus: str, lang: str, files: Sequence[str], settings: Mlqa) -> pa.Ta
 
 
 def read_xquad(json_path: str | Path) -> pa.Table:
-    """QUESTIONS rows, sorted by id, of xquad.<lang>.json. UserError if it is not sound."""
+    """QUESTIONS rows, sorted by id, of xquad.<lang>.json. Raises UserError if it is not sound."""
     try:
         data = Path(json_path).read_bytes()
     except FileNotFoundError:

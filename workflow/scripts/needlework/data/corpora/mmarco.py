@@ -32,9 +32,9 @@ def table(corpus: str, lang: str, files: Sequence[str], settings: Drawn) -> pa.T
 
 
 def sample_ids(pool: int, n: int, seed: int) -> list[int]:
-    """A sample of `n` of the pids 0 to `pool` - 1, ascending; the same whatever the language.
+    """A sample of `n` of the pids 0 to `pool` - 1, ascending. It is the same in every language.
 
-    A larger `n` adds pids to the sample and removes none. UserError if `n` exceeds `pool`.
+    A larger `n` adds pids to the sample and removes none. Raises UserError if `n` exceeds `pool`.
     """
     if n > pool:
         raise UserError(

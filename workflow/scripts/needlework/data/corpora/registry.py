@@ -31,7 +31,7 @@ LANGUAGE = "[a-z0-9]{1,35}"
 def folder_languages(folder: str | None, source: str = "oneruler") -> list[str]:
     """The languages of a user's folder (`sources.<source>.folder`): the names of its subfolders.
 
-    UserError if there is no such folder, or a subfolder's name is not a language's code.
+    Raises UserError if there is no such folder, or a subfolder's name is not a language's code.
     """
     if folder is None:
         return []

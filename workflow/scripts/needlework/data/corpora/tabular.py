@@ -162,7 +162,7 @@ class DataRow(NamedTuple):
         return [text for text in found if text.strip()]
 
     def text(self, key: str) -> str:
-        """The text in the column of `key`, or "". UserError if it has several."""
+        """The text in the column of `key`, or "". Raises UserError if it has several."""
         found = self.texts(key)
         if len(found) > 1:
             raise self.wrong(f"has several texts in the column {self.columns[key]!r}")

@@ -142,8 +142,8 @@ class Backend(ABC):
     def holds(self, record: Record) -> bool:
         """Whether an answer that the journal has under a request's key is still valid.
 
-        False if it depends on a setting that is not in the key, and that has changed since: then the
-        request is sent again.
+        An answer may depend on a setting that is not in the key. If this setting has changed since, the
+        answer is no longer valid, and the request is sent again.
         """
         return True
 
@@ -152,10 +152,10 @@ class Backend(ABC):
         return False
 
     def check(self, known: Set[tuple[str, int]], asked: Set[tuple[str, int]]) -> None:
-        """Raise UserError, before any work, where the requests cannot be answered.
+        """Raise UserError, before any work, if the requests cannot be answered.
 
-        Both hold pairs of (instance_id, sample): all of the benchmark, and those to be asked
-        (without the ones that exceed the model's context).
+        Both arguments hold pairs of (instance_id, sample): all pairs of the benchmark, and the pairs to be
+        asked (without those that exceed the model's context).
         """
         return None
 
@@ -178,9 +178,9 @@ class Backend(ABC):
         return None
 
     def settings(self) -> dict[str, object]:
-        """The engine's effective settings, as text and numbers, for provenance. Called after `load`.
+        """The engine's effective settings, as text and numbers, for provenance. Call it after `load`.
 
-        `ignored` lists in words the settings that the engine was given and did not take.
+        `ignored` lists, in words, settings that the engine was given but does not use.
         """
         return {}
 

@@ -35,9 +35,10 @@ _SPACE = " \t\r\n"
 
 
 def answer_files(given: str | list[str] | None, where: str) -> str | list[str] | None:
-    """The paths with each folder replaced by the logs below it. UserError if a folder has no logs.
+    """The paths, with each folder replaced by the logs below it.
 
-    A `.json` file beside JSON Lines describes their run and is no log itself.
+    A `.json` file beside JSON Lines describes their run and is no log itself. Raises UserError if a folder
+    has no logs.
     """
     if given is None or (isinstance(given, str) and not is_there(given, Path.is_dir)):
         return given

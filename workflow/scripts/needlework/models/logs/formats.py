@@ -90,7 +90,8 @@ def _said(error: Exception) -> str:
 def format_of(path: Path) -> Format:
     """Which program wrote a file, by its ending and its first line.
 
-    UserError if no program's files end so, if it is absent, and if it is known and has no answers to read.
+    Raises UserError if the file is absent, if no program's files have this ending, or if the program is known
+    but the file has no answers to read.
     """
     if path.suffix not in ENDINGS:
         raise UserError(

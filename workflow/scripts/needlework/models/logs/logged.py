@@ -133,7 +133,7 @@ def settings(values: object) -> dict[str, object]:
 def sent_as(messages: object, resolved: Callable[[str], str | None] = lambda text: text) -> Sent:
     """The digest of a chat's only message, if a user sent it; otherwise why more than a prompt was sent.
 
-    `resolved` gives the text for one that stands elsewhere in the log. Raises TypeError, LookupError or
+    Some texts stand elsewhere in the log; `resolved` returns them. Raises TypeError, LookupError or
     AttributeError if there is no chat.
     """
     if not isinstance(messages, list) or not messages:

@@ -1,7 +1,7 @@
-"""Whether the services of models and translators can be reached and take the key.
+"""Whether the services of models and translators can be reached and accept the key.
 
-All is asked once, before any job needs it, with the standard library alone: Snakemake's own environment may
-lack the clients.
+Every service is asked once, before any job needs it. Only the standard library is used, since Snakemake's own
+environment may lack the clients.
 """
 
 from __future__ import annotations

@@ -319,7 +319,7 @@ class Counter:
         """Count the texts that prompts will be made from, in an order drawn from `seed`; save now and then.
 
         Jobs that run at the same time with different seeds share the work: each counts texts that no other
-        job has counted yet. If nothing is kept on disk, this does nothing.
+        job has counted yet. Does nothing if nothing is kept on disk.
         """
         if self._texts is None:
             return

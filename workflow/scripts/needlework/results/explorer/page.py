@@ -110,7 +110,7 @@ def write_explorer(
 
     `benchmarks` are by name. `program` and `style` are the bundles that `explorer/build.mjs` makes.
 
-    Raises UserError where a shard's name could not be a file's.
+    Raises UserError if a shard's name could not be a file's.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)

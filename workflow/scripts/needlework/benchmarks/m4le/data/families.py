@@ -129,7 +129,7 @@ class Family:
         return self.placed(rng, n, places[index % len(places)], room)
 
     def moved(self, study: Study, seed: int) -> Iterator[Row]:
-        """Rows without a bucket: the same documents and question, the asked document at each place in turn.
+        """Rows without a bucket: the same documents and question, and the asked document at each place in turn.
 
         Tasks that ask for topics get twice as many examples (appendix B).
         """
@@ -244,7 +244,7 @@ TOPIC_LENGTH = 110
 def construct(task: Task, frame: Frame, records: Iterable[Record], recipe: Recipe) -> Iterator[Row]:
     """The rows of a task, bucket by bucket; the log counts missing rows and empty documents.
 
-    UserError if the source holds nothing to ask about.
+    Raises UserError if the source holds nothing to ask about.
     """
     every = list(records)
     pool = [r for r in every if r.text.strip() or any(part.text.strip() for part in r.parts)]

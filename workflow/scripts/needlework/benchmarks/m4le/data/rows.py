@@ -194,7 +194,7 @@ _Texts = Mapping[str, Any]
 
 
 def sample_records(task: Task, files: Sequence[Path]) -> Iterator[Record]:
-    """The sample's documents for a task. UserError if the sample has no documents for it."""
+    """The sample's documents for a task. Raises UserError if the sample has no documents for it."""
     texts = {path.stem: safe_yaml.read(path) for path in files}
     if task.name not in SAMPLED:
         raise UserError(f"m4le's sample has no texts for {task.name}: leave it out of `tasks`.")

@@ -543,7 +543,7 @@ _AS_IT_IS = ("marc", "online-shopping", "wiki2019zh")
 def source_records(task: Task, files: Sequence[Path]) -> Iterator[Record]:
     """The documents of a task's source, or of a user's table of RECORDS.
 
-    UserError if a file has another layout.
+    Raises UserError if a file has another layout.
     """
     if files[0].suffix == ".parquet":
         yield from _of_table(task, files[0])

@@ -254,7 +254,7 @@ class Rendered(NamedTuple):
 
 
 def load_frames(path: str | Path) -> dict[str, Frame]:
-    """The frames of all tasks, by name. UserError if the file holds anything else."""
+    """The frames of all tasks, by name. Raises UserError if the file holds anything else."""
     import yaml  # Planning reads this module with the standard library alone.
 
     try:
@@ -280,9 +280,9 @@ def texts_of(frame: Frame) -> dict[str, tuple[str, ...]]:
 
 
 def worded(frame: Frame, texts: Mapping[str, str]) -> Frame:
-    """The frame with a user's texts in place of all texts of `texts_of`; missing texts are left out.
+    """The frame with a user's texts in place of all texts of `texts_of`. Missing texts are left out.
 
-    The frame keeps its white space, and its parts without words: ids, and the separators of items.
+    The frame keeps its white space and all parts without words: ids, and the separators of items.
     """
     own = {}
     for name in texts_of(frame):

@@ -50,7 +50,7 @@ def kept_folder(file: Path, cache: Path) -> Path:
     """The folder of `exact_folder` in `cache`.
 
     It is written if the cache has none for this file, OpenVINO and code. Jobs may share `cache`. Raises
-    UserError as `exact_folder` does.
+    Raises UserError as `exact_folder` does.
     """
     made_by = f"{genai().__version__.partition('-')[0]}-{file_digest(__file__)[:8]}"
     folder = cache / f"{file_digest(file)[:16]}-{made_by}"
