@@ -1,4 +1,4 @@
-"""Atomic writing: a file gets its name only when it is complete. CSV that spreadsheets may open."""
+"""Atomic writing: a file gets its name only when it is complete. Also CSV that is safe in spreadsheets."""
 
 from __future__ import annotations
 

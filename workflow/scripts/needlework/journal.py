@@ -285,7 +285,7 @@ class Journal:
             raise self._unwritable(error) from error
 
     def begin(self) -> int:
-        """Make this writer's file; how many other writers, who started before, seem to be at work.
+        """Make this writer's file; return how many other writers, who started before, seem to be at work.
 
         Raises UserError as `append` does.
         """

@@ -71,7 +71,10 @@ class Publications:
                     self._numbers.setdefault(name, []).append(self._count)
 
     def rank(self, name: str, end: int) -> float:
-        """The number of the publication of the record that ends at a byte of a file; inf of none."""
+        """The number of the publication that has the record ending at this byte of a file.
+
+        Infinity if no publication has it.
+        """
         lengths = self._lengths.get(name, [])
         place = bisect_left(lengths, end)
         return self._numbers[name][place] if place < len(lengths) else float("inf")

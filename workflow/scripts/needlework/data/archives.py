@@ -74,7 +74,10 @@ class Archive:
         return b"".join(self._pieces(name, lambda member: member.read(BLOCK_BYTES)))
 
     def lines(self, name: str, longest: int) -> Iterator[bytes]:
-        """The lines of one member with line ends, each read up to `longest` bytes. Errors as in `read`."""
+        """The lines of one member with line ends, each read up to `longest` bytes.
+
+        Errors are raised as by `read`.
+        """
         return self._pieces(name, lambda member: member.readline(longest))
 
     def _pieces(self, name: str, read: Callable[[BinaryIO], bytes]) -> Iterator[bytes]:

@@ -75,7 +75,10 @@ class Whole:
 
 
 class Partial:
-    """A file that is still being fetched: `<destination>.part`; `.part.json` describes the whole file."""
+    """A file that is still being fetched: `<destination>.part`.
+
+    `<destination>.part.json` describes the whole file.
+    """
 
     def __init__(self, destination: Path, *, title: str) -> None:
         self.destination = destination
@@ -96,7 +99,10 @@ class Partial:
         self.note.write_text(json.dumps(dataclasses.asdict(whole)), encoding="utf-8")
 
     def whole(self, url: str) -> Whole | None:
-        """The part that an earlier attempt fetched, if it is of the file at `url` and can be continued."""
+        """The description of the whole file, if an earlier attempt fetched a part that can be continued.
+
+        The part must be of the file at `url`.
+        """
         try:
             whole = Whole(**json.loads(self.note.read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):

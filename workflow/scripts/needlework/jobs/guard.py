@@ -68,7 +68,10 @@ def end_with_parent() -> None:
 
 
 def start_time(pid: int) -> str:
-    """When a process started, in the system's own form; "" where it has ended, UNKNOWN if it may live."""
+    """When a process started, in the system's own form.
+
+    "" if it has ended, UNKNOWN if it may still live.
+    """
     try:
         if Path("/proc/self/stat").exists():
             # The name, in parentheses, may hold anything; field 3 is the state, field 22 the start.
@@ -87,7 +90,7 @@ def start_time(pid: int) -> str:
 
 
 def start_guard() -> subprocess.Popen[bytes]:
-    """Watch this process from now on; call `terminate()` on the result when all is closed."""
+    """Watch this process from now on. Call `terminate()` on the result when all is closed."""
     return subprocess.Popen(
         [sys.executable, "-P", __file__, str(os.getpid())],
         stdin=subprocess.DEVNULL,

@@ -41,7 +41,10 @@ class Stopped(BaseException):
 
 
 def stopping() -> str:
-    """The name of the signal that stops this run; "" if none has come, half a second ago or later."""
+    """The name of the signal that stops this run; "" if none has come.
+
+    A signal is seen at most half a second late.
+    """
     global _signal, _next_look
     now = time.monotonic()
     if not _signal and now >= _next_look:

@@ -108,7 +108,7 @@ class Account:
         return sum(map(self.count, [states.REFUSED, states.FAILED, states.UNASKED, *chosen]))
 
     def state(self, again: Iterable[str]) -> str:
-        """A parameter of the job: it changes if the job left requests that are to be sent again."""
+        """A parameter of the job. It changes if the job left requests that must be sent again."""
         return self.name if self.left(again) else self.asked_as
 
     def sentences(self) -> list[str]:
@@ -150,9 +150,9 @@ class Account:
 def account_of(
     rows: Iterable[AnswerRow], model: str, benchmark: str, asked: bool = True
 ) -> Account:
-    """The account of rows of answers: outcome, remarks, error, perhaps origin and now.
+    """The account of rows of answers, each with outcome, remarks and error, perhaps with origin and now.
 
-    A control's answers are answers.
+    Answers of a control count as answers.
     """
     outcomes: Counter[str] = Counter()
     remarks: Counter[str] = Counter()

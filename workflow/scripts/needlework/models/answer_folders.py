@@ -26,7 +26,10 @@ _SIGN = "@"
 
 
 def journal_of(folder: Path, identity: Mapping[str, object], entry: str) -> Journal:
-    """The journal of a model's answers in `folder`, where older versions have one by its `entry`'s name."""
+    """The journal of a model's answers in `folder`.
+
+    Older versions have a folder by the name of its `entry`.
+    """
     text = json.dumps(dict(identity), sort_keys=True)
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     own = folder / f"{_label(identity)}{_SIGN}{digest}"

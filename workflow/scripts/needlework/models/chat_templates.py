@@ -1,4 +1,7 @@
-"""Chat templates come with models: they are filled apart first, and may add no words behind a prompt."""
+"""Chat templates come with models, so they are not trusted.
+
+They are filled in a separate process first, and may add no words behind a prompt.
+"""
 
 from __future__ import annotations
 

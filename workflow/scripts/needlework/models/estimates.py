@@ -219,7 +219,10 @@ class Answering:
 
 
 class Work:
-    """The requests of a model for a benchmark: how often each prompt is sent, and how often it is left."""
+    """The requests of a model for a benchmark.
+
+    Each prompt has two counts: how often it is sent, and how often an answer is still missing.
+    """
 
     def __init__(
         self,

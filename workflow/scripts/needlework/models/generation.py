@@ -1,4 +1,7 @@
-"""From instances to a model's answers, with a journal as cache, so that no finished request is sent twice."""
+"""From instances to a model's answers.
+
+A journal is the cache, so that no finished request is sent twice.
+"""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def regime(config: Prompted) -> dict[str, object]:
 
 
 def local_regime(config: Local) -> dict[str, object]:
-    """As `regime`, with the keys of models that run here."""
+    """The keys of `regime`, and the keys of models that run here."""
     return _set(
         system=config.system,
         answer_prefix=config.answer_prefix,
@@ -106,9 +106,9 @@ def _set(**keys: object) -> dict[str, object]:
 def encode(
     tokenizer: Any, prompt: str, config: Local, template: str | None, where: str
 ) -> list[int]:
-    """The prompt as the model of an entry gets it. A chat template brings its own first token.
+    """The prompt's tokens as the model of an entry gets them. A chat template brings its own first token.
 
-    where: the entry's place in the configuration.
+    `where` is the entry's place in the configuration.
     """
     prefix = config.answer_prefix or ""
     quoted = any(name in prompt for name in _controls(tokenizer))
@@ -276,7 +276,7 @@ def warn_of_template() -> None:
 
 
 def form(config: Local) -> str:
-    """In words, the form in which the model of an entry gets a prompt."""
+    """The form in which the model of an entry gets a prompt, in words."""
     begun = ", with the answer begun" if config.answer_prefix else ""
     if not config.chat:
         return f"as raw text{begun}"

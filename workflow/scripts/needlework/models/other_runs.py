@@ -81,7 +81,10 @@ def _fraction(others: int) -> float:
 
 
 class Others:
-    """The missing requests (by their keys, in the order of sending) that other runs finish meanwhile."""
+    """The missing requests that other runs finish meanwhile.
+
+    Requests are given by their keys, in the order of sending.
+    """
 
     def __init__(
         self, journal: Journal, missing: Sequence[str], holds: Callable[[Record], bool]

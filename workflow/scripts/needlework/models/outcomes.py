@@ -103,7 +103,10 @@ def _said(prompt: PromptRead) -> str:
 
 
 def odd_prompts(prompts: Sequence[PromptRead]) -> dict[int, str]:
-    """The prompts with odd counts that a tokenizer or cache may explain: index to a text with both counts."""
+    """Prompts with odd counts that a tokenizer or cache may explain, by index.
+
+    Each has a text with both counts.
+    """
     usual, low = _usual(prompts), _low(prompts)
     return {
         place: f"the endpoint counted {prompt.counted} tokens, our tokenizer {prompt.own}"

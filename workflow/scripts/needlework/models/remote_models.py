@@ -47,7 +47,10 @@ FAILURES_IN_A_ROW = 20
 
 
 class RateLimit(Passing):
-    """The endpoint gets too many requests, is overloaded or away; this request is not at fault."""
+    """The endpoint gets too many requests, is overloaded or is away.
+
+    The request itself is not at fault.
+    """
 
 
 class RemoteModel(InAnyOrder):
@@ -100,7 +103,10 @@ class RemoteModel(InAnyOrder):
         """What to do about a limit of the answer that the endpoint does not allow."""
 
     def reads_control_tokens(self, prompt: str) -> bool:
-        """Whether the server may: it tokenizes prompts itself, and takes them as text alone."""
+        """Whether the server may read control tokens in a prompt.
+
+        It may, since it gets prompts as text and tokenizes them itself.
+        """
         return True
 
     def load(self) -> None:

@@ -33,7 +33,10 @@ COLUMNS = ("task", "example_id")
 
 
 def only_of(model: AnyModel, benchmark: str) -> dict[str, list[object]]:
-    """A model's `only` for a benchmark: the part for all benchmarks, and that under its name."""
+    """A model's `only` for a benchmark.
+
+    This is the part for all benchmarks, with the part under the benchmark's name.
+    """
     own = dict(model.only).get(benchmark)
     return shared(model.only) | (shared(own) if isinstance(own, Mapping) else {})
 

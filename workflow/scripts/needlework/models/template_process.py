@@ -25,7 +25,7 @@ MOST_ADDED = 1_000_000
 
 @lru_cache(maxsize=4)
 def compiled(jinja: str) -> Any:
-    """A template of jinja2's sandbox. Raises what jinja2 raises."""
+    """A template in jinja2's sandbox. Errors of jinja2 are raised as they are."""
     from jinja2.ext import Extension
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 

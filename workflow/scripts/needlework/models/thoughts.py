@@ -146,7 +146,10 @@ _STAND_IN = re.compile(
 
 
 def undecoded(text: str) -> str | None:
-    """A letter that stands for a byte, in an answer that the server did not decode; None without one."""
+    """A letter of an answer that stands for a byte, since the server did not decode the answer.
+
+    None if there is no such letter.
+    """
     if text.isascii() and "<0x" not in text:
         return None
     if found := _STAND_IN.search(text):

@@ -53,7 +53,7 @@ class WorkDone:
         self._began = self._clock()
 
     def answered(self, key: str, tokens: int | None, failed: bool = False) -> None:
-        """Count an answer of so many tokens (None: unknown); one that failed took no time to speak of."""
+        """Count an answer of this many tokens (None: unknown). A failed one is taken to cost no time."""
         size = self._sizes[key]
         if failed:
             self.all.add(size, -1)

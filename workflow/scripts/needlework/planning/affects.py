@@ -116,7 +116,7 @@ def _plain_entry(section: str, entry: Settings) -> dict[str, Any]:
 
 
 def numbers_digest(benchmark: str) -> str:
-    """Of the code that makes the numbers of a benchmark's results; captions are no code."""
+    """A digest of the code that makes the numbers of a benchmark's results. Captions are no code."""
     return code_digest("make_numbers.py", *(part_file(benchmark, part) for part in RESULTS))
 
 

@@ -26,7 +26,10 @@ _IN_NO_KEY = {"context", "max_failed", "samples", "thoughts", "trust_remote_code
 
 
 def check_audits(config: Configuration) -> None:
-    """Raise UserError for a pair of `run.audits` that was not asked the same, or would share its answers."""
+    """Raise UserError for a pair of `run.audits` that cannot be compared.
+
+    Its models were asked different prompts, or would share their answers.
+    """
     seen = set()
     for named in config.run.audits:
         base, changed = named.base, named.changed

@@ -38,7 +38,10 @@ def check_arguments(arguments: Sequence[str]) -> None:
 
 
 def name_user() -> None:
-    """Give a user without a name, as in many containers, the number for one: Snakemake asks for it."""
+    """Give a user without a name, as in many containers, its number as name.
+
+    Snakemake asks for the name.
+    """
     try:
         getpass.getuser()
     except (KeyError, OSError):

@@ -32,7 +32,10 @@ from needlework.settings.translation import NoneTranslator, Translation, Transla
 
 
 def benchmark_settings(name: str) -> type[Settings]:
-    """The class of a benchmark's settings, in its part `settings`: of lost_in_the_middle, LostInTheMiddle."""
+    """The class of a benchmark's settings, in its module `settings`.
+
+    For example, LostInTheMiddle is the class of lost_in_the_middle.
+    """
     found = getattr(load_part(name, SETTINGS), "".join(map(str.capitalize, name.split("_"))))
     assert issubclass(found, Settings)
     return found
@@ -100,7 +103,10 @@ class Configuration(Settings):
 
 
 def filled(value: Any, given: Any, with_defaults: bool = True) -> Any:
-    """Settings as plain values, with the given keys first and then the defaults; in a list, without them."""
+    """Settings as plain values: the given keys first, then the defaults.
+
+    Settings in a list get no defaults.
+    """
     if isinstance(value, Settings):
         values = dict(iter(value))
         keys = value.in_order(given if isinstance(given, Mapping) else {})
@@ -154,8 +160,9 @@ def with_defaults(config: Any) -> dict[str, Any]:
 
 
 def block_class(section: str, entry: Mapping[str, Any]) -> type[Settings]:
-    """The class of a block: its place, such as "sources.mmarco", or an entry of a registry, such as "models".
+    """The class of a block of the configuration.
 
+    A block is given as its place, such as "sources.mmarco", or as an entry of a registry, such as "models".
     An entry of no known kind has the class `Settings`.
     """
     found: Any = Configuration

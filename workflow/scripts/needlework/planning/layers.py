@@ -63,7 +63,7 @@ def _differs(
 
 
 def block(given: Mapping[str, Any], section: str, name: str) -> Mapping[str, Any]:
-    """The block of a name in a section of a file, such as `models`; empty without one."""
+    """The block with this name in a section of a file, such as `models`; empty if there is none."""
     blocks = given.get(section)
     own = blocks.get(name) if isinstance(blocks, Mapping) else None
     return own if isinstance(own, Mapping) else {}

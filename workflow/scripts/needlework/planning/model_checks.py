@@ -70,7 +70,7 @@ def models_left_out(config: Configuration) -> list[str]:
 
 
 def check_models(config: Configuration) -> None:
-    """Raise UserError for a key of a model of the run, or of the judge, that fits no other key."""
+    """Raise UserError if a key of a model of the run, or of the judge, does not fit the other keys."""
     judge = [(config.judge, config.models[config.judge])] if config.judge else []
     for name, model in dict([*models_of(config), *judge]).items():
         where = f"models.{name}"

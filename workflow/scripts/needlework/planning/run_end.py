@@ -25,7 +25,10 @@ _OWN_DATA = Path("results/own_data.json")
 
 
 def accounts(files: RuleInputs) -> list[Account]:
-    """The accounts of the run's jobs that have ended. A failure is told until its answers are there."""
+    """The accounts of the run's jobs that have ended.
+
+    A failure is reported until the job's answers exist.
+    """
     found = [
         _mended(account, part) for path, part in _paths(files) if (account := read_account(path))
     ]
@@ -56,7 +59,7 @@ def _address(files: RuleInputs, account: Account) -> str:
 
 
 def begin(files: RuleInputs) -> None:
-    """Have all accounts say that nothing was sent now: their jobs ran in earlier runs."""
+    """Mark in all accounts that nothing was sent in this run: their jobs ran in earlier runs."""
     for path, _ in _paths(files):
         if (account := read_account(path)) and account.sent_now:
             write_account(account.before(), path)

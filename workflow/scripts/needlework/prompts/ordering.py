@@ -48,7 +48,7 @@ class Order(NamedTuple):
     characters: np.ndarray
 
     def shares(self) -> np.ndarray:
-        """By a prompt's index, the share of it that is the beginning of another prompt too."""
+        """By a prompt's index, which share of it is the beginning of another prompt too."""
         most = np.maximum(self.shared, np.append(self.shared[1:], 0)[: len(self.shared)])
         found = np.zeros(len(most))
         found[self.places] = most / np.maximum(1, self.characters)

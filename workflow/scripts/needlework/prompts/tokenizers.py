@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 def in_pieces(
     encoding: tiktoken.Encoding, encode: Callable[[str], list[int]]
 ) -> Callable[[str], list[int]]:
-    """`encode`, but a text at which it panics is split by the same pattern and encoded in pieces."""
+    """`encode` for texts at which it would panic.
+
+    Such a text is split by the same pattern and encoded in pieces.
+    """
 
     def ids(text: str) -> list[int]:
         try:

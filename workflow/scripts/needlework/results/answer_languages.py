@@ -1,4 +1,4 @@
-"""In which language models answered: in the one that was asked for, in another, or undecided."""
+"""The languages of models' answers: the language that was asked for, another, or undecided."""
 
 from __future__ import annotations
 

@@ -133,10 +133,13 @@ Array = npt.NDArray[Any]
 
 
 class AuditRules(NamedTuple):
-    """Settings of an audit: alpha per cell, the difference to rule out, and the questions to ask twice."""
+    """Settings of an audit."""
 
+    # Per cell.
     alpha: float
+    # The difference to rule out.
     margin: float
+    # How many questions to ask twice.
     again: int
 
 
@@ -326,7 +329,7 @@ def _mean(values: Array) -> float:
 
 
 def beyond(table: Sequence[AuditRow], worse_than: float) -> list[str]:
-    """Descriptions of the cells whose whole interval is a loss of more than this share."""
+    """Descriptions of the cells whose whole interval is a loss of more than `worse_than`."""
     return [
         f"{name_of(row)}: {row['sentence']}" for row in table if float(row["ci_high"]) < -worse_than
     ]

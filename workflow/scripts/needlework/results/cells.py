@@ -80,7 +80,7 @@ def mcnemar(both: pd.DataFrame) -> dict[str, float | int]:
 
 
 def difference_bounds(first: Mapping[str, float], second: Mapping[str, float]) -> dict[str, float]:
-    """The least and the greatest value that the second mean less the first can have."""
+    """The least and the greatest possible value of the second mean less the first."""
     return {
         "lowest": second["lowest"] - first["highest"],
         "highest": second["highest"] - first["lowest"],
@@ -335,9 +335,9 @@ class Part:
 def difference(
     one: Part, two: Part, both: pd.DataFrame, strata: str = ""
 ) -> dict[str, float | int]:
-    """`columns.MEASURES` of the second less the first, and MCNEMAR; `both` are the pairs of `paired`.
+    """`columns.MEASURES` of the second less the first, and MCNEMAR.
 
-    Lost answers are counted in `one` and `two` together.
+    `both` are the pairs of `paired`. Lost answers are counted in `one` and `two` together.
     """
     found = stats.paired_difference(
         both["value_first"].to_numpy(),

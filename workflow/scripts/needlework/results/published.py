@@ -94,7 +94,7 @@ def load(path: str | Path) -> pd.DataFrame:
 
 
 def none() -> pd.DataFrame:
-    """The published numbers of a benchmark without any."""
+    """An empty table of published numbers, for a benchmark without any."""
     import pandas as pd
 
     return pd.DataFrame(columns=list(COLUMNS))

@@ -37,7 +37,7 @@ _CELL = "published_cell"
 
 
 class Reproduced(TypedDict):
-    """A benchmark whose numbers stand beside the paper's: its results' and scores' files, and the factors."""
+    """A benchmark with numbers beside the paper's: its files of results and scores, and its factors."""
 
     title: str
     factors: list[str]
@@ -101,7 +101,7 @@ def read_reasons(path: str | Path) -> dict[str, list[Reason]]:
 
 
 def reason_of(reasons: Iterable[Reason], *place: str) -> str | None:
-    """The first reason of a printed number (as `Reason.holds` has it), if it has any."""
+    """The first reason that holds for a printed number (`Reason.holds`); None if there is none."""
     return next((each.reason for each in reasons if each.holds(*place)), None)
 
 

@@ -432,7 +432,7 @@ class Result:
 
     @property
     def place(self) -> str:
-        """Its number in the paper ("Table 1"), or "" if the paper lacks it."""
+        """The result's number in the paper ("Table 1"); "" if the paper lacks it."""
         found = re.fullmatch(r"(table|figure)(\d+[a-z]?)", self.name)
         return f"{found[1].capitalize()} {found[2]}" if found else ""
 

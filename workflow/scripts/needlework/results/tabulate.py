@@ -481,7 +481,7 @@ def rows_of(
     also: Mapping[str, object] = {},
     more: Callable[[Context, Labels], Labels] = lambda run, labels: {},
 ) -> Callable[[Context, pd.DataFrame, pd.DataFrame], Iterator[Labels]]:
-    """The paper's rows of models that were not run, from the tables of which this run has rows."""
+    """The paper's rows of models that were not run, from tables of which this run has rows."""
 
     def rows(run: Context, models: pd.DataFrame, shown: pd.DataFrame) -> Iterator[Labels]:
         import numpy as np

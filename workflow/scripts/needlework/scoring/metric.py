@@ -18,7 +18,7 @@ UNDECIDED = "undecided"
 
 
 class Meaning(NamedTuple):
-    """What a verdict means: in a sentence, and in the few words of a list or a filter."""
+    """The meaning of a verdict: as a sentence, and in few words for a list or a filter."""
 
     sentence: str
     words: str

@@ -60,7 +60,7 @@ def bounded(
 def bounded_async(
     library: ModuleType, limit: Callable[[Any], int] = lambda response: REPLY_BYTES
 ) -> Callable[[Any], Awaitable[None]]:
-    """The same for an asynchronous client."""
+    """The hook of `bounded`, for an asynchronous client."""
 
     async def hook(response: Any) -> None:
         stream, source = response.stream, _inner(library, response)

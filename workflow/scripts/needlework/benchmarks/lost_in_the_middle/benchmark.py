@@ -1,4 +1,4 @@
-"""Lost in the Middle, as the workflow sees it: what its configuration must fulfil, its card, BENCHMARK."""
+"""The object BENCHMARK of Lost in the Middle, its report card, and checks of its configuration."""
 
 from __future__ import annotations
 

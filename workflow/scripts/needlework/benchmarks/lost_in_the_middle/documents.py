@@ -93,7 +93,7 @@ def passages_of(own: Slice, tables: Tables) -> Passages | None:
 
 
 def choose_others(own: Slice, tables: Tables, items: Sequence[Item], passages: Passages) -> Counts:
-    """Give each question its other passages; the count is of released distractors that hold an answer."""
+    """Give each question its other passages; return how many released distractors hold an answer."""
     retrieved = own.task == "open_domain"
     most = max(own.n_passages) if retrieved else max(n for n, _ in own.places) - 1
     questions = tables["questions"][own.lang]
@@ -182,7 +182,10 @@ def orders_of(own: Slice, ids: Sequence[str]) -> dict[int, dict[str, list[int]]]
 
 
 def has_titles(own: Slice, items: Sequence[Item]) -> bool:
-    """Whether the passages in prompts have titles. All or none: one title would reveal the gold passage."""
+    """Whether the passages in prompts have titles.
+
+    Either all have one or none: a single title would reveal the gold passage.
+    """
     untitled = own.needles == UNTITLED or own.haystack is not None
     return not untitled and any(item.title for item in items)
 

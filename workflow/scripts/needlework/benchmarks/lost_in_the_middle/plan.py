@@ -1,4 +1,4 @@
-"""What Lost in the Middle asks: its slices, and what each slice depends on."""
+"""The plan of Lost in the Middle: its slices, and the settings on which each slice depends."""
 
 from __future__ import annotations
 
@@ -153,14 +153,14 @@ def data(own: LostInTheMiddle) -> tuple[str, str]:
 
 
 def places(own: LostInTheMiddle, task: str) -> list[tuple[int, Sequence[int]]]:
-    """Each number of documents or pairs of a task's prompts, with the indices that are asked at."""
+    """For each number of documents or pairs of a task's prompts, the indices of the asked one."""
     if task == "key_value":
         return [(entry.n, entry.indices) for entry in own.n_pairs]
     return [(entry.n, entry.gold_indices) for entry in own.n_documents]
 
 
 def decided(own: LostInTheMiddle) -> dict[str, Any]:
-    """The values of the keys that are null: the paper's, as far as the other keys leave them possible."""
+    """The values of keys that are null: the paper's values, if the other keys allow them."""
     found: dict[str, Any] = {}
     if own.source is None:
         found["source"] = "released" if own.needles == NQ_OPEN else "constructed"
@@ -333,7 +333,7 @@ def quotes(own: LostInTheMiddle) -> list[CorpusTable]:
 
 
 def conditions(config: Configuration) -> dict[str, bool]:
-    """Which prompts a configuration asks, by the names that results have (`Result.when`)."""
+    """Whether a configuration asks certain prompts, by the conditions of results (`Result.when`)."""
     own: LostInTheMiddle = block_of(config, NAME)
     sizes = dict(places(own, "multi_document_qa"))
     questions, pairs = "multi_document_qa" in own.tasks, "key_value" in own.tasks

@@ -110,7 +110,10 @@ class Rows:
         self._instances = Instances(NAME, COLUMNS, NAMED_BY, tokenizer, self.pieces)
 
     def frame(self, asked: str) -> tuple[list[int], list[int]]:
-        """The numbers of the spans before and after the documents or pairs; without any, all are after."""
+        """The numbers of the spans before and after the documents or pairs.
+
+        Without documents or pairs, all spans are after.
+        """
         literal, (*before, middle, end) = self.pieces.literal, self._template
         head = [literal("instruction", text) for text in before]
         if len(before) == 2:

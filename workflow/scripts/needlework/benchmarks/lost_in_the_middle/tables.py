@@ -111,7 +111,7 @@ def curves(
 ) -> pd.DataFrame:
     """Accuracies by position: LABELS, measures, the paper's numbers, the columns `also`, and tests.
 
-    `more` are arguments of `tabulate`, labels among them.
+    `more` are arguments of `tabulate`, such as labels.
     """
     given: dict[str, Any] = {"beside": paper.CELLS, "position": position} | more
     made = tabulate(rows, by, run, compared=paper.COMPARED, **given)

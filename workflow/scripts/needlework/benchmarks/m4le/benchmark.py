@@ -1,4 +1,4 @@
-"""M4LE, as the workflow sees it: what its configuration must fulfil, its card, BENCHMARK."""
+"""The object BENCHMARK of M4LE, its report card, and checks of its configuration."""
 
 from __future__ import annotations
 

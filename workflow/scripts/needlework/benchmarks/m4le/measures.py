@@ -295,7 +295,10 @@ _SIDE_BY_SIDE = 512
 
 
 def side_by_side(sentences: Iterable[Sequence[str]]) -> list[Sentences]:
-    """The sentences in order, packed into groups that are compared at once; a longer sentence is alone."""
+    """The sentences in order, packed into groups that are compared at once.
+
+    A sentence that is longer than a group is alone.
+    """
     groups: list[list[Sequence[str]]] = []
     room = 0
     for sentence in sentences:
@@ -439,7 +442,7 @@ def chrf(answer: str, reference: str) -> float:
 
 
 def cut(text: str, marks: Iterable[str]) -> str:
-    """The text cut before the first occurrence of each of `marks` in turn, stripped of white space."""
+    """The text cut before the first of each of `marks`, one mark after the other; white space is stripped."""
     for mark in marks:
         text = text.split(mark, maxsplit=1)[0].strip()
     return text.strip()

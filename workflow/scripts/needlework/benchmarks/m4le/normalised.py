@@ -64,7 +64,7 @@ def normalised(score: Score, reference: Score, covariance: float = 0.0) -> Norma
 
 
 class Weighed(NamedTuple):
-    """A score of a task and its reference, with the weight of their normalised score in a sum."""
+    """A task's score, its reference, and the weight of their normalised score in a sum."""
 
     task: str
     score: Score
@@ -126,7 +126,7 @@ def score(part: Part) -> dict[str, float | int]:
 
 
 class Reference(NamedTuple):
-    """The model of a score, and the score by which it is normalised, as columns of its rows."""
+    """A score's model, and the reference that normalises the score, as columns of rows."""
 
     model: str
     g: float

@@ -1,4 +1,4 @@
-"""What M4LE consists of: its tasks and slices, and what each slice depends on."""
+"""The plan of M4LE: its tasks and slices, and the settings on which each slice depends."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def corpus(own: M4le) -> str:
 def wording(own: M4le, task: str) -> tuple[str, dict[str, str]]:
     """The language of a task's wording, and the user's texts for it, by their names in `texts_of`.
 
-    Without a user's texts it is the task's own language.
+    If there are no user's texts, the language is the task's own.
     """
     names = [f"{task}.{text}" for text in TEXTS]
     for lang in own.instructions:
@@ -189,7 +189,7 @@ def settings(own: M4le, name: str, lengths: list[int]) -> SliceSettings:
 
 
 def asks_alone(task: str) -> bool:
-    """Whether a task's question can be asked without the texts: it must refer to none of them."""
+    """Whether a task's question makes sense without the texts, since it refers to none of them."""
     return CONSTRUCTED[task].task_type == "QA"
 
 
@@ -205,7 +205,7 @@ def quotes(own: M4le) -> list[CorpusTable]:
 
 
 def conditions(config: Configuration) -> dict[str, bool]:
-    """Which prompts a configuration asks, by the names that results have (`Result.when`)."""
+    """Whether a configuration asks certain prompts, by the conditions of results (`Result.when`)."""
     own: M4le = block_of(config, NAME)
     return {
         "closed_book": own.closed_book and any(map(asks_alone, tasks(own))),

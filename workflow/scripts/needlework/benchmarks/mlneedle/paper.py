@@ -67,7 +67,7 @@ def other_prompts(cell: Cell, *columns: str) -> Iterator[str]:
 
 
 def other_lengths(cell: Cell, table: str, line: str) -> str | None:
-    """The reason why a mean over other lengths than the paper's cannot be compared with this line."""
+    """A reason if a mean is over other lengths than the mean in the paper's line."""
     if cell.labels["column"] != "average":
         return None
     theirs = set(cell.run.line(table, line)) - {"average", "claimed_length", "effective_length"}

@@ -1,4 +1,4 @@
-"""Which prompts MLNeedle has, what they are made of, and what results need to know of a run."""
+"""The plan of MLNeedle: its prompts, the data that they are made of, and facts on a run for results."""
 
 from __future__ import annotations
 
@@ -246,7 +246,7 @@ def translated(own: Mlneedle) -> bool:
 
 
 def conditions(config: Configuration) -> dict[str, bool]:
-    """Which results a configuration has data for, by the names that results have (`Result.when`)."""
+    """The conditions of results (`Result.when`), and whether the configuration fulfils them."""
     own: Mlneedle = block_of(config, NAME)
     pairs = {name: bool(models) for name, models in dict(own.comparisons).items()}
     # What translation loses is measured against the English answers.

@@ -210,7 +210,10 @@ class Semantic:
     def score(
         self, prediction: str, translated: str | None, references: Iterable[str]
     ) -> tuple[float, str]:
-        """The released scorer's score; else 1.0 and "semantic:<text>:<i>" if a text is near a reference."""
+        """The released scorer's score.
+
+        If this is not 1.0 but a text is near a reference, 1.0 and "semantic:<text>:<i>".
+        """
         references = list(references)
         value, verdict = released_accuracy(prediction, translated, references)
         if value:
@@ -286,7 +289,10 @@ Rated = Callable[[str, str | None, Sequence[str]], tuple[float, str]]
 
 
 def metric(settings: Mlneedle) -> Rated:
-    """The metric that `settings` choose; for "careful" the default, whose value an undecided answer keeps."""
+    """The metric that `settings` choose.
+
+    For "careful", the default metric, whose value an undecided answer keeps.
+    """
     chosen = METRICS[settings.metric]
     if chosen.embedder:
         return Semantic(chosen.embedder).score

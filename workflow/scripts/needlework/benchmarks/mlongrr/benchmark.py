@@ -1,4 +1,4 @@
-"""mLongRR, as the workflow sees it: what its configuration must fulfil, its card, BENCHMARK."""
+"""The object BENCHMARK of mLongRR, its report card, and checks of its configuration."""
 
 from __future__ import annotations
 

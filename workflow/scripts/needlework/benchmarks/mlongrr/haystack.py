@@ -1,4 +1,4 @@
-"""A text to cut haystacks from: its sentences, the tokens that each adds to a prompt, and needles' places."""
+"""Haystacks of a text: its sentences, the tokens that each adds to a prompt, and needles' places."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What mLongRR consists of: its tasks, its slices, what each depends on, and what cannot be built."""
+"""The plan of mLongRR: tasks, slices, the settings of each slice, and prompts that cannot be built."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def quotes(own: Mlongrr) -> list[CorpusTable]:
 
 
 def conditions(config: Configuration) -> dict[str, bool]:
-    """Which prompts and models a configuration has, by the names that results have (`Result.when`)."""
+    """Whether a configuration has certain prompts and models, by the names in `Result.when`."""
     own: Mlongrr = block_of(config, NAME)
     asked = {question for task in own.tasks for question in task.questions}
     named = {config.models[name].published for name in config.run.models}

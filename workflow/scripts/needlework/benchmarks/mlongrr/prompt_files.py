@@ -28,7 +28,7 @@ MANY = 3
 
 
 class Prompt(NamedTuple):
-    """A prompt around a haystack, cut at its question; `unanswerable` is empty without such a word."""
+    """A prompt around a haystack, cut at its question. `unanswerable` may be empty."""
 
     head: str
     middle: str

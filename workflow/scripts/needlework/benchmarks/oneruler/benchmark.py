@@ -1,4 +1,4 @@
-"""ONERULER, as the workflow sees it: what its configuration must fulfil, its card, BENCHMARK."""
+"""The object BENCHMARK of ONERULER, its report card, and checks of its configuration."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _check_slices(own: Oneruler, folder: str | None) -> None:
 
 
 def of_tasks(rows: pd.DataFrame, run: Context, tasks: tuple[str, ...]) -> pd.DataFrame:
-    """Prompts in one language, of the given tasks, including models whose prompts have equal text."""
+    """The prompts of `tasks` in one language. Models whose prompts have equal text are included."""
     found = none_allowed(where(of_metric(rows, run), f"{ONE_LANGUAGE} and task in {tasks}"))
     return found[~dropped(found)]
 

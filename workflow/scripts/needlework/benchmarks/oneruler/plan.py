@@ -1,4 +1,4 @@
-"""What ONERULER consists of: its tasks, factors and slices, and what each slice depends on."""
+"""The plan of ONERULER: tasks, factors, slices, and the settings on which each slice depends."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ class Slice:
 
 
 def conditions(config: Configuration) -> dict[str, bool]:
-    """Which prompts and models a configuration has, by the names that results have (`Result.when`)."""
+    """Whether a configuration has certain prompts and models, by the names in `Result.when`."""
     own: Oneruler = block_of(config, NAME)
     hidden = needle_tasks(own.tasks)
     single = "niah_single" in hidden

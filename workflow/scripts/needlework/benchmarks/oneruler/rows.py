@@ -1,4 +1,4 @@
-"""What several of ONERULER's results select among rows, and measure in their cells."""
+"""Selections of rows, and measures of cells, that several of ONERULER's results share."""
 
 from __future__ import annotations
 
@@ -52,7 +52,10 @@ def measured(rows: pd.DataFrame, run: Context, *, common: bool = False) -> pd.Da
 
 
 def none_allowed(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows without needle prompts that do not allow "none"; all rows if there are no others."""
+    """The rows, without needle prompts that do not allow "none".
+
+    If there are no other rows, all rows.
+    """
     from needlework.results import cells
 
     needles = rows["task"].isin(list(NIAH))

@@ -29,7 +29,7 @@ def contains(reference: tuple[str, str], text: tuple[str, str]) -> bool:
 
 
 class Text:
-    """A text in which answers are looked for; it is normalised only if it may hold an answer."""
+    """A text that is searched for answers. It is normalised only if it may hold one."""
 
     def __init__(self, text: str) -> None:
         self._text = text

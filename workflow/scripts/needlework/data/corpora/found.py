@@ -87,7 +87,7 @@ def naming_left_out(found: Iterable[Found | None]) -> Iterator[None]:
 
 
 def with_left_out(error: UserError, found: Iterable[Found | None]) -> UserError:
-    """An error that also names the rows left out of the data, since it may follow from them."""
+    """An error that also names the rows left out of the data, since they may be its cause."""
     said = [one.said() for one in found if one is not None and one.lost]
     # A corpus of questions and the passages made of it are the same rows.
     return UserError(" ".join([str(error), *dict.fromkeys(said)]))

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 class SearchedContext:
-    """A context in which answers are looked for; it is normalised at the first search."""
+    """A context that is searched for answers. It is normalised at the first search."""
 
     def __init__(self, text: str) -> None:
         self.text = text

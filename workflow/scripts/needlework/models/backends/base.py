@@ -133,9 +133,9 @@ class Backend(ABC):
         return None
 
     def depends_on(self, request: Request) -> object:
-        """All that the answer depends on beyond the prompt's text, sample number and token limit.
+        """What the answer depends on besides the prompt's text, sample number and token limit (JSON values).
 
-        JSON values; None for a model that sees only the prompt's text.
+        None if the model sees only the prompt's text.
         """
         return None
 
@@ -171,9 +171,9 @@ class Backend(ABC):
         return "as it is", prompt
 
     def overhead(self) -> int | None:
-        """Tokens around a prompt as the model gets it, and room for reasoning. Called after `load`.
+        """The tokens around a prompt as the model gets it, and room for reasoning; None if unknown.
 
-        None if unknown.
+        Call it after `load`.
         """
         return None
 
@@ -270,7 +270,7 @@ def sample_seed(seed: int, prompt: str, sample: int) -> int:
 
 
 def backend_names() -> list[str]:
-    """The valid values of a model's `backend`: the packages and modules here, but for settings."""
+    """The valid values of a model's `backend`: the packages and modules here, except settings."""
     modules = {path.stem for path in HERE.glob("*.py") if not path.stem.endswith("_settings")}
     packages = {path.parent.name for path in HERE.glob("*/backend.py")}
     return sorted(modules - {"__init__", "base"} | packages)

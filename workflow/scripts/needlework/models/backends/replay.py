@@ -131,7 +131,7 @@ class ReplayBackend(Backend):
         self._answers[key] = found
 
     def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
-        """The files' answer to each request; an error where the model was asked something else."""
+        """The files' answer to each request; an error if the model was asked something else."""
         for request in batch:
             key = request.instance_id, request.sample
             found = self._answers[key]

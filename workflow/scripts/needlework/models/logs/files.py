@@ -60,7 +60,7 @@ def answer_files(given: str | list[str] | None, where: str) -> str | list[str] |
 
 
 def is_there(path: str | Path, kind: Callable[[Path], bool]) -> bool:
-    """Whether a file or folder has this path; False if no file can have such a name."""
+    """Whether `path` is of this `kind`; False if no file can have such a name."""
     try:
         return kind(Path(path))
     except (OSError, ValueError):
@@ -82,7 +82,7 @@ def lines(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def parsed(content: bytes, path: Path, place: str) -> Any:
-    """Parse JSON. UserError with the place of a fault, or if there are too many values."""
+    """Parse JSON. Raises UserError with the place of a fault, or if there are too many values."""
     try:
         text = content.decode(json.detect_encoding(content), "surrogatepass")
         del content
@@ -238,9 +238,9 @@ class _Text:
 
 
 def items(path: Path, key: str) -> Iterator[tuple[str, Any]]:
-    """Yield (name, value) per key of the JSON object in a file; for `key`, a list, per item of it.
+    """Yield (name, value) for each key of the JSON object in a file.
 
-    Raises UserError if it is no such object.
+    The value of `key` is a list, of which each item is yielded. Raises UserError if it is no such object.
     """
     text = _Text(path)
     try:

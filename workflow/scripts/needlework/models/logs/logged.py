@@ -56,7 +56,10 @@ class Logged:
 
     @property
     def failure(self) -> str | None:
-        """Why this is no answer to the prompt, by the log; None if it is one or none is there."""
+        """Why the log's answer is no answer to the prompt.
+
+        None if it is one, or if there is none.
+        """
         if self.answer is None:
             return None
         if self.answer.error is not None:
@@ -70,7 +73,10 @@ def text_digest(text: str) -> bytes:
 
 
 def ended(text: str, reason: object, **told: Any) -> Answer:
-    """The answer with its finish reason: unknown if the log has none, an error if it is not in ENDS."""
+    """The answer with its finish reason.
+
+    The reason is unknown if the log has none, and an error if it is not in ENDS.
+    """
     if reason is None or reason in ("", "unknown"):
         return Answer(text, "stop", unknown_end=True, **told)
     if (known := ENDS.get(str(reason).casefold())) is None:

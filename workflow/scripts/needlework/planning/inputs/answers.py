@@ -58,17 +58,26 @@ class Answers(Inputs):
         }
 
     def request_state(self, account: str) -> str:
-        """A parameter that changes if a job left requests unanswered, by its account; "" at first."""
+        """A parameter of a job. It changes if the job's account says that requests were left unanswered.
+
+        "" at first.
+        """
         found = read_account(account)
         return found.state(self.config.generation.again) if found else ""
 
     def judge_state(self, account: str) -> str:
-        """As `request_state`; it changes too if the judge failed, so that it is asked again."""
+        """The `request_state` of a judge.
+
+        If the judge failed, the state changes too, so that it is asked again.
+        """
         found = read_account(account)
         return found.name if found and found.failed else self.request_state(account)
 
     def host_memory(self, model: str) -> int:
-        """The memory of a model's job in MB: a GPU's share of the weights passes through the host's."""
+        """The memory of a model's job in MB.
+
+        A GPU's share of the weights passes through the host's memory.
+        """
         return 8000 + 24000 * job_gpus(self.config.models[model])
 
     @property

@@ -105,9 +105,9 @@ class Facts(Inputs):
         return f"Means over models are over {names}{but}."
 
     def caption(self, benchmark: str, result: Result) -> str:
-        """A result's caption, its metric, and what models were asked (reStructuredText).
+        """A result's caption, its metric, and the models that were asked (reStructuredText).
 
-        The last is in a figure's small print.
+        A figure's small print names the models, so its caption does not.
         """
         run: Run = {"counted": self.counted(benchmark)}
         if result.needs == "scores":

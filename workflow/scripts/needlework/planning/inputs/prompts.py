@@ -54,7 +54,7 @@ class Prompts(Inputs):
         return load_benchmark(benchmark).plan.baseline_slices(self.settings(benchmark))
 
     def slice_settings(self, benchmark: str, tokenizer: str, name: str) -> SliceSettings:
-        """All that the instances of a slice depend on, other than files and the tokenizer."""
+        """The settings on which the instances of a slice depend, besides files and tokenizer."""
         lengths = {
             length
             for name, model in models_of(self.config)

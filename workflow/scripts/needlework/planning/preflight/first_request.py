@@ -108,7 +108,10 @@ def inspect_refusal(model: Inspect) -> tuple[str, str] | None:
 
 
 def translator_refusal(translator: GoogleTranslator | LlmTranslator) -> tuple[str, str] | None:
-    """As `refusal`, of an entry of `translators` with a service; its key is in the environment."""
+    """As `refusal`, for an entry of `translators` with a service.
+
+    Its key is in the environment.
+    """
     address = address_of(translator.base_url)
     if translator.kind == "llm":
         return _refusal(ServedModel(translator.name, address, translator.key_env), 0, batch=False)

@@ -92,7 +92,10 @@ def _check_provider(config: Configuration, name: str, model: Inspect, ask: bool)
 def check_translation_service(
     config: Configuration, name: str, local: bool, planning: bool
 ) -> list[str]:
-    """As `check_service`, of a translator, whose key is there; [] if it has no address."""
+    """As `check_service`, for a translator; [] if it has no address.
+
+    Its key is in the environment.
+    """
     translator = config.translators[name]
     if translator.kind not in ("google", "llm"):
         return []

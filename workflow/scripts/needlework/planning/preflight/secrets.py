@@ -120,7 +120,10 @@ def _is_masked(where: list[str], value: str) -> bool:
 
 
 def hide_logins(config: dict[str, Any]) -> None:
-    """Keep the logins in addresses out of the configuration that jobs are given in a file (`revealed`)."""
+    """Remove the logins in addresses from the configuration.
+
+    Jobs are given the configuration in a file, and read the logins by `revealed`.
+    """
     for registry in ("models", "translators"):
         entries = config[registry].items()
         config[registry] = {name: hidden(entry, f"{registry}.{name}") for name, entry in entries}

@@ -1,4 +1,7 @@
-"""Whether weights and encodings can be had: of the Hugging Face hub, of its cache, and as local files."""
+"""Whether weights and encodings are available.
+
+They may be on the Hugging Face hub, in its cache, or in local files.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,7 @@ def check_local_folder(where: str, name: str) -> None:
 
 
 def check_hub_token(where: str, name: str) -> None:
-    """Raise UserError if a gated model is no folder, and there is no token to ask the hub with."""
+    """Raise UserError if a gated model is no local folder and there is no token for the hub."""
     if Path(name).is_dir() or _hub_is_open():
         return
     raise UserError(

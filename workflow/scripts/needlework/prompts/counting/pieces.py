@@ -65,7 +65,10 @@ def write_kept(path: Path, content: bytes) -> None:
 
 
 class KeptNumbers:
-    """A number for each of many texts, in a folder: a job with new numbers adds a file when it saves."""
+    """A number for each of many texts, kept in a folder.
+
+    A job with new numbers adds a file when it saves.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -151,7 +154,7 @@ class CountedText(NamedTuple):
 
 
 class SummedDocument:
-    """A text with its running sums: `sums[i]` tokens stand before the character `places[i]`."""
+    """A text with its running sums: `sums[i]` tokens stand before character number `places[i]`."""
 
     def __init__(self, text: str, places: Array, sums: Array) -> None:
         self.text = text
@@ -384,7 +387,10 @@ def _code() -> str:
 
 
 def split_places(text: str, proof: Proof) -> Array:
-    """The characters of a text before which the proof says that it is split, at most one in `proof.gap`."""
+    """The places in a text where the proof says that it is split: indices of the characters after them.
+
+    There is at most one in `proof.gap` characters.
+    """
     splits, gap = proof.splits, proof.gap
     found = [np.zeros(0, dtype=np.int64)]
     for start in range(0, len(text), _STRETCH):
@@ -603,7 +609,10 @@ class NumberedLists:
         return self._pieces.sums.tokens([first, *chain(*((listed, other) for other in others))])
 
     def predict(self, entries: int, costs: int) -> int:
-        """Estimate the tokens of a prompt whose list has `entries` entries with `costs` tokens in all."""
+        """Estimate the tokens of a prompt whose list has this many `entries`.
+
+        `costs` are the tokens of all its words.
+        """
         self._grow(entries)
         return self._frame + (len(self._around) - 1) * (costs + int(self._totals[entries]))
 
@@ -676,7 +685,7 @@ class LineCosts:
         return cost
 
     def fragment(self, text: str) -> int:
-        """As `text`, but not cached: for passages that are cut."""
+        """The result of `text`, but not cached: for passages that are cut."""
         return self.pieces.count(_LABEL + text + _STUB) - self._neighbour
 
     def texts(self, texts: Sequence[str]) -> np.ndarray:
@@ -684,7 +693,7 @@ class LineCosts:
         return np.fromiter((self.text(text) for text in texts), np.int64, len(texts))
 
     def labels(self, n: int) -> np.ndarray:
-        """For k = 0..n, the tokens of the numbers of lines 0..k-1 beyond the tokens of k zeros."""
+        """For k = 0..n: the tokens of the numbers of lines 0..k-1, less the tokens of k zeros."""
         while len(self._labels) <= n:
             size = 2 * len(self._labels) + 64
             stubs = (f"\n{line(i, 'a')}" for i in range(size))
@@ -712,10 +721,10 @@ class Candidates:
 
 
 class Filling:
-    """How many distractors of a list a prompt holds: `whole` of them, and `cut` characters of the next.
+    """A prompt filled with distractors: `whole` of them, and `cut` characters of the next one.
 
-    `n_tokens` is the finished prompt's length, `numbers` are its spans; `exhausted` means that the list ended
-    before the budget.
+    `n_tokens` is the finished prompt's length, `numbers` are its spans. If `exhausted`, the list of
+    distractors ended before the budget.
     """
 
     def __init__(self, whole: int, cut: int, n_tokens: int, exhausted: bool) -> None:

@@ -64,7 +64,10 @@ Panels: TypeAlias = "list[tuple[Axes, Row, pd.DataFrame]]"
 
 
 def rows_of(picture: Picture, ncols: int) -> list[Row]:
-    """The rows of panels with anything in them, `ncols` to a row; more panels get rows below."""
+    """The rows of panels that are not empty, `ncols` panels to a row.
+
+    More panels get rows below.
+    """
     spec, segments = picture.spec, evenly(picture.panels, ncols)
     values = list(product(*map(picture.values, spec.row)))
     rows: list[Row] = []
@@ -230,7 +233,10 @@ def _of_page(picture: Picture, panels: Panels) -> Picture:
 
 
 def small_print_lines(picture: Picture, width: float) -> str:
-    """The small print in lines of so many inches: at least 21 characters of 6-point text fit into one."""
+    """The small print in lines of this many inches.
+
+    A line has room for at least 21 characters of 6-point text.
+    """
     return textwrap.fill(small_print(picture), int(width * 21))
 
 
@@ -263,7 +269,10 @@ def level_line(ax: Axes, picture: Picture, data: pd.DataFrame, *, down: bool = F
 
 
 def values_axis(picture: Picture, panels: Panels, *, down: bool) -> None:
-    """The axis of values (across where the marks lie): its limits, and its name at the outer panels."""
+    """Set the limits of the axis of values, and its name at the outer panels.
+
+    With `down`, marks lie, and the axis is horizontal.
+    """
     spec = picture.spec
     low, high = limits(picture)
     margin = 0.02 * (high - low)
@@ -346,7 +355,7 @@ def figure_of(width: float, height: float) -> Figure:
 
 
 def wrapped(text: str, inches: float) -> str:
-    """A text, broken between words into lines that fit into so many inches; names are not broken."""
+    """A text broken between words into lines of this many inches. Names are not broken."""
     broken = textwrap.TextWrapper(
         max(6, int(inches * 13)), break_long_words=False, break_on_hyphens=False
     )
@@ -359,7 +368,7 @@ def longest_word(names: Iterable[str]) -> int:
 
 
 def size_that_fits(text: str, inches: float, wanted: float) -> float:
-    """The points, `wanted` or fewer, at which the longest word of a text has so many inches."""
+    """The font size, at most `wanted`, at which the longest word of a text fits into this many inches."""
     # A character is 0.6 times as wide as the font is high; a point is a 72nd of an inch.
     return max(SMALLEST, min(wanted, 72 * inches / (0.6 * max(1, longest_word([text])))))
 

@@ -337,7 +337,7 @@ def _marks(
 
 
 def heat_map(picture: Picture) -> list[Figure]:
-    """A panel with a cell for each value of `Drawing.x` and `Heatmap.down`; a figure a page."""
+    """One figure per page. A panel has a cell for each value of `Drawing.x` and `Heatmap.down`."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import LinearSegmentedColormap, Normalize
 

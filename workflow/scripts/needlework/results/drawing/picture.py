@@ -1,4 +1,4 @@
-"""A drawing with its data: which rows, in which order, names and looks, and its small print."""
+"""A drawing with its data: rows, their order, names and looks, and the small print."""
 
 from __future__ import annotations
 
@@ -178,7 +178,10 @@ class Picture:
         return self.say(self.factors.get(column, Factor(column)).label)
 
     def title(self, columns: Sequence[str], values: Sequence[Any], template: str) -> str:
-        """The title of a panel, or of a row of panels; one value's own words are a title as they are."""
+        """The title of a panel, or of a row of panels.
+
+        If a single value has words of its own, these words are the title.
+        """
         names = [self.called(*pair) for pair in zip(columns, values, strict=True)]
         if template and not (len(values) == 1 and values[0] in self.spec.called):
             own = dict(zip(columns, names, strict=True))
@@ -199,7 +202,7 @@ class Picture:
 
     @cached_property
     def looks(self) -> dict[tuple[str, Any], Look]:
-        """A look for every line, ours first; a model has the same in every figure of the run."""
+        """A look for every line, ours first. A model looks the same in every figure of the run."""
         column = self.spec.line
         if column not in self.data:
             return {("ours", ""): looks([""])[""]}
@@ -228,7 +231,7 @@ class Picture:
         return (list(self.printing.coloured) or order)[:MOST_COLOURED]
 
     def parts(self) -> list[list[tuple[str, Any]]]:
-        """The lines' keys, in as many rows of panels as their number asks for, the paper's last."""
+        """The keys of the lines, divided into rows of panels if there are many; the paper's come last."""
         ours = [key for key in self.looks if key[0] == "ours"]
         theirs = [key for key in self.looks if key[0] != "ours"]
         # Of models, those without a colour stand behind the others.
@@ -300,7 +303,7 @@ def few_answers(spec: Drawing, data: pd.DataFrame) -> pd.Series:
 
 
 def evenly(values: Sequence[T], most: int) -> list[list[T]]:
-    """The values in as few parts of at most `most` as will do, of nearly equal size."""
+    """The values in as few parts of at most `most` as possible, of nearly equal size."""
     n = -(-len(values) // most)
     size = -(-len(values) // n) if n else 1
     return [list(values[i : i + size]) for i in range(0, len(values), size)]

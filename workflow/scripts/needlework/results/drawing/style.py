@@ -107,9 +107,9 @@ def looks(names: Sequence[str]) -> dict[str, tuple[str, str]]:
 
 
 def model_colours(models: Sequence[str], coloured: Sequence[str] = ()) -> dict[str, str]:
-    """Each model's own colour on cards and pages, as in figures: six have one, the rest grey.
+    """Each model's colour on cards and pages, as in figures: six have one, all others are grey.
 
-    coloured: models in colour, instead of the first six.
+    `coloured` are the models in colour, in place of the first six.
     """
     own = looks((list(coloured) or list(models))[:MOST_COLOURED])
     return {model: own[model][0] if model in own else COLOURS[-1] for model in models}

@@ -149,11 +149,11 @@ def numbered_length(lengths: npt.NDArray[np.int64]) -> int:
 def spans(
     prompts: pa.ChunkedArray, scope: str, documents: Documents, numbers: DocumentShards
 ) -> Iterator[tuple[list[list[Any]], int, int, str]]:
-    """For each prompt: its spans, its length in UTF-16 units, where its first needle begins (or -1), and
-    what it asks: its questions, or its instructions if it has no question of its own.
+    """For each prompt: (spans, length in UTF-16 units, where its first needle begins or -1, what it asks).
 
-    A span is [role, text], [role, document] (all of it) or [role, document, start, end], with the role
-    as its place in `needlework.prompts.spans.ROLES`.
+    A prompt asks its questions, or its instructions if it has no question of its own. A span is [role, text],
+    [role, document] (all of it) or [role, document, start, end]. The role is its place in
+    `needlework.prompts.spans.ROLES`.
     """
     own = {role: code for code, role in enumerate(ROLES)}
     needle = own["needle"]

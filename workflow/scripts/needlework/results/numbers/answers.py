@@ -25,7 +25,10 @@ def answers(
     run: Context,
     models: Sequence[str],
 ) -> Iterator[Answered]:
-    """The rows of ANSWERS of models that were asked anything. rows, curves: the benchmark's."""
+    """The rows of ANSWERS of models that were asked anything.
+
+    `rows` and `curves` are the benchmark's.
+    """
     none = card.said_none(rows, run) if card.said_none else None
     asked = card.asked_in(rows, run)
     reached = {

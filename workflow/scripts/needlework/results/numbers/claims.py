@@ -1,8 +1,8 @@
-"""What a run compares: along each curve, and between models; and which differences tests show.
+"""The comparisons of a run, along each curve and between models; and which differences tests show.
 
-What is compared is fixed before the answers are seen: the longest with the shortest length, the middle with
-the ends, most with fewest needles, each language with English, every two models. All comparisons of a run are
-one family (`significance.shown`), so that with 95% no page says of any difference that is not there.
+The comparisons are fixed before the answers are seen: the longest length with the shortest, the middle with
+the ends, most needles with fewest, each language with English, every two models. All comparisons of a run are
+one family (`significance.shown`), so with 95% no page shows a difference that is not there.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def sides(axis: str, levels: Sequence[Any]) -> Iterator[tuple[list[int], int]]:
 
 
 def comparison_rows(curve: Curve) -> Iterator[Comparison]:
-    """The rows of COMPARED of a curve, but for `shown`."""
+    """The rows of COMPARED of a curve, without `shown`."""
     for places, second in sides(curve.axis, curve.levels):
         first = np.isin(curve.level, places)
         last = curve.level == second
@@ -125,7 +125,7 @@ def same_settings(questions: Codes, units: Codes) -> list[int]:
 
 
 def moves(sums: Floats) -> Floats:
-    """For questions x levels: each level's sum less the mean of the others, the last level first."""
+    """For questions x levels: each level's sum less the mean of the other levels. The last level is first."""
     others = (sums.sum(axis=1, keepdims=True) - sums) / (sums.shape[1] - 1)
     found: Floats = (sums - others)[:, ::-1]
     return found

@@ -26,7 +26,10 @@ _SCORERS_DIFFER = 0.05
 
 
 def losses(compared: pd.DataFrame, model: str | None = None) -> pd.DataFrame:
-    """The shown losses of a model, or of all, the largest first: COMPARED without comparisons of models."""
+    """The shown losses of a model, or of all models, the largest first.
+
+    They are rows of COMPARED, without comparisons of models.
+    """
     own = compared[(compared["axis"] != MODEL) & compared["shown"].astype(bool)]
     own = own[own["difference"] < 0]
     if model is not None:

@@ -118,13 +118,16 @@ def unused(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def judged_answers(scores: Mapping[str, Sequence[str | Path]], found: pd.DataFrame) -> pd.DataFrame:
-    """What the judge says of each model's undecided answers, by benchmark and task.
+    """The judge's verdicts on each model's undecided answers, by benchmark and task.
 
-    `scores` are the files by benchmark. Columns: benchmark, model, task, metric (the paper's), n (answers
-    that the second scorer reads), undecided, right, wrong, left (undecided by the judge too), no_reply; and
-    means over the n answers: paper, careful (an undecided answer has the paper's value) and judged (it has
-    the judge's, if that decides) with its 95% interval over questions. Without a reply to each of the
-    undecided, `judged` is empty; so are `metric` and `paper` if the scores have no other metric.
+    `scores` are the files by benchmark. The columns are: benchmark, model, task, metric (the paper's), n
+    (answers that the second scorer reads), undecided, right, wrong, left (undecided by the judge too),
+    no_reply; and means over the n answers. The mean `paper` is by the paper's metric. In `careful`, an
+    undecided answer has the paper's value; in `judged`, it has the judge's value if the judge decides.
+    `judged` has a 95% interval over questions.
+
+    If an undecided answer has no reply, `judged` is empty. If the scores have no other metric, `metric` and
+    `paper` are empty.
     """
     import pandas as pd
 

@@ -171,7 +171,7 @@ def records(rows: pd.DataFrame) -> list[Any]:
 
 
 def panels(points: pd.DataFrame) -> int:
-    """How many curves of POINTS, of all models, have LEAST_ANSWERS answers or more at each point."""
+    """How many curves of POINTS have at least LEAST_ANSWERS answers at each point, over all models."""
     own = points[points["card"] == points["model"]]
     fewest = own.groupby(["card", "benchmark", "part", "axis"])["n"].min()
     return int((fewest >= LEAST_ANSWERS).sum())

@@ -129,7 +129,7 @@ def finding(
 ) -> MainFinding:
     """The finding of a run.
 
-    numbers: the tables of numbers (`numbers.tables`). titles: of all benchmarks, by name.
+    `numbers` are the tables of numbers (`numbers.tables`), `titles` the titles of all benchmarks by name.
     """
     compared, means = numbers["comparisons"], numbers["means"]
     heads = means[means["kind"] == "headline"]

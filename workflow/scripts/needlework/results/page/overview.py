@@ -56,7 +56,7 @@ class Warning:
 
 
 def grids(means: pd.DataFrame) -> list[MeanGrid]:
-    """A grid for each metric of a benchmark's MEANS, for designed tasks and others apart."""
+    """A grid for each metric of a benchmark's MEANS; designed tasks and other tasks have separate grids."""
     made = []
     for (metric, tasks), own in means[means["kind"] == "metric"].groupby(
         ["metric", "tasks"], sort=False
@@ -114,7 +114,7 @@ def warnings(benchmark: str, scores: pd.DataFrame) -> list[Warning]:
 
 
 def asked_apart(scores: pd.DataFrame) -> set[str]:
-    """The models that were asked less than all of them together."""
+    """The models that were asked only some of the questions that all models together were asked."""
     everything = _asked(scores)
     by_model = scores.groupby("model", sort=False)
     return {str(model) for model, mine in by_model if _asked(mine) != everything}

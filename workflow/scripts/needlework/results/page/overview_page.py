@@ -209,7 +209,7 @@ class _Results:
 
 
 class Said(NamedTuple):
-    """A sentence, and where the explorer shows the answers that it is about, if any are wrong."""
+    """A sentence, and where the explorer shows the answers in question, if any are wrong."""
 
     text: str
     link: str = ""

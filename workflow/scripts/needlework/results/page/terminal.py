@@ -33,7 +33,7 @@ def mean_of(mean: Mean) -> str:
 def lower_tasks(means: pd.DataFrame) -> list[str]:
     """The tasks that a model's headline leaves out and that are lower: "existence: 0 [0, 8], n = 9".
 
-    means: the model's rows of MEANS in a benchmark.
+    `means` are the model's rows of MEANS in a benchmark.
     """
     left_out: list[Mean] = records(means[means["kind"] == "left out"])
     return [f"{row['tasks']}: {mean_of(row)}" for row in left_out]

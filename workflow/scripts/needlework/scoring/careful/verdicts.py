@@ -427,7 +427,7 @@ def _stands(words: Words, end: int) -> bool:
 
 
 def of_list(text: str, expected: Sequence[str], langs: Sequence[str] = ()) -> Verdict:
-    """1.0 if an answer lists exactly the expected words."""
+    """1.0 if an answer lists exactly the expected words; and the verdict."""
     said = _COUNTED.sub("\n", tagged(text))
     if said.count("・") > 2:
         said = said.replace("・", "、")

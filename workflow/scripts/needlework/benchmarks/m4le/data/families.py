@@ -129,7 +129,7 @@ class Family:
         return self.placed(rng, n, places[index % len(places)], room)
 
     def moved(self, study: Study, seed: int) -> Iterator[Row]:
-        """Rows without a bucket: the same documents and question, and the asked document at each place in turn.
+        """Rows without a bucket: equal documents and question, with the asked document at each place in turn.
 
         Tasks that ask for topics get twice as many examples (appendix B).
         """
@@ -143,7 +143,7 @@ class Family:
                     yield self.row(draft, 0, rng)
 
     def placed(self, rng: np.random.Generator, n: int, place: int, room: float) -> Draft | None:
-        """As `draw`, with the asked document at `place`."""
+        """A draft as from `draw`, but with the asked document at `place`."""
         raise NotImplementedError
 
     def _first_count(self, bucket: int) -> int:

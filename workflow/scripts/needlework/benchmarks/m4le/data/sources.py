@@ -102,7 +102,10 @@ def wow(task: Task, files: Sequence[Path]) -> Iterator[Record]:
 
 
 def drcd(task: Task, files: Sequence[Path]) -> Iterator[Record]:
-    """DRCD's paragraphs with their questions; for topics, each title once, with one of its paragraphs."""
+    """DRCD's paragraphs with their questions.
+
+    For tasks that ask for topics, each title once, with one of its paragraphs.
+    """
     seen: set[str] = set()
     for item in load(files[0])["data"]:
         if task.draws == "topics":
@@ -228,7 +231,7 @@ def duorc(task: Task, files: Sequence[Path]) -> Iterator[Record]:
 
 
 def nq_open(task: Task, files: Sequence[Path]) -> Iterator[Record]:
-    """NaturalQuestions as Lost in the Middle retrieved for them: gold passage, others without an answer."""
+    """NaturalQuestions with passages from Lost in the Middle: the gold passage, others without an answer."""
     for line in read_lines(files[0]):
         gold = line.get("nq_annotated_gold", dict)
         others = tuple(
@@ -257,7 +260,7 @@ def dureader(task: Task, files: Sequence[Path]) -> Iterator[Record]:
 
 
 def wikihow(task: Task, files: Sequence[Path]) -> Iterator[Record]:
-    """WikiHow's guides of more than 60 words; the CSV file's commas and line ends between steps go."""
+    """WikiHow's guides of more than 60 words, without the CSV file's commas and line ends between steps."""
     for row in _csv(files[0].read_text(encoding="utf-8")):
         title = row["title"].rstrip("0123456789")
         if len(row["text"].split()) <= 60 or not title or row["title"] in _EXAMPLE_GUIDES:

@@ -81,7 +81,7 @@ class Task(NamedTuple):
 
     @property
     def archived(self) -> tuple[str, ...]:
-        """The names that the task's file may have in the first release: its own, or the released scorer's."""
+        """The names that the task's file may have in the first release: its own, and the released scorer's."""
         return self.name, PRINTED.get(self.name, f"{self.name}_{self.task_type.lower()}")
 
     @property
@@ -323,7 +323,7 @@ def fill(template: str, values: Mapping[str, str]) -> str:
 
 
 def cut(frame: Frame, instruction: str, text: str) -> Cut | None:
-    """The parts of the frame found in an `instruction` and the `text` that follows it; None if not found.
+    """The parts of the frame in an `instruction` and the `text` after it; None if the frame is not found.
 
     All offsets refer to `text`.
     """

@@ -165,7 +165,10 @@ class OpenaiBackend(RemoteModel):
         return answer_bytes(self._most_tokens) if path.endswith("/completions") else REPLY_BYTES
 
     def as_sent(self, prompt: str) -> tuple[str, str]:
-        """In words, how the endpoint gets a prompt, and the prompt: its template is its own."""
+        """How the endpoint gets a prompt, in words, and the prompt.
+
+        The chat template is the endpoint's own.
+        """
         return "as a user's message" if self.config.chat else "as raw text", prompt
 
     def answers(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:

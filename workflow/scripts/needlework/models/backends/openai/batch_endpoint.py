@@ -113,9 +113,9 @@ class BatchEndpoint:
         return self._call(look())
 
     def results(self, reply: Mapping[str, object]) -> tuple[dict[str, Answer], str]:
-        """The answers in the files of a batch by their keys; `reply` is how the endpoint describes it.
+        """The answers in the files of a batch, by their keys; and what seems to be missing there, in words, or "".
 
-        And what seems to be missing there, in words, or "".
+        `reply` is the endpoint's description of the batch.
         """
         right, wrong = (self._read(reply.get(f"{kind}_file_id")) for kind in ("output", "error"))
         found = wrong | right

@@ -100,7 +100,10 @@ class OpenvinoBackend(InAnyOrder):
         }
 
     def former_identity(self) -> Mapping[str, object] | None:
-        """Older records name no precision: it was float32 where the device does not compute in float16."""
+        """The identity of older records, which name no precision.
+
+        It was float32 if the device does not compute in float16.
+        """
         if not self._precision or "FP16" in self._capabilities():
             return None
         return {**self.identity(), "engine": answer_arguments(dict(self.config.engine))}

@@ -42,7 +42,10 @@ class Sent:
 
 
 class Prefixes:
-    """Finds `cached` of prompts, on CPUs and without the engine's sparse attention and eviction."""
+    """Finds how many tokens of each prompt were cached (`cached`).
+
+    Works on CPUs, without the engine's sparse attention and eviction.
+    """
 
     def __init__(self, scheduler: Any, device: str) -> None:
         special = scheduler.use_cache_eviction or scheduler.use_sparse_attention
@@ -53,7 +56,7 @@ class Prefixes:
         self._used: int | None = 0
 
     def to_ask(self, sent: Sent) -> bool:
-        """Whether this prompt is to be added and cancelled before the next step."""
+        """Whether to add the prompt and cancel it before the next step."""
         if self._block_bytes == 0 and self._on and not sent.asked:
             sent.asked, sent.cached = True, 0  # the first prompt
         return self._on and not sent.asked and self._used is not None
