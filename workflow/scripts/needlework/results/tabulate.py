@@ -198,7 +198,10 @@ def labelled(by: Levels) -> list[str]:
 
 
 def measured(cell: Cell, measure: Measure) -> Cell:
-    """The cell with its values; of a contrast, the difference of its two sides."""
+    """The cell with its values.
+
+    The values of a contrast are the difference of its two sides.
+    """
     from needlework.results import cells
 
     if cell.sides is None:

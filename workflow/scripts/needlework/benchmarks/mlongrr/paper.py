@@ -44,7 +44,7 @@ def first_prompt(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 
 def usual(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """The rows of Figures 3 to 11: the first text and prompt, by the metric of figures."""
+    """The rows of Figures 3 to 11: those with the first text and prompt, scored by the metric of figures."""
     return by_metric(first_prompt(first_text(rows, run), run), run)
 
 

@@ -43,7 +43,10 @@ class Unproven(Exception):
 
 
 def is_plain(character: str) -> bool:
-    """Whether all Unicode versions treat a character alike: it is assigned, and no rare control."""
+    """Whether all versions of Unicode treat a character alike.
+
+    They do if it is assigned, and is not one of the rare control characters.
+    """
     if character in "\t\n\r":
         return True
     return unicodedata.category(character) not in ("Cn", "Cc", "Co", "Cs")

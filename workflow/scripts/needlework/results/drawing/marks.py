@@ -241,7 +241,7 @@ ORANGE = COLOURS[1]
 
 
 def bars(picture: Picture) -> list[Figure]:
-    """One figure per page. Each value of `Drawing.x` has a panel of bars, or of points."""
+    """One figure per page. A panel has bars, or points, for the values of `Drawing.x`."""
     spec, x = picture.spec, picture.across[0]
     places = picture.places(x)
     if isinstance(spec, Dots):

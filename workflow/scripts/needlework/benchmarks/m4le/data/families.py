@@ -101,7 +101,10 @@ class Family:
         self.costs = np.array([self._cost(record) for record in pool])
 
     def rows(self, bucket: int, recipe: Recipe) -> list[Row]:
-        """The rows of a bucket, with the number of documents that gives all rows, or the most rows."""
+        """The rows of a bucket.
+
+        The number of documents in a row is one with which all rows can be made, or else the most rows.
+        """
         if len(self.pool) < self.least:
             return []
         best: list[Row] = []

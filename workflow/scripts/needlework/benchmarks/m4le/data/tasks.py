@@ -81,7 +81,7 @@ class Task(NamedTuple):
 
     @property
     def archived(self) -> tuple[str, ...]:
-        """The names that the task's file may have in the first release: its own, and the released scorer's."""
+        """The possible names of the task's file in the first release: its own, the released scorer's."""
         return self.name, PRINTED.get(self.name, f"{self.name}_{self.task_type.lower()}")
 
     @property

@@ -105,7 +105,10 @@ class OpenaiBackend(RemoteModel):
         }
 
     def former_identity(self) -> Mapping[str, object] | None:
-        """Older records were asked with `top_k: 50` where the configuration has none."""
+        """The identity of older records.
+
+        If the configuration has no `top_k`, older versions sent `top_k: 50`.
+        """
         sampling = self.config.sampling
         if sampling.top_k is not None:
             return None

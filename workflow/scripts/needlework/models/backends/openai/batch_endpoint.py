@@ -113,7 +113,7 @@ class BatchEndpoint:
         return self._call(look())
 
     def results(self, reply: Mapping[str, object]) -> tuple[dict[str, Answer], str]:
-        """The answers in the files of a batch, by their keys; and what seems to be missing there, in words, or "".
+        """The answers in the files of a batch, by their keys; and what seems to be missing, in words, or "".
 
         `reply` is the endpoint's description of the batch.
         """
