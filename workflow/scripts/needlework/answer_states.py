@@ -1,4 +1,4 @@
-"""The states of an answer, in the words of all tables: outcome, remarks, and why it ended."""
+"""The states of an answer, as all tables name them: outcome, remarks, and why it ended."""
 
 from __future__ import annotations
 

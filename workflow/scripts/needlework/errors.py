@@ -8,7 +8,7 @@ class UserError(Exception):
 
 
 def not_installed(where: str, error: ImportError) -> UserError:
-    """What to raise where a package is missing that `make setup` installs; `where` is the key."""
+    """The error to raise if a package that `make setup` installs is missing; `where` is the key."""
     return UserError(
         f"{where}: the package {error.name!r} is not installed; install requirements/all.txt, or run "
         "with --use-conda."

@@ -31,10 +31,10 @@ S = TypeVar("S")
 
 @dataclass(frozen=True)
 class Plan(Generic[S]):
-    """Which prompts there are, and what they are made of.
+    """The prompts of a benchmark, and the data that they are made of.
 
-    Functions get the benchmark's block of the configuration (`needlework.given`), or slice settings, which
-    `settings` returns.
+    Functions get the benchmark's block of the configuration (`needlework.given`), or slice settings as
+    `settings` returns them.
     """
 
     # The names of the files into which prompts are divided.
@@ -153,7 +153,7 @@ class Benchmark:
 
     @property
     def asked(self) -> list[str]:
-        """The columns that say what a prompt asks: the task, and the factors by which prompts were made."""
+        """The columns that prompts were made to have: the task, and the factors with `asked`."""
         return ["task", *(factor.name for factor in self.factors if factor.asked)]
 
     @cached_property

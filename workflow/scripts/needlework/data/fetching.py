@@ -25,21 +25,21 @@ DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 @dataclass(frozen=True)
 class FetchRecord:
-    """The record of a fetched file, stored as `<destination>.json`.
-
-    `via` is "origin" or "mirror". `read` is "whole", or "prefix" for the first bytes up to a line end.
-    `sha256` is the digest of the bytes on the disk, `published_sha256` the digest of the whole file at its
-    origin (None if unknown). `verified` is what the bytes were checked against: "published sha256",
-    "published md5", "mirror's sha256", "published size" or "nothing".
-    """
+    """The record of a fetched file, stored as `<destination>.json`."""
 
     id: str
     url: str
+    # "origin" or "mirror".
     via: str
+    # "whole", or "prefix" for the first bytes up to a line end.
     read: str
     bytes: int
+    # The digest of the bytes on the disk.
     sha256: str
+    # The digest of the whole file at its origin; None if unknown.
     published_sha256: str | None
+    # What the bytes were checked against: "published sha256", "published md5", "mirror's sha256", "published
+    # size" or "nothing".
     verified: str
 
 
@@ -53,12 +53,12 @@ def fetch(
 ) -> FetchRecord:
     """Bring a published file to `destination`, and its record to `<destination>.json`.
 
-    `mirror` is a directory or URL that has the file under its id. If it has a SHA256SUMS at its root, these
-    checksums hold instead of the published ones. With `prefix`, only so many bytes are read, up to the last
-    line end in them (a shorter file is read whole).
+    `mirror` is a directory or URL that has the file under its id. If the mirror has a SHA256SUMS at its root,
+    its checksums are used instead of the published ones. With `prefix`, only this many bytes are read, up to
+    the last line end in them (a shorter file is read whole).
 
     The file appears complete and verified, or not at all. The next call continues an interrupted download, if
-    the server says that it still has the same file. Raises UserError, one sentence with the file's id, its
+    the server says that it still has the same file. Raises UserError with one sentence: the file's id, its
     address, and the remedy.
     """
     destination = Path(destination)

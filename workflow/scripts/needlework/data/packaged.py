@@ -29,7 +29,7 @@ def is_installed(package: str) -> bool:
 
 
 def packaged_is_installed(name: str) -> bool:
-    """Whether the package that `package:<distribution>/<path>` names is installed; the path is ignored."""
+    """Whether the package in `package:<distribution>/<path>` is installed. The path is ignored."""
     return _root(name) is not None
 
 

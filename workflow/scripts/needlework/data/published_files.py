@@ -19,19 +19,19 @@ from needlework.errors import UserError
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A published file. `id` is its path below a mirror's root and below results/sources/.
+    """A published file."""
 
-    `part` names the kind of file, if a source has several kinds. `size` is in bytes. If `sha256` is not
-    known, `unverified` explains why, and what is checked instead.
-    """
-
+    # Its path below a mirror's root and below results/sources/.
     id: str
     url: str
     languages: tuple[str, ...]
+    # The kind of file, if a source has several kinds.
     part: str | None = None
+    # In bytes.
     size: int | None = None
     sha256: str | None = None
     md5: str | None = None
+    # If `sha256` is not known: why, and what is checked instead.
     unverified: str | None = None
 
 
@@ -49,7 +49,7 @@ class Source:
 
     @property
     def languages(self) -> list[str]:
-        """The languages (ISO 639-1) that its files hold, sorted."""
+        """The languages (ISO 639-1) of the source's files, sorted."""
         return sorted({language for file in self.files for language in file.languages})
 
     def of(self, lang: str, part: str | None = None) -> list[SourceFile]:
@@ -63,7 +63,7 @@ class Source:
 
 
 def load_registry(path: str | Path) -> dict[str, Source]:
-    """The sources of resources/sources.yaml, by name. UserError if an entry is malformed."""
+    """The sources of resources/sources.yaml, by name. Raises UserError if an entry is malformed."""
     try:
         entries = safe_yaml.read(path)
         return {name: _source(name, entry) for name, entry in entries.items()}

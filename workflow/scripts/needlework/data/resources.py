@@ -8,6 +8,6 @@ RESOURCES = Path(__file__).resolve().parents[4] / "resources"
 
 
 def resource_rows(name: str | Path) -> list[list[str]]:
-    """The rows of a table of tab-separated values below resources/, without comments."""
+    """The rows of a tab-separated table below resources/, without comments."""
     lines = (RESOURCES / name).read_text(encoding="utf-8").splitlines()
     return [line.split("\t") for line in lines if line and not line.startswith("#")]

@@ -40,7 +40,7 @@ SET_MIRROR = "set `mirror:` to a directory or URL that has the file"
 
 
 class TransferError(Exception):
-    """A transfer error that no retry can mend. The message names fault, file and remedy."""
+    """A transfer failed, and no retry can help. The message names fault, file and remedy."""
 
     def __init__(self, what: str, where: str, remedy: str) -> None:
         super().__init__(f"{what} ({where}): {remedy}.")
@@ -48,14 +48,13 @@ class TransferError(Exception):
 
 @dataclass(frozen=True)
 class Patience:
-    """How often requests to a web server are retried.
+    """How often requests to a web server are retried."""
 
-    `retries`: attempts in a row that may bring nothing new. `timeout`: seconds without a byte after
-    which an attempt ends. `backoff`: pause in seconds before the first retry; each is twice the last.
-    """
-
+    # Attempts in a row that may bring nothing new.
     retries: int = 6
+    # Seconds without a byte after which an attempt ends.
     timeout: float = 60.0
+    # Pause in seconds before the first retry. Each further pause is twice the last.
     backoff: float = 1.0
 
 
@@ -64,10 +63,10 @@ PATIENCE = Patience()
 
 @dataclass(frozen=True)
 class Whole:
-    """The whole file, as its server identified it, of which a part has been fetched.
+    """The server's description of a whole file of which a part has been fetched.
 
-    Without a `validator` (a strong ETag, or Last-Modified), nobody can tell whether the server still has the
-    same file, so the part is not continued.
+    `validator` is a strong ETag or Last-Modified. Without one, nobody can tell whether the server still has
+    the same file, so the part is not continued.
     """
 
     url: str
@@ -76,7 +75,10 @@ class Whole:
 
 
 class Partial:
-    """A file that is still being fetched: `<destination>.part`; `.part.json` describes the whole file."""
+    """A file that is still being fetched: `<destination>.part`.
+
+    `<destination>.part.json` describes the whole file.
+    """
 
     def __init__(self, destination: Path, *, title: str) -> None:
         self.destination = destination
@@ -97,7 +99,10 @@ class Partial:
         self.note.write_text(json.dumps(dataclasses.asdict(whole)), encoding="utf-8")
 
     def whole(self, url: str) -> Whole | None:
-        """The part that an earlier attempt fetched, if it is of the file at `url` and can be continued."""
+        """The description of the whole file, if an earlier attempt fetched a part that can be continued.
+
+        The part must be of the file at `url`.
+        """
         try:
             whole = Whole(**json.loads(self.note.read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):

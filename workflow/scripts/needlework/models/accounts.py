@@ -64,35 +64,37 @@ MOST_ALIKE = 4
 
 @dataclass
 class Account:
-    """The outcomes of the requests of a job, with the first message of each kind.
-
-    `asked_as` is the value of `state` with which the job was planned, `name` a name of this account alone,
-    `failed` why the job failed. `asked`: a model is asked; a built-in reader answers without a request.
-
-    `sent_now` is the number of requests that the job sent. `origins` are the answers by the day and the
-    address of their requests ("<ISO date> <address>", either perhaps empty), and `new_origins` those of them
-    that the job sent. `address` is the configured one, "" of a model that runs here. `losses` are sentences
-    on damage to the journal.
-    """
+    """The outcomes of the requests of a job."""
 
     model: str
     benchmark: str
+    # The number of requests, by outcome; and of answers, by kind of remark.
     outcomes: dict[str, int] = field(default_factory=dict)
     remarks: dict[str, int] = field(default_factory=dict)
+    # The first message of each kind.
     examples: dict[str, str] = field(default_factory=dict)
+    # The value of `state` with which the job was planned.
     asked_as: str = ""
+    # A name of this account alone.
     name: str = ""
+    # Why the job failed.
     failed: str = ""
+    # Whether a model is asked. A built-in reader answers without a request.
     asked: bool = True
+    # The number of answers by the day and the address of their requests: "<ISO date> <address>", where either
+    # may be empty.
     origins: dict[str, int] = field(default_factory=dict)
+    # The number of requests that the job sent, and the `origins` of their answers.
     sent_now: int = 0
     new_origins: dict[str, int] = field(default_factory=dict)
+    # The configured address; "" for a model that runs here.
     address: str = ""
+    # Sentences on damage to the journal.
     losses: list[str] = field(default_factory=list)
 
     @property
     def total(self) -> int:
-        """All requests."""
+        """The number of all requests."""
         return sum(self.outcomes.values())
 
     @property
@@ -106,11 +108,11 @@ class Account:
         return sum(map(self.count, [states.REFUSED, states.FAILED, states.UNASKED, *chosen]))
 
     def state(self, again: Iterable[str]) -> str:
-        """A parameter of the job: it changes if the job left requests that are to be sent again."""
+        """A parameter of the job. It changes if the job left requests that must be sent again."""
         return self.name if self.left(again) else self.asked_as
 
     def sentences(self) -> list[str]:
-        """A sentence for each count that is not zero, with its cause and what to do."""
+        """A sentence for each count that is not zero, with the cause and the remedy."""
         return [self.sentence(kind) for kind in _SAID if self.count(kind)]
 
     def count(self, kind: str) -> int:
@@ -118,7 +120,7 @@ class Account:
         return self.outcomes.get(kind, 0) or self.remarks.get(kind, 0)
 
     def sentence(self, kind: str) -> str:
-        """A sentence on the requests with this outcome or remark: what happened, and what to do."""
+        """A sentence on the requests with this outcome or remark: the cause, and the remedy."""
         reasoned = self.remarks.get(states.REASONED, 0)
         words = {
             "n": f"{self.count(kind):,}",
@@ -148,9 +150,9 @@ class Account:
 def account_of(
     rows: Iterable[AnswerRow], model: str, benchmark: str, asked: bool = True
 ) -> Account:
-    """The account of rows of answers: outcome, remarks, error, perhaps origin and now.
+    """The account of rows of answers, each with outcome, remarks and error, perhaps with origin and now.
 
-    A control's answers are answers.
+    Answers of a control count as answers.
     """
     outcomes: Counter[str] = Counter()
     remarks: Counter[str] = Counter()

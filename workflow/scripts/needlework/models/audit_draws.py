@@ -22,7 +22,7 @@ _VLLM_AT_ONCE = 128
 
 
 def asked(files: Iterable[str], lengths: Sequence[int], only: Selection) -> pa.Table:
-    """The prompts in instance files that a model gets of them, by its `lengths` and `only`."""
+    """The drawn prompts in instance files that a model gets, by its `lengths` and `only`."""
     table = pa.concat_tables(read_table(file) for file in files)
     # 0 has no length.
     table = table.filter(pc.is_in(table["length"], value_set=pa.array([0, *lengths], pa.int32())))
@@ -30,7 +30,10 @@ def asked(files: Iterable[str], lengths: Sequence[int], only: Selection) -> pa.T
 
 
 def draw_questions(questions: Iterable[str], n: int | None, *seed: object) -> list[str]:
-    """`n` of the questions by seed, in the order of the draw; a larger number begins with a smaller one."""
+    """`n` questions drawn by seed, in the order of the draw.
+
+    A larger draw begins with the smaller one.
+    """
     order = sorted(set(questions), key=lambda name: seeding.rank_key("audit", *seed, name))
     return order[:n]
 
@@ -43,8 +46,8 @@ def of_questions(table: pa.Table, questions: Sequence[str]) -> pa.Table:
 def cells(table: pa.Table, factors: Sequence[str]) -> list[AuditCell]:
     """The cells of an audit: all prompts, and each level of each factor, with the number of their questions.
 
-    Of all prompts that there are, whether or not they are asked, so that their number is known before the
-    first answer. Cells of the same prompts are one: the first that is named.
+    All existing prompts count, whether or not they are asked, so the numbers are known before the first
+    answer. If several cells have the same prompts, only the first is kept.
     """
     questions = table["example_id"].to_pylist()
     found = {tuple(range(len(questions))): ("all", "")}
@@ -63,7 +66,7 @@ def cells(table: pa.Table, factors: Sequence[str]) -> list[AuditCell]:
 
 
 def other_batches(entry: AnyModel) -> Mapping[str, object]:
-    """The changes to a model's entry with which the engine's batches are others than in a run."""
+    """Changes to a model's entry, by which the engine's batches differ from a run's."""
     engine = dict(entry.engine)
     if entry.backend == "vllm":
         at_once = engine.get("max_num_seqs") or _VLLM_AT_ONCE

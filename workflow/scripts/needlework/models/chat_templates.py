@@ -1,4 +1,7 @@
-"""Chat templates come with models: they are filled apart first, and may add no words behind a prompt."""
+"""Chat templates come with models, so they are not trusted.
+
+They are filled in a separate process first, and may add no words behind a prompt.
+"""
 
 from __future__ import annotations
 
@@ -76,11 +79,11 @@ def added_words(
     before: Sequence[Mapping[str, str]],
     values: Mapping[str, object],
 ) -> str:
-    """The text behind the prompt in a filled template, if it has words that do not introduce an answer.
+    """The text behind the prompt in a filled template, if some of it does not introduce an answer.
 
     Tags, and names of roles and the like, introduce an answer. So do at most three words that also stand
-    between a question and an answer that was given. `before` are the messages before the prompt,
-    `values` as of `fill_jinja`.
+    between a question and its answer in an earlier turn. `before` are the messages before the prompt.
+    `values` are as in `fill_jinja`.
     """
     tail = _behind(filled, prompt)
     words = _words(tail)

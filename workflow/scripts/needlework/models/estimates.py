@@ -1,8 +1,8 @@
 """An estimate of a run, made from its prompts before a GPU or a paid request is used.
 
-Tokens are those of the instance files' tokenizer, without a chat template; answers count with their
-limit; requests in the journal count as done, and equal prompts are one request. Hours are tokens divided
-by a throughput, costs tokens multiplied by a price.
+Prompts are counted by the instance files' tokenizer, without a chat template; answers count with their limit.
+Requests in the journal count as done, and equal prompts are one request. Hours are tokens divided by a
+throughput, costs are tokens multiplied by a price.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ BLOCK = 16
 
 
 class PromptSet:
-    """The prompts of a benchmark for one tokenizer, in memory, in the order of the instance files."""
+    """The prompts of a benchmark for one tokenizer, in the order of the instance files.
+
+    They are held in memory.
+    """
 
     COLUMNS = (
         "instance_id",
@@ -69,7 +72,7 @@ class PromptSet:
         self.tokens = self.table["n_tokens"].to_numpy().astype(np.int64)
 
     def of_lengths(self, lengths: Collection[int], only: Selection | None = None) -> np.ndarray:
-        """The indices of the selected prompts that have one of these lengths or no length."""
+        """The indices of the selected prompts that have one of `lengths`, or have no length."""
         wanted = pa.array({0, *lengths}, pa.int32())
         among = pc.is_in(self.table["length"].combine_chunks(), value_set=wanted)
         return np.flatnonzero(pc.and_(among, mask(self.table, only or {})))
@@ -101,9 +104,9 @@ class PromptSet:
     def repeated(self, counts: np.ndarray) -> int:
         """How many tokens a prefix cache saves if each prompt (by its place) is sent `counts` times.
 
-        Prompts are sent in the order of `needlework.prompts.ordering`, and the cache holds the one
-        before. What two prompts share is known in characters; the same share of the prompt's tokens is
-        assumed, in whole blocks.
+        Prompts are sent in the order of `needlework.prompts.ordering`, and the cache holds only the previous
+        prompt. Two prompts share a known number of characters. It is assumed that they share the same
+        fraction of tokens, in whole blocks.
         """
         if not counts.any():
             return 0
@@ -165,20 +168,19 @@ def billions(name: str) -> float | None:
 
 @dataclass(frozen=True)
 class WorkRow:
-    """One row: a model and a benchmark. A value that cannot be estimated is empty.
-
-    `prompts` counts samples, without the prompts that exceed the model's context (`skipped`). Fields
-    that begin with `left`, and `hours` to `cost`, are of requests not in the journal yet. `output_tokens`
-    are the most there can be. `hours` are those of a job, `gpu_hours` times its GPUs.
-    """
+    """The work of a model on a benchmark. A value that cannot be estimated is empty."""
 
     model: str
     benchmark: str
     backend: str
+    # Samples, without the prompts that exceed the model's context (`skipped`).
     prompts: int
     skipped: int
     prompt_tokens: int
+    # The most there can be.
     output_tokens: int
+    # From here to `left_output_tokens`, and from `hours` to `cost`: only requests that are not in the journal
+    # yet.
     left_prompts: int
     left_prompt_tokens: int
     left_cached_tokens: int
@@ -187,6 +189,7 @@ class WorkRow:
     prefill_per_s: float | None
     decode_per_s: float | None
     gpus: int
+    # The hours of a job; `gpu_hours` are these times its GPUs.
     hours: float | None
     gpu_hours: float | None
     cost: float | None
@@ -200,24 +203,26 @@ def _none(sizes: Mapping[str, PromptSize]) -> Set[str]:
 
 @dataclass(frozen=True)
 class Answering:
-    """A model, and what its journal has of its answers.
-
-    `backend` is not loaded. `done` are the keys of the answers in the journal that still hold
-    (`Backend.holds`); `retried` gives those of some requests that are done and asked again all the same
-    (`generation.again`). `counted_in` is the unit of the prompts' tokens.
-    """
+    """A model, and the answers that its journal has."""
 
     model: str
     entry: AnyModel
+    # Not loaded.
     backend: Backend
     gpus: int = 0
+    # The unit of the prompts' tokens.
     counted_in: str = "tokens"
+    # The keys of the answers in the journal that still hold (`Backend.holds`).
     done: Container[str] = ()
+    # Returns the keys of requests that are done but are asked again (`generation.again`).
     retried: Callable[[Mapping[str, PromptSize]], Set[str]] = _none
 
 
 class Work:
-    """The requests of a model for a benchmark: how often each prompt is sent, and how often it is left."""
+    """The requests of a model for a benchmark.
+
+    Each prompt has two counts: how often it is sent, and how often an answer is still missing.
+    """
 
     def __init__(
         self,
@@ -273,7 +278,7 @@ class Work:
         return left
 
     def estimate(self) -> WorkRow:
-        """What the requests take."""
+        """The tokens, hours and costs of the requests."""
         counts, left, tokens = self.counts, self.left, self.prompts.tokens
         entry, gpus = self.answering.entry, self.answering.gpus
         cached = self.prompts.repeated(left) if _caches(entry) else 0
@@ -303,7 +308,7 @@ class Work:
         )
 
     def with_more(self, more: int) -> WorkRow:
-        """What that takes with so many further prompts of the usual size, none of them answered."""
+        """The estimate if there were `more` further prompts of the usual size, none of them answered."""
         own, before = self.estimate(), self.left
         self.left = self.counts
         every, self.left = self.estimate(), before

@@ -1,4 +1,7 @@
-"""From instances to a model's answers, with a journal as cache, so that no finished request is sent twice."""
+"""From instances to a model's answers.
+
+A journal is the cache, so that no finished request is sent twice.
+"""
 
 from __future__ import annotations
 
@@ -51,14 +54,15 @@ _SKIPPED = 256
 class InstanceRequests(Iterable[Request]):
     """The requests of instance files, each instance asked `samples` times.
 
-    With `lengths`, only the instances whose factor `length` is among them or 0 (no haystack): models
-    that share a tokenizer share instance files, and may want different lengths of them. With `only`,
-    those of the selected values of other factors too (`selection`). With `shard`
-    (i, n), only the i-th (from 0) of n parts. With `backwards`, the last comes first.
+    - `lengths`: only instances whose factor `length` is among these or 0 (no haystack). Models that share a
+      tokenizer share instance files, and may want different lengths of them.
+    - `only`: only the selected values of other factors (`selection`).
+    - `shard` (i, n): only the i-th (from 0) of n parts.
+    - `backwards`: the last request comes first.
 
-    They come in the order in which neighbours share the longest prefix (`ordering`), whatever the
-    files' order. Shards are split where neighbours share least. The files are read once. Memory holds
-    the prompts as references to their spans, 4 bytes each, and never their texts.
+    Requests come in the order in which neighbours share the longest prefix (`ordering`), whatever the files'
+    order. Shards are split where neighbours share least. The files are read once. Memory holds prompts only
+    as references to their spans, 4 bytes each.
     """
 
     COLUMNS = ("instance_id", "task", "references", "max_new_tokens", "n_tokens")
@@ -84,7 +88,7 @@ class InstanceRequests(Iterable[Request]):
         return self.starting_at(0)
 
     def starting_at(self, request: int) -> Iterator[Request]:
-        """The requests from a given place on; earlier requests are not built."""
+        """The requests from number `request` on. Earlier requests are not built."""
         instance, sample = divmod(request, self.samples)
         places = self._places
         for first in range(instance, len(places), 64):
@@ -192,18 +196,18 @@ def languages(table: pa.Table) -> pa.ChunkedArray:
 
 @dataclass(frozen=True)
 class Policy:
-    """Which requests of a model are sent, how its answers are read, and how many may fail.
+    """Which requests of a model are sent, how its answers are read, and how many may fail."""
 
-    `context` is in tokens (None: no limit). `max_failed` is the number of requests that may fail. Reasoning
-    is separated from answers by `marks`; `opened` is whether the model always reasons (`thoughts.part`).
-    `again` are the outcomes of answers that are asked again though they were paid for: `cut` and `empty`
-    (`generation.again`).
-    """
-
+    # In tokens; None: no limit.
     context: int | None = None
+    # The number of requests that may fail.
     max_failed: int = 0
+    # Separate reasoning from answers.
     marks: Sequence[ReasoningMark] = KNOWN
+    # Whether the model always reasons (`thoughts.part`).
     opened: bool = False
+    # Outcomes (`cut`, `empty`) of answers that are asked again though they were paid for
+    # (`generation.again`).
     again: Collection[str] = ()
 
     @classmethod
@@ -226,25 +230,25 @@ def generate(
 ) -> pa.Table:
     """The model's answers, one row a request (schema GENERATIONS), by instance_id and sample.
 
-    Answers in the journal are taken from there. The backend is loaded only if some are missing; it gets
-    these requests in the order of `requests`, beginning where no other run is (`Turns`), and each answer
-    goes into the journal as soon as the backend returns it. `requests` is iterated several times, first
-    for the keys and then for the missing prompts, so it must not be an iterator. Requests with the same
-    key are sent once. `known` are the (instance_id, sample) of the whole benchmark, if `requests` are a
-    shard of it. `loaded` is called once the backend is loaded, before any request. `told` gets all rows
-    before a UserError, too; what was not asked until then is `unasked`.
+    Answers in the journal are taken from there. The backend is loaded only if some are missing. It gets these
+    requests in the order of `requests`, beginning where no other run is (`Turns`), and each answer goes into
+    the journal as soon as the backend returns it. Requests with the same key are sent once.
 
-    A prompt of more tokens than the context, or than the backend takes with its chat template, is
-    `skipped`. A request that fails is `error` in the table, and so is one that a server refuses as too
-    long, though its prompt and answer fit into the context. These stay out of the journal, so the next
-    run sends them again. A prompt that the server cut (`cut_prompts`) is an `error` too; its answer,
-    which was paid for, is in the journal.
+    `requests` is iterated several times, first for the keys and then for the missing prompts, so it must not
+    be an iterator. If `requests` are a shard, `known` are the (instance_id, sample) of the whole benchmark.
+    `loaded` is called once the backend is loaded, before any request. `told` gets all rows, even before a
+    UserError; a request that was not sent until then is `unasked`.
 
-    Runs that share the journal end with the same answers (`Journal.settled`), and what another run has
-    finished when its turn comes is not sent.
+    A request is `skipped` if its prompt has more tokens than the context, or than the backend takes with its
+    chat template. A request is an `error` if it fails, or if a server refuses it as too long though prompt
+    and answer fit into the context. Neither is in the journal, so the next run sends it again. A prompt that
+    the server cut (`cut_prompts`) is an `error` too; its answer, which was paid for, is in the journal.
 
-    Raises UserError if more than `max_failed` requests failed, after all the others are done, if every
-    request that was sent failed, and if the backend refuses the requests.
+    Runs that share the journal end with the same answers (`Journal.settled`). If another run has finished a
+    request when its turn comes, it is not sent.
+
+    Raises UserError if more than `max_failed` requests failed, after all others are done; if every request
+    that was sent failed; and if the backend refuses the requests.
     """
     job = _Job(requests, backend, journal, policy)
     backend.check(job.names() if known is None else known, job.names(job.wanted))

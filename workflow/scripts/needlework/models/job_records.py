@@ -1,8 +1,8 @@
 """A record of a generation job: which model, with which software, on which GPUs.
 
-The job writes it as soon as its model is loaded, in a journal beside that of the answers. So the answers from
-before a kill can be told to be that job's, even if another machine completes the run. No host and no path is
-recorded.
+The job writes it as soon as its model is loaded, in a journal beside that of the answers. So if the job is
+killed and another machine completes the run, the earlier answers still have the right record. No host and no
+path is recorded.
 """
 
 from __future__ import annotations

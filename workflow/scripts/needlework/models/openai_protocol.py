@@ -1,6 +1,6 @@
-"""The one reader of replies of OpenAI-compatible endpoints, of single requests and of batches.
+"""Reads all replies of OpenAI-compatible endpoints, to single requests and to batches.
 
-It decides by what the body says: endpoints send errors with status 200, and answers with bytes around them.
+The body of a reply decides: endpoints send errors with status 200, and answers with bytes around them.
 """
 
 from __future__ import annotations
@@ -103,14 +103,14 @@ MALFORMED = (LookupError, TypeError, ValueError, AttributeError, RecursionError)
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A reply that has no answer, and why.
+    """A reply that has no answer, and why."""
 
-    `fatal`: no request can succeed. `limited`: too many requests, wait. `passing`: a retry may help.
-    `too_long`: the prompt exceeds the context. `limit`: the answer's limit exceeds what the endpoint allows.
-    `content`: this prompt was refused for its content. `failed`: anything else; a retry does not help.
-    """
-
+    # "fatal": no request can succeed. "limited": too many requests, wait. "passing": a retry may help.
+    # "too_long": the prompt exceeds the context. "limit": the answer's limit exceeds what the endpoint
+    # allows. "content": this prompt was refused for its content. "failed": anything else; a retry does not
+    # help.
     kind: Literal["fatal", "limited", "passing", "too_long", "limit", "content", "failed"]
+    # The reason in words.
     said: str
 
 
@@ -296,10 +296,10 @@ def _as_text(body: Any) -> str:
 
 
 def read_completion(body: Any, chat: bool, clean: Callable[[str], str]) -> Answer | Refusal:
-    """The answer in a response; `clean` removes secrets from what an error shows.
+    """The answer in a response. `clean` removes secrets from messages of errors.
 
-    An answer of an unknown shape is an error, since it is paid for, and would be again. Raises one of
-    MALFORMED if there is no answer.
+    If the answer has an unknown shape, it becomes an error and no retry: it is paid for, and a retry would be
+    paid for too. Raises one of MALFORMED if there is no answer.
     """
     try:
         choice = _choice(body["choices"])
@@ -451,7 +451,10 @@ def count_of(counts: object, name: str) -> int | None:
 
 
 def is_too_long(status: int, content: str, n_tokens: int) -> bool:
-    """Whether a refusal in unknown words is of a prompt's length: it names about as many tokens."""
+    """Whether an endpoint refused a prompt for its length, in words that it shares with no other endpoint.
+
+    Then the message speaks of a length and has a number near the prompt's number of tokens.
+    """
     if status not in (400, 413) or not _OF_LENGTH.search(content):
         return False
     low, high = (n_tokens * share for share in _NEAR)
@@ -460,7 +463,7 @@ def is_too_long(status: int, content: str, n_tokens: int) -> bool:
 
 
 def causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An error, and those that it comes from; of a group of tasks, the first that failed."""
+    """An error and its causes. Of a group of tasks, only the first error counts."""
     while error is not None:
         error = error.exceptions[0] if isinstance(error, BaseExceptionGroup) else error
         yield error

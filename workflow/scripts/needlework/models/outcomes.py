@@ -1,4 +1,4 @@
-"""From the journal's records to rows of answers: the outcome of each request, and remarks on it."""
+"""Turns records of the journal into rows of answers: the outcome of each request, and remarks on it."""
 
 from __future__ import annotations
 
@@ -60,22 +60,23 @@ _END = 0.25
 
 
 class PromptRead(NamedTuple):
-    """An answered prompt: its kind, its tokens by our count and by the server's, and its question.
-
-    `shared` of its own tokens are the beginning of another prompt too.
-    """
+    """An answered prompt."""
 
     kind: str
+    # Its tokens by our count.
     own: int
+    # Its tokens by the server's count.
     counted: int
     question: str
+    # How many of its own tokens are the beginning of another prompt too.
     shared: int = 0
 
 
 def read_tokens(records: Iterable[Record]) -> list[int]:
-    """The tokens that a server read of each record's prompt; 0 where it does not say.
+    """How many tokens a server read of each record's prompt; 0 if it does not say.
 
-    `cached_tokens` are a part of `prompt_tokens`, but come on top at an address that ever had more of them.
+    `cached_tokens` are a part of `prompt_tokens`. But if an address ever had more of them, they come on top
+    at this address.
     """
     counts = [
         (own.get("origin"), own.get("prompt_tokens") or 0, own.get("cached_tokens") or 0)
@@ -102,7 +103,10 @@ def _said(prompt: PromptRead) -> str:
 
 
 def odd_prompts(prompts: Sequence[PromptRead]) -> dict[int, str]:
-    """The prompts with odd counts that a tokenizer or cache may explain: index to a text with both counts."""
+    """Prompts with odd counts that a tokenizer or cache may explain, by index.
+
+    Each has a text with both counts.
+    """
     usual, low = _usual(prompts), _low(prompts)
     return {
         place: f"the endpoint counted {prompt.counted} tokens, our tokenizer {prompt.own}"
@@ -216,7 +220,7 @@ class PromptSize(NamedTuple):
         )
 
     def read(self, counted: int) -> PromptRead:
-        """The prompt, of which a server read so many tokens."""
+        """The prompt as a PromptRead; `counted` is its number of tokens by the server's count."""
         return PromptRead(self.kind, self.tokens, counted, self.question, self.shared)
 
 
@@ -265,10 +269,10 @@ class Outcomes:
     def replace(
         self, journal: Journal, wanted: Iterable[str], holds: Callable[[Record], bool]
     ) -> None:
-        """Take better answers of the journal, where requests were asked again.
+        """If requests were asked again, take the better answers of the journal.
 
-        An answer that is not empty counts before an empty one, one to a whole prompt before one to a prompt
-        that was cut, whichever was first: all runs agree on it.
+        An answer with text is better than an empty one, and an answer to a whole prompt better than one to a
+        cut prompt, whichever was first. So all runs agree on the answer.
         """
         self._compare()
         own = {key for key in wanted if key in self._records}

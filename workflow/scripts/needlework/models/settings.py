@@ -1,4 +1,4 @@
-"""The settings of a model: those of its backend, which stand beside it."""
+"""The settings of a model: its backend's settings, from the module beside the backend."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _BEGIN = (
 
 
 def with_all_keys(entry: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The entry of a model with the keys of all backends: those that it was given first."""
+    """The entry of a model with the keys of all backends. The keys that were `given` come first."""
     order = dict.fromkeys([*given, *_BEGIN, *OF_BACKENDS, *ModelSettings.model_fields])
     usual = {name: copy.deepcopy(other.default) for name, other in OF_BACKENDS.items()}
     usual |= {name: given[name] for name in given if name in usual}

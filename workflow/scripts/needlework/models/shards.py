@@ -24,9 +24,9 @@ def merge(
 ) -> pa.Table:
     """The answers of all shards of a benchmark, with the rows and order of `generate`.
 
-    `sizes` are those of the prompts (`InstanceRequests.sizes`): a limit of the server's that a shard alone
-    could not see is found here. Raises UserError if more than `max_failed` requests failed in all shards
-    together, those with such prompts included.
+    `sizes` are the sizes of all prompts (`InstanceRequests.sizes`). With them, a server's limit is found that
+    one shard alone could not show; prompts that it cut count as failed. Raises UserError if more than
+    `max_failed` requests failed in all shards together.
     """
     tables = [read_table(file) for file in files]
     merged = pa.concat_tables(tables)

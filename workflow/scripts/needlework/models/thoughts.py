@@ -1,7 +1,7 @@
 """Separates a model's reasoning from its answer, by the marks around it.
 
-The journal keeps answers with their reasoning. It is removed when the file of answers is written, in one
-place for every backend and benchmark, so a change of the marks does not invalidate cached answers.
+The journal keeps answers with their reasoning. Reasoning is removed when the file of answers is written, in
+one place for every backend and benchmark. So a change of the marks does not invalidate cached answers.
 """
 
 from __future__ import annotations
@@ -35,11 +35,7 @@ class Parted(NamedTuple):
 
 
 class AnswerRow(TypedDict, total=False):
-    """A request and its answer as a row of the file of answers (`records.GENERATIONS`).
-
-    `now` and `origin` are no columns: whether this job sent the request, and on which day and at which
-    address its answer was asked for.
-    """
+    """A request and its answer as a row of the file of answers (`records.GENERATIONS`)."""
 
     request_key: str
     instance_id: str
@@ -55,7 +51,9 @@ class AnswerRow(TypedDict, total=False):
     outcome: str | None
     remarks: list[str] | None
     reasoning: str | None
+    # No column: whether this job sent the request.
     now: bool
+    # No column: the day and the address of the answer's request.
     origin: str | None
 
 
@@ -73,7 +71,7 @@ _BARE_BEGUN = re.compile(r"\s*(?:analysis|commentary)(?=[\w\"'(])")
 def marks_of(
     thoughts: Sequence[Marks] | None, reasoning: Reasoning | None
 ) -> tuple[ReasoningMark, ...]:
-    """The reasoning marks of a model by these keys: its `thoughts`, or else all known marks."""
+    """A model's reasoning marks: from its key `thoughts` or `reasoning`, by default all known marks."""
     if thoughts is not None:
         return tuple(ReasoningMark(dict(own).get("begin"), own.end) for own in thoughts)
     own = reasoning and reasoning.end
@@ -93,9 +91,9 @@ def part(
 ) -> Parted | None:
     """The answer in `text`; None if there is no reasoning in it.
 
-    Text before an end mark without a begin mark is reasoning: the chat template has opened it. So is
-    text after a begin mark without an end mark. `opened` says that the chat template always opens
-    reasoning: then a text that was `cut` before any mark is all reasoning.
+    Text before an end mark without a begin mark is reasoning: the chat template has begun it. Text after a
+    begin mark without an end mark is reasoning too. `opened` says that the chat template always begins
+    reasoning: if a text was then `cut` before any mark, it is all reasoning.
     """
     if marks == KNOWN and (bare := _BARE_HARMONY.match(text)):
         return Parted(text[bare.end() :].lstrip(), bare[1])
@@ -148,7 +146,10 @@ _STAND_IN = re.compile(
 
 
 def undecoded(text: str) -> str | None:
-    """A letter that stands for a byte, in an answer that the server did not decode; None without one."""
+    """A letter of an answer that stands for a byte, since the server did not decode the answer.
+
+    None if there is no such letter.
+    """
     if text.isascii() and "<0x" not in text:
         return None
     if found := _STAND_IN.search(text):
@@ -201,10 +202,10 @@ def _source(record: Record) -> str:
 
 
 def answer_row(record: Record, marks: Sequence[ReasoningMark], opened: bool) -> AnswerRow:
-    """A record of the journal as a row of the file of answers: `text` without reasoning.
+    """A record of the journal as a row of the file of answers: `text` is without reasoning.
 
     If there was reasoning, `raw_text` is all that the model wrote. Reasoning without an end mark was cut.
-    `reasoning_tokens` are kept if the record counted reasoning that the same mark ends.
+    `reasoning_tokens` are kept only if the record counted reasoning that ends at the same mark.
     """
     row = cast(AnswerRow, {**record, "raw_text": None})
     if "error" in record:

@@ -1,4 +1,4 @@
-"""The pairs of `run.audits`: which models `snakemake audit` asks, and what cannot be compared."""
+"""The pairs of `run.audits`: the models that `snakemake audit` asks, and pairs that cannot be compared."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ _IN_NO_KEY = {"context", "max_failed", "samples", "thoughts", "trust_remote_code
 
 
 def check_audits(config: Configuration) -> None:
-    """Raise UserError for a pair of `run.audits` that was not asked the same, or would share its answers."""
+    """Raise UserError for a pair of `run.audits` that cannot be compared.
+
+    Its models were asked different prompts, or would share their answers.
+    """
     seen = set()
     for named in config.run.audits:
         base, changed = named.base, named.changed
@@ -101,7 +104,7 @@ def _different(one: dict[str, Any], two: dict[str, Any]) -> Iterable[str]:
 def changes(config: Configuration, base: str, changed: str) -> dict[str, tuple[Any, Any]]:
     """The settings in which a pair's two models differ, by key: (base model's value, changed model's value).
 
-    Without what affects nothing, and without addresses, which may be private.
+    Settings that affect nothing are left out, and so are addresses, which may be private.
     """
     one, two = (
         not_affecting("models", config.models[name], "nothing", "place") for name in (base, changed)

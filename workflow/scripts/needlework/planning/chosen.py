@@ -1,4 +1,4 @@
-"""What a run chooses in its configuration: models, benchmarks, and the prompts that each model gets."""
+"""The choices of a configuration: models, benchmarks, and the prompts that each model gets."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def metric_of(config: Configuration, benchmark: str) -> str | None:
 def metrics_of(config: Configuration, benchmark: str) -> list[Metric]:
     """The metrics by which this run scores a benchmark's answers.
 
-    If the key `metric` affects scores, those that it could name instead are not among them.
+    If the key `metric` affects scores, only the metric that it names is used, not the others it could name.
     """
     own, chosen = load_benchmark(benchmark).scoring.metrics, metric_of(config, benchmark)
     settings = affecting(f"benchmarks.{benchmark}", block_of(config, benchmark), "scores")
@@ -59,7 +59,7 @@ def asked_of(config: Configuration, model: str, benchmark: str) -> dict[str, lis
 
 
 def lengths_of(config: Configuration, model: str, benchmark: str) -> list[int]:
-    """The prompt lengths that a model gets of a benchmark: its `lengths`, as far as `only` has them."""
+    """The prompt lengths that a model gets of a benchmark: its `lengths`, limited to those in `only`."""
     own = config.models[model].lengths
     if isinstance(own, Mapping):
         own = own.get(benchmark)

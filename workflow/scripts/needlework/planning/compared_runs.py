@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def sides(config: Configuration, benchmark: str) -> dict[str, str]:
     """The score files of a benchmark by side: a model of this run, or `<run>/<model>` of another.
 
-    Raises UserError where a folder in `runs` holds no scores of the benchmark.
+    Raises UserError if a folder in `runs` holds no scores of the benchmark.
     """
     found = {m: f"results/scores/{m}/{benchmark}.parquet" for m in config.run.models}
     for run in config.runs:
@@ -47,12 +47,15 @@ def compared_files(config: Configuration, benchmark: str) -> dict[str, str]:
 def pairs(config: Configuration, benchmark: str) -> list[tuple[str, str, bool]]:
     """The pairs to compare: (first model, second model, whether both must have had the same prompts).
 
-    Models of this run with different tokenizers have other prompts for the same questions. Sides of
-    different runs must have the same. A model that is asked nothing is compared where `compare` names it,
-    or with another run. Controls are compared where `compare` names them, or where there is no other pair:
-    each further test makes Holm's correction of the others stricter.
+    Models of this run with different tokenizers have different prompts for the same questions. Models of
+    different runs must have had the same prompts.
 
-    Raises UserError where `compare` names what is no side, or a pair twice, or there is nothing to compare.
+    A model that this run does not ask is compared only if `compare` names it, or with another run. Controls
+    are compared only if `compare` names them, or if there is no other pair: each further test makes Holm's
+    correction of the others stricter.
+
+    Raises UserError if `compare` names an unknown model or run, or a pair twice, or if there is nothing to
+    compare.
     """
     known = sides(config, benchmark)
     own = config.run.models

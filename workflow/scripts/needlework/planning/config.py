@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 def validated(config: object) -> dict[str, Any]:
     """A copy of `config` with every default filled in.
 
-    Raises UserError with one sentence that names the key, the value and the remedy, and quotes no more than
-    the beginning of a long value; KeyedError where one key is to blame.
+    Raises UserError with one sentence that names the key, the value and the remedy. Of a long value, the
+    sentence quotes only the beginning. Raises KeyedError if one key is the cause.
     """
     try:
         return _validated(config)
@@ -125,7 +125,7 @@ def _check_run(config: Configuration) -> None:
 
 
 def _check_names(registry: str, names: Iterable[str]) -> None:
-    """Raise UserError where a name cannot be part of a path, or two would be the same on some systems."""
+    """Raise UserError if a name cannot be part of a path, or two would be the same on some systems."""
     folded: dict[str, str] = {}
     for name in names:
         if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]*", name):

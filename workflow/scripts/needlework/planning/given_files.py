@@ -20,8 +20,8 @@ MOST_VALUES = 100_000
 def read_nodes(file: str | Path) -> Any:
     """The values of a file as YAML's nodes, which know their lines.
 
-    Raises UserError if Snakemake could not read the file: it is no YAML or no UTF-8, is too large, nests too
-    deeply, a value contains itself or is none of its type, or a key stands twice.
+    Raises UserError if Snakemake could not read the file. Then the file is no YAML or no UTF-8, is too large
+    or nests too deeply, a value contains itself or has a wrong type, or a key stands twice.
     """
     import yaml
 
@@ -103,10 +103,9 @@ def _shown(file: str | Path) -> str:
 
 
 def located(error: UserError, files: Sequence[str | Path], values: Any) -> str:
-    """The message of an error, behind the file and line of the user's at which its key stands.
+    """The message of an error, after the user's file and the line of its key.
 
-    files: those of `--configfile`, of which the last wins.
-    values: the keys that `--config` sets.
+    `files` are the files of `--configfile`; the last one wins. `values` are the keys that `--config` sets.
     """
     message = str(error)
     path = ".".join(getattr(error, "path", ())) or _first_key(message)

@@ -41,7 +41,7 @@ class KeyedError(UserError):
 
 
 def nearest(word: object, known: Iterable[object]) -> str:
-    """A hint for an error: the nearest known word, and the list of known words."""
+    """A hint for an error message: the nearest known word, and the list of known words."""
     names = sorted(map(str, known))
     # A long word is like no name, and comparing it would take minutes.
     text = str(word) if not isinstance(word, str | list | Mapping) or len(word) <= LONGEST else ""
@@ -53,7 +53,7 @@ def nearest(word: object, known: Iterable[object]) -> str:
 
 
 def check_named(key: str, names: Iterable[str], registry: Collection[str], where: str) -> None:
-    """Raise UserError where one of `names`, which stand under `key`, is not in the registry `where`."""
+    """Raise UserError if one of `names`, which stand under `key`, is not in the registry `where`."""
     for name in names:
         if name not in registry:
             raise KeyedError(

@@ -22,7 +22,7 @@ PUBLISHED = ROOT / "resources/published"
 def check_published(config: Configuration) -> list[str]:
     """A sentence for each model of a run whose published name no paper of the run has.
 
-    UserError if no paper at all has it: nothing could be compared.
+    Raises UserError if no paper at all has it: nothing could be compared.
     """
     notes = []
     for model, entry in models_of(config):

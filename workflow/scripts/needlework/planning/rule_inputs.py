@@ -1,4 +1,4 @@
-"""What all rules read, and what their scripts are told, by concern."""
+"""The inputs of all rules and the parameters of their scripts, by concern."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from needlework.planning.inputs.sharing import Sharing
 class RuleInputs(Inputs):
     """The inputs of the rules for a validated configuration.
 
-    A rule names a function of these where it reads more than a pattern of wildcards can say. Nested mappings
-    keep the files of a benchmark, model or tokenizer together for the script; `layout.paths` lists them for
-    `input:`.
+    If a pattern of wildcards cannot name a rule's inputs, the rule names a function of this class. Nested
+    mappings keep the files of a benchmark, model or tokenizer together for the script; `layout.paths` lists
+    them for `input:`.
     """
 
     def __init__(self, values: Any) -> None:

@@ -25,7 +25,10 @@ _OWN_DATA = Path("results/own_data.json")
 
 
 def accounts(files: RuleInputs) -> list[Account]:
-    """The accounts of the run's jobs that have ended. A failure is told until its answers are there."""
+    """The accounts of the run's jobs that have ended.
+
+    A failure is reported until the job's answers exist.
+    """
     found = [
         _mended(account, part) for path, part in _paths(files) if (account := read_account(path))
     ]
@@ -56,7 +59,7 @@ def _address(files: RuleInputs, account: Account) -> str:
 
 
 def begin(files: RuleInputs) -> None:
-    """Have all accounts say that nothing was sent now: their jobs ran in earlier runs."""
+    """Mark in all accounts that nothing was sent in this run: their jobs ran in earlier runs."""
     for path, _ in _paths(files):
         if (account := read_account(path)) and account.sent_now:
             write_account(account.before(), path)
@@ -88,7 +91,7 @@ def own_data_warnings(files: RuleInputs) -> list[str]:
 def request_lines(files: RuleInputs, asked: Collection[str]) -> tuple[str, list[str]]:
     """How many requests were answered ("" if none was planned), and warnings about the others.
 
-    `asked` are the run's rules: a run that asks no model says nothing of earlier ones.
+    `asked` are the run's rules: if a run asks no model, the requests of earlier runs are not mentioned.
     """
     asks = any(rule.startswith(("generate_", "merge_answers", "judge")) for rule in asked)
     first, *others = last_lines(accounts(files) if asks else []) or [""]
@@ -148,7 +151,7 @@ def _size(path: Path) -> str:
 
 
 def write_unfinished_page(files: RuleInputs, run: Ran, template: str) -> str:
-    """Write the page of what exists after a job of answers failed, and return its path."""
+    """Write the page from existing files, after a job of answers failed; return its path."""
     # The page needs packages that the process of Snakemake may lack.
     from needlework.results.page.overview_page import Front, write_unfinished
 

@@ -1,4 +1,4 @@
-"""Values of a configuration: what is valid nowhere, and how messages show them."""
+"""Values of a configuration: values that are valid nowhere, and values in messages."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def _check(value: Any, where: str, depth: int) -> None:
 
 
 def control_character(text: str) -> str:
-    """The first control character in a text, or half of a character, in words; "" where there is none.
+    """The first control character, or half of a character, in a text, in words; "" if there is none.
 
-    Tabs and line breaks are none: a template or a system prompt may hold them.
+    Tabs and line breaks do not count: a template or a system prompt may hold them.
     """
     found = _CONTROL.search(text)
     if found is None:

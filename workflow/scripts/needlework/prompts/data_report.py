@@ -1,6 +1,6 @@
-"""What a run found in the user's own data: used and omitted rows, and whether the prompts need more.
+"""A report on the user's own data: used and omitted rows, and whether the prompts need more.
 
-Needs only the standard library, since planning imports it.
+It needs only the standard library, since planning imports it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PASSAGES, BOOKS = "passages", "books"
 
 @dataclass(frozen=True)
 class Use:
-    """What a benchmark needs from a table ("corpus/language"): lengths in tokens, numbers of documents.
+    """The needs of a benchmark from a table ("corpus/language"): lengths in tokens, numbers of documents.
 
     `kind` is PASSAGES or BOOKS.
     """
@@ -35,7 +35,7 @@ class Use:
 def uses(
     benchmark: str, slices: Iterable[tuple[Mapping[str, Any], Mapping[str, Sequence[str]]]]
 ) -> list[Use]:
-    """What a benchmark needs from its tables. A slice is given as its settings and its tables by name."""
+    """The needs of a benchmark from its tables. A slice is given as its settings and its tables by name."""
     found: dict[tuple[str, str], tuple[set[int], set[int]]] = {}
     for settings, tables in slices:
         for kind in (PASSAGES, BOOKS):
@@ -125,10 +125,10 @@ _COUNTS = {
 
 
 def left_out(slices: Iterable[LeftOut]) -> list[str]:
-    """One sentence on each count of a benchmark, however many slices and tokenizers have it.
+    """One sentence on each count of a benchmark, summed over slices and tokenizers.
 
-    Prompts are added over slices. Slices of a language ask the same questions: the largest number counts,
-    and languages are added.
+    Counts of prompts are added over slices. Slices of one language ask the same questions, so of counts of
+    questions the largest in a language is taken, and languages are added.
     """
     found: dict[tuple[str, str], dict[str, dict[str, tuple[int, int]]]] = {}
     for one in slices:

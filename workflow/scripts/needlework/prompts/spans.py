@@ -56,9 +56,9 @@ def render(spans: Iterable[Mapping[str, object] | Span], documents: Mapping[str,
 class Documents(Mapping[str, str]):
     """The documents of corpus files, by source id `<corpus>/<lang>/<id>`.
 
-    In a table of questions, the document is the context. Lists of words, and rows that are whole prompts, are
-    read from their file when they are first needed, and only the last file's are held, since their texts
-    would take gigabytes.
+    In a table of questions, the document is the context. Lists of words, and rows that are whole prompts,
+    would take gigabytes. So they are read from their file when they are first needed, and only those of the
+    last file are held.
     """
 
     def __init__(self) -> None:

@@ -133,48 +133,59 @@ Array = npt.NDArray[Any]
 
 
 class AuditRules(NamedTuple):
-    """Settings of an audit: alpha per cell, the difference to rule out, and the questions to ask twice."""
+    """Settings of an audit."""
 
+    # Per cell.
     alpha: float
+    # The difference to rule out.
     margin: float
+    # How many questions to ask twice.
     again: int
 
 
 class AuditRow(TypedDict):
-    """What an audit found in a cell; of values in [0, 1] and their differences.
-
-    n: prompts that both models answered. n_available: the questions that there are. missing: answers to
-    prompts that fit. lost, won: prompts. differ: shares of prompts; floor: those of two answers of one
-    model; d: how much more often texts (verdicts) differ between the models, with its interval.
-    """
+    """A cell of an audit: means and differences of values in [0, 1], and how often answers differ."""
 
     benchmark: str
     by: str
     level: str
+    # Prompts that both models answered, and their questions.
     n: int
     n_questions: int
+    # All questions of the cell.
     n_available: int
+    # Prompts that at least one model did not answer.
     n_unanswered: int
+    # Prompts without an answer of this model. Prompts that fit into neither model's context do not count.
     missing_base: int
     missing_changed: int
+    # Over the prompts that both models answered.
     mean_base: float
     mean_changed: float
+    # Prompts whose value fell (`lost`) or rose (`won`).
     lost: int
     won: int
+    # The changed model's mean less the base's, over questions.
     difference: float
     ci_low: float
     ci_high: float
+    # The difference in words, and whether more questions are not needed.
     sentence: str
     settled: bool
+    # Shares of prompts to which the two models gave different texts, or texts of different value.
     texts_differ: float
     verdicts_differ: float
+    # Prompts that both models answered twice, and their questions.
     n_again: int
     n_again_questions: int
+    # The share of these prompts to which one model gave two different texts.
     texts_floor_base: float
     texts_floor_changed: float
+    # How much more often texts differ between the models than within one (`excess`).
     texts_d: float
     texts_d_low: float
     texts_d_high: float
+    # The same for the values of the answers.
     verdicts_floor_base: float
     verdicts_floor_changed: float
     verdicts_d: float
@@ -185,9 +196,8 @@ class AuditRow(TypedDict):
 def excess(a: Array, a_again: Array, b: Array, b_again: Array) -> npt.NDArray[np.float64]:
     """D per prompt: how often answers differ between the settings, less how often within one setting.
 
-    Only answers from different orders of the prompts are compared, between the settings as within one:
-    in the same order, many engines repeat every answer. So the mean of D is 0 if the setting changes
-    nothing.
+    In the same order of prompts, many engines repeat every answer. So only answers from different orders are
+    compared, both between the settings and within one. The mean of D is 0 if the setting changes nothing.
     """
     between = ((a != b_again).astype(np.float64) + (a_again != b)) / 2
     floor = ((a != a_again).astype(np.float64) + (b != b_again)) / 2
@@ -199,8 +209,8 @@ def audit_answers(
 ) -> pd.DataFrame:
     """A row for each answer: its question, factors as text, `text`, `value`, and whether it was `given`.
 
-    `skipped`: the prompt did not fit into the model's context. The value is that of `metric`; an answer
-    without it has that of its first metric.
+    `skipped` means that the prompt did not fit into the model's context. The value is by `metric`; if an
+    answer has no value by it, by the answer's first metric.
     """
     import pandas as pd
 
@@ -319,17 +329,18 @@ def _mean(values: Array) -> float:
 
 
 def beyond(table: Sequence[AuditRow], worse_than: float) -> list[str]:
-    """Descriptions of the cells whose whole interval is a loss of more than this share."""
+    """Descriptions of the cells whose whole interval is a loss of more than `worse_than`."""
     return [
         f"{name_of(row)}: {row['sentence']}" for row in table if float(row["ci_high"]) < -worse_than
     ]
 
 
 def unproven(table: Sequence[AuditRow], worse_than: float, base: str) -> str:
-    """Why no cell could have shown a loss of more than this share, and what could; "" if a cell could.
+    """Why no cell could have shown a loss of more than `worse_than`, and what could; "" if a cell could.
 
-    A cell could have if its interval is at most as wide as plus and minus the share, and if the interval
-    would lie beyond the share had the changed model lost all that the base scores. `base` names that model.
+    A cell could show such a loss if two things hold. Its interval is at most as wide as plus and minus this
+    share. If the changed model had lost all that the base scores, the interval would lie beyond the share.
+    `base` is the name of the base model.
     """
     limit = _points(worse_than)
     asked = [row for row in table if int(row["n"])]
@@ -417,7 +428,7 @@ _HEAD = (
 class Setting(NamedTuple):
     """The two models of an audit, how their entries differ, and the settings that their engines used.
 
-    `worse_than` is the share by which no cell may be worse, if there is a gate.
+    If there is a gate, no cell may be worse by the share `worse_than`.
     """
 
     base: str
@@ -433,7 +444,7 @@ def engine_used(
 ) -> dict[str, object]:
     """The effective engine settings of a model's last recorded job on a benchmark.
 
-    `journal` is the folder of its jobs; those of an entry with another name lie beside it.
+    `journal` is the folder of its jobs. Jobs of an entry with another name lie beside it.
     """
     jobs = [
         job
@@ -577,7 +588,7 @@ _NOTE = (
 
 
 def pages(table: Sequence[AuditRow], base: str, changed: str, margin: float) -> list[Figure]:
-    """The pages of the figure, with at most forty cells each."""
+    """The figure of an audit, in pages of at most forty cells."""
     parts = [table[first : first + _CELLS] for first in range(0, len(table), _CELLS)] or [table]
     return [_page(part, f"{changed} against {base}", margin) for part in parts]
 

@@ -47,7 +47,10 @@ MEASURES = (
 
 
 class ComparedPair(NamedTuple):
-    """Two sides to compare. Models with different tokenizers get the same questions in different prompts."""
+    """Two sides to compare.
+
+    Models with different tokenizers get the same questions in different prompts.
+    """
 
     first: str
     second: str
@@ -82,7 +85,7 @@ def indistinguishable(
 
 
 def prompts_differ(one: pd.DataFrame, two: pd.DataFrame, factors: Sequence[str]) -> str | None:
-    """How the prompts of two sets of scores differ, in words; None where they are the same."""
+    """How the prompts of two sets of scores differ, in words; None if they are the same."""
     ids = [set(scores["instance_id"]) for scores in (one, two)]
     if ids[0] == ids[1]:
         return None
@@ -145,10 +148,10 @@ def compare(
     `by` is "all" for the row over all prompts.
 
     `scores` are by side, `factors` what was asked of prompts (`Benchmark.asked`). The difference is the
-    second's mean less the first's, with a 95% interval over questions; `p` is of `paired_test`.
-    `p_holm` corrects for all rows of one metric and `by`.
+    second's mean less the first's, with a 95% interval over questions; `p` is of `paired_test`. `p_holm`
+    corrects for all rows of one metric and `by`.
 
-    Raises UserError where two models were asked nothing in common.
+    Raises UserError if two models were asked nothing in common.
     """
     import pandas as pd
 
@@ -243,7 +246,7 @@ def as_text(table: pd.DataFrame, sets: Mapping[str, Sequence[Sequence[str]]]) ->
 
 
 def nothing_to_show(n_questions: int) -> str:
-    """The remark that so few questions can show no difference at p < ALPHA; "" if they can."""
+    """A remark if there are too few questions to show a difference at p < ALPHA; "" if there are enough."""
     if 2.0 ** (1 - n_questions) < ALPHA:
         return ""
     return ", too few to show a difference"

@@ -27,14 +27,13 @@ JUDGED = (*COVERED, "below", "above", "differs")
 
 @dataclass(frozen=True)
 class PrintedNumber:
-    """A published number, its number of answers (if it can be derived), and its source.
-
-    cell: the table, row and column of a printed number; None for a number computed from several.
-    """
+    """A published number."""
 
     value: float
+    # The number of answers behind it, if that can be derived.
     n: int | None
     source: str = "paper"
+    # The table, row and column of a printed number; None for a number computed from several.
     cell: str | None = None
 
 
@@ -95,7 +94,7 @@ def load(path: str | Path) -> pd.DataFrame:
 
 
 def none() -> pd.DataFrame:
-    """The published numbers of a benchmark without any."""
+    """An empty table of published numbers, for a benchmark without any."""
     import pandas as pd
 
     return pd.DataFrame(columns=list(COLUMNS))
@@ -165,9 +164,9 @@ def compare(
 ) -> str:
     """Whether our interval covers a published number.
 
-    "covers"; "below" or "above" (where all of our interval lies); or "cannot tell: <reason>" where
-    nothing was published, nothing was measured, or an `obstacle` (other settings than the paper's)
-    makes the two numbers answers to different questions.
+    Returns "covers", or "below" or "above" if our whole interval lies there. Returns "cannot tell: <reason>"
+    if nothing was published or nothing was measured, or if there is an `obstacle`, such as other settings
+    than the paper's, that makes the numbers answers to different questions.
     """
     if published is None or math.isnan(published):
         return UNPUBLISHED

@@ -1,7 +1,7 @@
-"""Every number that the papers print beside ours, as a table and as a picture: its verdict, or the reason.
+"""All numbers that the papers print beside ours: a table and a picture of verdicts, or reasons for none.
 
 A result's CSV names the printed number beside a cell in the column `published_cell` (of the number in
-`value`), or `published_cell_<statistic>` (of that in `<statistic>`). Planning does not import this.
+`value`), or `published_cell_<statistic>` (of the number in `<statistic>`). Planning does not import this.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _CELL = "published_cell"
 
 
 class Reproduced(TypedDict):
-    """A benchmark whose numbers stand beside the paper's: its results' and scores' files, and the factors."""
+    """A benchmark with numbers beside the paper's: its files of results and scores, and its factors."""
 
     title: str
     factors: list[str]
@@ -67,16 +67,14 @@ class Reason:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How our numbers compare with the numbers in some tables of a paper.
+    """How our numbers compare with the numbers in some tables of a paper."""
 
-    tables: each with the result that shows it, or "". cannot_tell: how many cannot be compared; reason: the
-    most frequent reason of these.
-    """
-
+    # Each table of the paper, with the result that shows it, or "".
     tables: Mapping[str, str]
     covers: int
     below: int
     above: int
+    # How many numbers cannot be compared, and the most frequent reason.
     cannot_tell: int
     reason: str
 
@@ -87,7 +85,7 @@ class Agreement:
 
 
 def read_reasons(path: str | Path) -> dict[str, list[Reason]]:
-    """The reasons of resources/reasons.csv, by paper. UserError if a line is none."""
+    """The reasons of resources/reasons.csv, by paper. Raises UserError if a line is none."""
     path = Path(path)
     found: dict[str, list[Reason]] = {}
     with path.open(encoding="utf-8", newline="") as file:
@@ -103,7 +101,7 @@ def read_reasons(path: str | Path) -> dict[str, list[Reason]]:
 
 
 def reason_of(reasons: Iterable[Reason], *place: str) -> str | None:
-    """The first reason of a printed number (as `Reason.holds` has it), if it has any."""
+    """The first reason that holds for a printed number (`Reason.holds`); None if there is none."""
     return next((each.reason for each in reasons if each.holds(*place)), None)
 
 

@@ -1,6 +1,6 @@
-"""What a table or figure is: a function of rows and the run, with its title, its place, and its look as data.
+"""The class of tables and figures: a function of rows and the run, with title, place and look as data.
 
-`written_tables` lays out a tidy table by its grids, `drawing` draws a figure. Planning imports results to
+`written_tables` lays out a tidy table by its grids; `drawing` draws a figure. Planning imports results to
 learn their names, titles and needs, so this needs the standard library alone.
 """
 
@@ -72,7 +72,10 @@ def without_controls(numbers: pd.DataFrame, run: Run) -> pd.DataFrame:
 
 
 def without_incomparable(numbers: pd.DataFrame) -> pd.DataFrame:
-    """A result's rows without the paper's numbers, unless one of them has a verdict beside ours."""
+    """A result's rows without the paper's numbers.
+
+    If one of these numbers has a verdict beside ours, all rows stay.
+    """
     ours = numbers[numbers["source"] == "ours"] if "source" in numbers else numbers
     for name in numbers.columns[numbers.columns.str.startswith("comparison")]:
         if any(str(one).partition(":")[0] in publications.JUDGED for one in ours[name].dropna()):
@@ -113,21 +116,20 @@ PERCENT = Number(digits=1, scale=100)
 
 @dataclass(frozen=True)
 class Mark:
-    """A sign at (or a line under) the numbers for which `where` holds; `note` explains it below.
-
-    paper: marks the paper's number, not ours. sign: behind the number, if it is not underlined.
-    """
+    """A sign at (or a line under) the numbers for which `where` holds; `note` explains it below."""
 
     where: str
     note: str
     underline: bool = False
+    # Whether it marks the paper's number in place of ours.
     paper: bool = False
+    # Stands behind the number, if that is not underlined.
     sign: str = "†"
 
 
 @dataclass(frozen=True)
 class FurtherLine:
-    """A further line below the numbers of a block: of cells for which `where` holds, these columns."""
+    """A further line below the numbers of a block: `columns` of the cells for which `where` holds."""
 
     label: str
     columns: tuple[str, ...]
@@ -222,7 +224,7 @@ def pairs(
 
 @dataclass(frozen=True)
 class PromptTable:
-    """A table of a tokenizer's prompts; notes count what could not be built or is in the data after all."""
+    """A table of a tokenizer's prompts. Its notes have counts of prompts that are left out or peculiar."""
 
     # Factors whose values have a row each.
     by: tuple[str, ...]
@@ -248,7 +250,7 @@ PAPER = "the paper's"
 
 @dataclass(frozen=True, kw_only=True)
 class Drawing:
-    """What a figure shows, whatever its form."""
+    """The contents of a figure, whatever its form."""
 
     # The column across (down, where bars or points lie). Several give a row of panels each, of the rows that
     # have a value in it.
@@ -322,11 +324,10 @@ class Drawing:
 
 @dataclass(frozen=True, kw_only=True)
 class Lines(Drawing):
-    """Lines over `x`. A row without a value of `x` is a level across its panel.
+    """Lines over `x`. A row without a value of `x` is a level across its panel."""
 
-    levels: the columns across which the paper's numbers are levels; across any other they are not drawn then.
-    """
-
+    # The columns across which the paper's numbers are levels. Across any other column they are then not
+    # drawn.
     levels: tuple[str, ...] = ()
 
 
@@ -359,14 +360,12 @@ class Dots(Points):
 
 @dataclass(frozen=True, kw_only=True)
 class Heatmap(Drawing):
-    """A cell for each `x` and `down`, in percent; the paper's number beneath in small print.
-
-    margin: the value of `down` that is the mean of the others. tinted: a query for rows whose names are
-    orange, and what that means.
-    """
+    """A cell for each `x` and `down`, in percent; the paper's number beneath in small print."""
 
     down: str
+    # The value of `down` that is the mean of the others.
     margin: str = ""
+    # A query for the rows whose names are orange, and what the colour means.
     tinted: tuple[str, str] | None = None
 
     mark = "cell"
@@ -396,23 +395,25 @@ DELTA = (
 
 @dataclass(frozen=True)
 class Result:
-    """A table or figure: its files, a target, an entry of the report and of the documentation.
+    """A table or figure: its files, a target, an entry of the report and of the documentation."""
 
-    name: of its files ("table1" and "figure4b" are the paper's). caption: reStructuredText. numbers: makes
-    its tidy table, one cell a row. shown: how that is laid out or drawn. needs: the rows that `numbers`
-    gets. when: conditions of the benchmark (`RunFacts.conditions`) that must hold for it to have rows.
-    over_models: whether some of its numbers are means over models. by_metric: whether scores in it are by the
-    run's metric; the name of a metric means: only if that is the run's.
-    """
-
+    # The name of its files. "table1" and "figure4b" are the paper's.
     name: str
     title: str
+    # In reStructuredText.
     caption: str
+    # Function that makes its tidy table, one cell a row.
     numbers: Numbers
+    # How the tidy table is laid out or drawn.
     shown: Layout | Drawing
+    # The rows that `numbers` gets.
     needs: Needs = "scores"
+    # Conditions of the benchmark (`RunFacts.conditions`) that must hold for it to have rows.
     when: tuple[str, ...] = ()
+    # Whether some of its numbers are means over models.
     over_models: bool = False
+    # Whether scores in it are by the run's metric. The name of a metric: only if the run's metric is this
+    # one.
     by_metric: bool | str = True
 
     def __call__(self, rows: pd.DataFrame, run: Context) -> pd.DataFrame:
@@ -431,7 +432,7 @@ class Result:
 
     @property
     def place(self) -> str:
-        """Its number in the paper ("Table 1"), or "" if the paper lacks it."""
+        """The result's number in the paper ("Table 1"); "" if the paper lacks it."""
         found = re.fullmatch(r"(table|figure)(\d+[a-z]?)", self.name)
         return f"{found[1].capitalize()} {found[2]}" if found else ""
 
@@ -443,7 +444,7 @@ class Result:
 
     @property
     def label(self) -> str:
-        """What the report and messages call it."""
+        """The result's name in the report and in messages."""
         if not self.place:
             return self.title
         # A name of a model or a task stays as it is.
@@ -455,10 +456,9 @@ Decorated: TypeAlias = Callable[[Numbers], Result]
 
 
 def told(result: Result, run: Run) -> str:
-    """What captions, notes and LaTeX say of a run: its data, its metric, the models in means, and those asked
-    a part.
+    """A sentence on the run for captions, notes and LaTeX: data, metric, models in means, partly asked ones.
 
-    A table with a column of metrics names its own.
+    If a table has a column of metrics, the metric is not named.
     """
     grids = () if isinstance(result.shown, Drawing) else result.shown
     named = any(factor.name == "metric" for grid in grids for factor in (*grid.rows, *grid.columns))

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 def result_rows(needs: str, files: Sequence[str], factors: Mapping[str, str]) -> pd.DataFrame:
-    """The rows of `files` in one frame, by what a result needs (`results.result.Result`).
+    """The rows of `files` in one frame; `needs` says which rows a result needs (`results.result.Result`).
 
-    Of instances, the columns task, example_id, n_tokens and the benchmark's `factors`, without the
-    prompts; they and token counts get the column `tokenizer`. The paper's numbers are as `published.load`
-    has them.
+    Rows of instances have the columns task, example_id, n_tokens and the benchmark's `factors`, but no
+    prompts. Rows of instances and of token counts get the column `tokenizer`. The paper's numbers are as
+    `published.load` returns them.
     """
     if needs == "published":
         return load(files[0])

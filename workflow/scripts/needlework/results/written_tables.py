@@ -1,4 +1,4 @@
-"""Tidy tables as they are printed: cells of text with the markup of HTML, written as HTML and as LaTeX.
+"""Tidy tables in print: cells of text with markup, written as HTML and as LaTeX.
 
 The markup is that of HTML: `<i>` for the paper's numbers, `<u>`, `<sup>` for signs, `<small>` for intervals.
 """
@@ -36,42 +36,44 @@ SIGNS = {
 
 @dataclass(frozen=True)
 class WrittenCell:
-    """Our number, its interval, the paper's number, then further lines (`Grid.lines`): markup, or "".
+    """A cell in markup."""
 
-    value: the number, to sort by.
-    """
-
+    # Our number, its interval, the paper's number, then further lines (`Grid.lines`): each markup or "".
     lines: tuple[str, ...]
+    # The number, to sort by.
     value: float | None = None
 
 
 @dataclass(frozen=True)
 class LabelledLines:
-    """Lines of one label: a cell for each column, or None; `unit` is what shares a page."""
+    """Lines with one label."""
 
+    # Lines of one unit share a page.
     unit: Hashable
     labels: tuple[str, ...]
     theirs: bool
     kind: str
+    # A cell for each column, or None.
     cells: tuple[WrittenCell | None, ...]
 
 
 @dataclass(frozen=True)
 class TableFloat:
-    """A grid's rows of one value of `Grid.float_per`, which `words` names.
-
-    above: words over the columns, from the outermost. labels, columns: heads. counts: of the answers behind
-    each column. notes: markup.
-    """
+    """One float of a table: the rows of a grid that have one value of `Grid.float_per`."""
 
     grid: Grid
+    # Names the value of `Grid.float_per`.
     words: str
     across: tuple[Key, ...]
+    # Words over the columns, from the outermost.
     above: tuple[tuple[str, ...], ...]
+    # The heads of the columns of labels, and of the other columns.
     labels: tuple[str, ...]
     columns: tuple[str, ...]
+    # The number of answers behind each column.
     counts: tuple[str, ...]
     blocks: tuple[LabelledLines, ...]
+    # Markup.
     notes: str
 
 
@@ -453,9 +455,9 @@ MOST_ROWS = 300
 
 
 def html_table(table: pd.DataFrame, layout: Layout, title: str) -> str:
-    """The parts of a table, each as a table of HTML with its notes.
+    """A table in HTML: for each of its parts a table and its notes.
 
-    Rows have a cell for each column, so that they can be sorted by what `data-v` holds, or by their text.
+    Each column has one cell per row, so that rows can be sorted: by `data-v`, or by the cell's text.
     """
     left, written, cut = MOST_ROWS, [], 0
     for part in floats_of(table, layout):

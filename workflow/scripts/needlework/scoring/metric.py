@@ -1,7 +1,7 @@
-"""What a metric is: one record, which settings, planning, captions, preflight and the explorer read.
+"""The record of a metric, which settings, planning, captions, preflight and the explorer read.
 
-A benchmark declares its records as METRICS in its module `metrics`. Planning and jobs import it, so it
-imports no package. A record names its function, which lies in the benchmark's module `scores`.
+A benchmark declares its records as METRICS in its module `metrics`. Planning and jobs import this module, so
+it imports no package. A record names its function, which is in the benchmark's module `scores`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ UNDECIDED = "undecided"
 
 
 class Meaning(NamedTuple):
-    """What a verdict means: in a sentence, and in the few words of a list or a filter."""
+    """The meaning of a verdict: as a sentence, and in few words for a list or a filter."""
 
     sentence: str
     words: str
@@ -60,12 +60,15 @@ class Metric:
 
     @property
     def told(self) -> str:
-        """What captions call it."""
+        """The metric's name in captions."""
         return f"{self.name} ({self.words})" if self.words else self.name
 
 
 def by_name(*metrics: Metric) -> dict[str, Metric]:
-    """Metrics by name, the default of the key `metric` first. ValueError if two have one name."""
+    """Metrics by name; the default of the key `metric` is first.
+
+    Raises ValueError if two have one name.
+    """
     found = {metric.name: metric for metric in metrics}
     if len(found) < len(metrics):
         raise ValueError(f"two metrics have one name: {[metric.name for metric in metrics]}")
@@ -89,9 +92,9 @@ def default(metrics: Mapping[str, Metric]) -> str:
 
 
 def in_captions(metrics: Mapping[str, Metric], chosen: str, tasks: Collection[Any]) -> str:
-    """What captions say of the metrics that rate answers to `tasks`, if the key `metric` names `chosen`.
+    """A sentence for captions: the metrics that rate answers to `tasks`, if the key `metric` names `chosen`.
 
-    A metric that stands beside the others rates every task if it is chosen.
+    If a metric that stands beside the others is chosen, it rates every task.
     """
     if metrics[chosen].beside:
         return metrics[chosen].told

@@ -39,9 +39,9 @@ Rate = Callable[[Mapping[str, Any], str, str | None], Rating]
 
 
 def second(read: tuple[float | None, str], first: float) -> tuple[float, str, str]:
-    """The second scorer's value, verdict and metric; an undecided answer keeps the value `first`.
+    """The second scorer's value, verdict and metric. If it is undecided, the value is `first`.
 
-    That is the value by the benchmark's default metric, whichever metric the configuration names.
+    `first` is the value by the benchmark's default metric, whichever metric the configuration names.
     """
     value, why = read
     return (first, f"{UNDECIDED}:{why}", CAREFUL) if value is None else (value, why, CAREFUL)
@@ -50,7 +50,10 @@ def second(read: tuple[float | None, str], first: float) -> tuple[float, str, st
 def rated_by(
     metrics: Mapping[str, Metric], rate: Callable[[Metric], tuple[float | None, str]]
 ) -> Rating:
-    """An answer's scores by all `metrics`, the first of which gives the value that "careful" leaves open."""
+    """An answer's scores by all `metrics`.
+
+    If "careful" leaves an answer open, its value is that of the first metric.
+    """
     found: Rating = []
     for name, metric in metrics.items():
         value, verdict = rate(metric)
@@ -65,7 +68,7 @@ def rated_by(
 def read_answers(path: str | Path, columns: Sequence[str], instances: pa.Table) -> pa.Table:
     """The given columns of answers or translations; ids are shared with `instances` to save memory.
 
-    The ids of a million answers would take half of the memory. UserError as `records.read_table`.
+    The ids of a million answers would take half of the memory. Raises UserError as `records.read_table`.
     """
     table = read_table(path, columns)
     ids = _one_array(instances["instance_id"])
@@ -89,12 +92,12 @@ def score_rows(
 ) -> pa.Table:
     """The scores of `generations` (records.scores_schema), in the same order.
 
-    `instances` needs instance_id, task, example_id, references and the factors (not the prompt).
-    `rate(row, text, translated)` gives an answer's value, verdict and metric, or several of them: a row of
-    scores each. Its `row` has the instance's columns, the answer's finish_reason, completion_tokens,
-    reasoning_tokens and outcome, and raw_text, the whole text that the model wrote. `translated` is None if
-    there is no translation that differs from the text. A skipped or failed request has the value 0.0, and
-    the finish reason as its verdict.
+    `instances` needs instance_id, task, example_id, references and the factors (not the prompt). `rate(row,
+    text, translated)` returns an answer's value, verdict and metric, or several of these, each of which
+    becomes a row. Its `row` has the instance's columns, the answer's finish_reason, completion_tokens,
+    reasoning_tokens and outcome, and raw_text, the whole text that the model wrote. If no translation differs
+    from the text, `translated` is None. If a request was skipped or failed, its value is 0.0, and its verdict
+    the finish reason.
 
     Raises UserError if an instance or an answer occurs twice, an answer belongs to no instance, an instance
     has no answer, or an answer has no translation.
@@ -213,7 +216,7 @@ class _ScoredRow(Mapping[str, Any]):
 
 
 def _places(instances: pa.Table, generations: pa.Table) -> Places:
-    """The row of each answer's instance. UserError where they do not fit each other."""
+    """The row of each answer's instance. Raises UserError if they do not fit each other."""
     ids = instances["instance_id"]
     _refuse_doubled("instances", _rows_of(ids, ids).to_numpy(), ids, None)
     found = _rows_of(generations["instance_id"], ids)
@@ -292,7 +295,7 @@ def _refuse_doubled(
     samples: pa.ChunkedArray | None,
     rows: Places | None = None,
 ) -> None:
-    """UserError where a key comes twice; keys are of all rows, or of these `rows`."""
+    """Raises UserError if a key comes twice; keys are of all rows, or of these `rows`."""
     seen, first = np.unique(keys, return_index=True)
     if len(seen) < len(keys):
         # The first to come a second time.

@@ -67,7 +67,7 @@ def translate(texts: Iterable[str], translator: Translator, cache: str | Path) -
     A translator that does not need the languages gets "und" for all. Each distinct text is translated once.
     Its translation is saved at once in the journal `cache`, under a key made of the translator's identity,
     the language and the text, so a kill or an error loses only the texts that are being translated. Raises
-    UserError if the translator fails for good.
+    Raises UserError if the translator fails for good.
     """
     texts = list(texts)
     distinct = list(dict.fromkeys(texts))
@@ -139,9 +139,9 @@ def translation_ceiling(
     """How many gold answers survive the translation that the models' answers go through.
 
     `questions` are aligned QUESTIONS tables by language, English among them. `n` is the number of a
-    language's answers to questions that English has too. `n_survived` of them are right by `metric` (a metric
-    module's `score`) against the English answers after they are translated. English itself is left out.
-    Raises UserError if the English answers are missing.
+    language's answers to questions that English has too. `n_survived` is how many of them are right after
+    translation: `metric` (a metric module's `score`) compares them with the English answers. English itself
+    is left out. Raises UserError if the English answers are missing.
     """
     if "en" not in questions:
         raise UserError(

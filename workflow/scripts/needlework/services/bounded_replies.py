@@ -29,7 +29,7 @@ def answer_bytes(tokens: int) -> int:
 
 
 def is_too_large(error: BaseException | None) -> bool:
-    """Whether this is what reading a reply raised that is longer than it may be."""
+    """Whether an error means that a reply is longer than allowed."""
     return str(error).startswith(TOO_LARGE.partition("{")[0])
 
 
@@ -60,7 +60,7 @@ def bounded(
 def bounded_async(
     library: ModuleType, limit: Callable[[Any], int] = lambda response: REPLY_BYTES
 ) -> Callable[[Any], Awaitable[None]]:
-    """The same for an asynchronous client."""
+    """The hook of `bounded`, for an asynchronous client."""
 
     async def hook(response: Any) -> None:
         stream, source = response.stream, _inner(library, response)

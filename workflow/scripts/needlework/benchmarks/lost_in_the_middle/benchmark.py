@@ -1,4 +1,4 @@
-"""Lost in the Middle, as the workflow sees it: what its configuration must fulfil, its card, BENCHMARK."""
+"""The object BENCHMARK of Lost in the Middle, its report card, and checks of its configuration."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WHERE = f"benchmarks.{plan.NAME}"
 
 
 def check(config: Configuration) -> None:
-    """Raise UserError where the benchmark's configuration cannot be built.
+    """Raise UserError if the benchmark's configuration cannot be built.
 
     Keys that no task of the run reads are not checked.
     """

@@ -1,6 +1,6 @@
-"""What Lost in the Middle released: NaturalQuestions-Open with its passages, and key-value pairs.
+"""The data of Lost in the Middle: NaturalQuestions-Open with its passages, and key-value pairs.
 
-Questions are in three kinds of file; each corpus is read from one:
+Questions are released in three kinds of file; each of these corpora is read from one kind:
 
 - `nq_open`, `nq_gold`: the oracle file, one gold passage a question.
 - `nq_open_released`: a file of 30 documents a question, one of them the gold passage. The others are
@@ -8,8 +8,8 @@ Questions are in three kinds of file; each corpus is read from one:
 - `nq_open_retrieved`: the retrieval results that those files were made from: the retriever's passages,
   best first, and the annotated gold passage.
 
-The last two give a second table each, `<corpus>_passages`, with the passages that the rankings name.
-A question's example_id is its line's place in the file, which is the same in all of them.
+The last two have a second table, `<corpus>_passages`, with the passages that the rankings name. A question's
+example_id is the place of its line in the file, which is the same in all files.
 
 `key_value_<n>` has JSON objects of `n` pairs of random UUIDs, one of which is asked for. A row's text is the
 object without this pair; the prompt inserts it.
@@ -92,10 +92,10 @@ def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, o
 
 
 def read_questions(kind: str, path: str | Path) -> pa.Table:
-    """RANKED_QUESTIONS rows of a file of this kind, in the file's order, which is the order of the ids.
+    """RANKED_QUESTIONS rows of a file of this kind, in the order of the file and of the ids.
 
-    An answer that does not stand verbatim in the gold passage has the place -1. UserError if the
-    file is damaged, or a line lacks a field or has a wrong one.
+    If an answer does not stand verbatim in the gold passage, its place is -1. Raises UserError if the file is
+    damaged, or a line lacks a field or has a wrong one.
     """
     ids, rows = _Ids(), []
     for number, (question, answers, gold, others) in enumerate(_entries(kind, path)):
@@ -125,7 +125,7 @@ def _holds(passage: Passage, answers: Sequence[SoughtAnswer]) -> bool:
 def read_passages(kind: str, path: str | Path) -> pa.Table:
     """TITLED rows of all passages except gold passages, without repeats, sorted by id (first occurrence).
 
-    UserError as `read_questions`.
+    Raises UserError as `read_questions`.
     """
     ids = _Ids()
     for entry in _entries(kind, path):
@@ -195,8 +195,8 @@ def row(name: str, others: Sequence[tuple[str, str]], key: str, value: str) -> O
 def read_pairs(path: str | Path, n: int) -> pa.Table:
     """PAIRS rows of a file whose objects have `n` pairs each, in the order of the file and of the ids.
 
-    UserError if the file is damaged, a line lacks a field, a key occurs twice in an object, there
-    are not `n` pairs, or the pair that is asked for is not among them.
+    Raises UserError if the file is damaged, a line lacks a field, a key occurs twice in an object, there are
+    not `n` pairs, or the asked pair is not among them.
     """
     rows = [_pairs(line, number, n)._asdict() for number, line in enumerate(read_lines(path))]
     return pa.Table.from_pylist(rows, schema=PAIRS)

@@ -93,7 +93,7 @@ def passages_of(own: Slice, tables: Tables) -> Passages | None:
 
 
 def choose_others(own: Slice, tables: Tables, items: Sequence[Item], passages: Passages) -> Counts:
-    """Give each question its other passages; the count is of released distractors that hold an answer."""
+    """Give each question its other passages; return how many released distractors hold an answer."""
     retrieved = own.task == "open_domain"
     most = max(own.n_passages) if retrieved else max(n for n, _ in own.places) - 1
     questions = tables["questions"][own.lang]
@@ -162,10 +162,10 @@ def _draw(
 def orders_of(own: Slice, ids: Sequence[str]) -> dict[int, dict[str, list[int]]]:
     """Random orders: for each number of documents and question, the ranks of the distractors in prompt order.
 
-    `ids` are those of all questions, in the order of their file. The released scripts seed Python's generator
-    once with 0 and shuffle the distractors of one question after the other, without leaving out a question;
-    this function does the same for the released questions. The distractors of other questions are shuffled
-    with a seed made from the question's name.
+    `ids` are the ids of all questions, in the order of their file. The released scripts seed Python's
+    generator once with 0 and shuffle the distractors of one question after the other, without leaving out a
+    question. For the released questions, this function does the same. The distractors of other questions are
+    shuffled with a seed made from the question's name.
     """
     if own.order != "random" or own.distractors != "retrieved":
         return {}
@@ -182,7 +182,10 @@ def orders_of(own: Slice, ids: Sequence[str]) -> dict[int, dict[str, list[int]]]
 
 
 def has_titles(own: Slice, items: Sequence[Item]) -> bool:
-    """Whether the passages in prompts have titles. All or none: one title would reveal the gold passage."""
+    """Whether the passages in prompts have titles.
+
+    Either all have one or none: a single title would reveal the gold passage.
+    """
     untitled = own.needles == UNTITLED or own.haystack is not None
     return not untitled and any(item.title for item in items)
 

@@ -104,7 +104,7 @@ BY_MODEL = replace(
 def with_levels(asked: pd.DataFrame, rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """The curves of these rows, with level lines for closed book and for the gold document alone.
 
-    Empty if `asked` has no rows of this run.
+    The result is empty if `asked` has no rows of this run.
     """
     curve = curves(asked, run, variant="main", models=rows)
     if not (curve["source"] == "ours").any():
@@ -238,7 +238,7 @@ def figure14(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 
 def shared(data: pd.DataFrame, run: Run) -> str:
-    """A sentence: how many questions the models of each panel share, and which models are left out."""
+    """A sentence: how many questions each panel's models share, and which models are left out."""
     counts, out = [], []
     for size, part in data.groupby("n_documents"):
         counts.append(f"{part['n_questions'].max():,} ({size} documents)")
@@ -309,7 +309,7 @@ def _ablation(title: str, variant: str, changed: str, plain: str, nothing: str) 
 
 
 def ablation(rows: pd.DataFrame, run: Context, variant: str) -> pd.DataFrame:
-    """Accuracy by position in a variant and, in the same sizes and models, without it ("main")."""
+    """Accuracy by position in a variant, and in "main" with the same sizes and models."""
     rows = where(with_variant(rows), f"({QUESTIONS}) or ({UUIDS})")
     plain, changed = rows[rows["variant"] == "main"], rows[rows["variant"] == variant]
     for keys in (["task", "n_documents"], ["task", "model"]):

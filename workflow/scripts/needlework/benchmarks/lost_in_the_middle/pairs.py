@@ -1,4 +1,4 @@
-"""Key-value retrieval: a JSON object of pairs, one of which is asked for (paper, section 4)."""
+"""Key-value retrieval: a prompt has a JSON object of pairs and asks for one of them (paper, section 4)."""
 
 from __future__ import annotations
 
@@ -36,10 +36,12 @@ def build(rows: Rows, tables: Tables) -> Built:
     """The instances of a slice of key-value retrieval.
 
     Released objects are taken as they are; if there are more than `examples`, a sample is drawn by seed. All
-    other objects are drawn by seed. The pair that is asked for is then moved to each index, while the other
-    pairs keep their order. The counts: `examples_lacking`, the number of examples that could not be made;
-    `unusable_words`, words of the vocabulary that cannot be used (see `_vocabulary`); `value_within_a_word`,
-    examples in which every value is part of another word.
+    other objects are drawn by seed. The asked pair is then moved to each index, while the other pairs keep
+    their order. The counts are:
+
+    - `examples_lacking`, the number of examples that could not be made;
+    - `unusable_words`, words of the vocabulary that cannot be used (see `_vocabulary`);
+    - `value_within_a_word`, examples in which every value is part of another word.
     """
     own, counts, drawn = rows.own, Counts(), True
     if own.keys == "words":

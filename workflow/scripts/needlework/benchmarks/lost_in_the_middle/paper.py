@@ -34,7 +34,7 @@ def other_questions(cell: Cell) -> Iterator[str]:
 def reasons(cell: Cell, number: PrintedNumber) -> Iterator[str]:
     """Reasons why a cell's accuracy is not of the paper's prompts and answers (section 3.2).
 
-    Drawn pairs count as the released ones.
+    Drawn pairs are treated as released ones.
     """
     if cell.labels.get("task") != PAIRS:
         yield from other_questions(cell)

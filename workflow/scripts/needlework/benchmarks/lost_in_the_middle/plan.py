@@ -1,4 +1,4 @@
-"""What Lost in the Middle asks: its slices, and what each slice depends on."""
+"""The plan of Lost in the Middle: its slices, and the settings on which each slice depends."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ FILLED_BY = {
 
 @dataclass(frozen=True)
 class Slice:
-    """What the instances of a slice depend on, as `settings` gives it."""
+    """The settings on which the instances of a slice depend, as `settings` returns them."""
 
     slice: str
     lang: str
@@ -153,14 +153,14 @@ def data(own: LostInTheMiddle) -> tuple[str, str]:
 
 
 def places(own: LostInTheMiddle, task: str) -> list[tuple[int, Sequence[int]]]:
-    """Each number of documents or pairs of a task's prompts, with the indices that are asked at."""
+    """For each number of documents or pairs of a task's prompts, the indices of the asked one."""
     if task == "key_value":
         return [(entry.n, entry.indices) for entry in own.n_pairs]
     return [(entry.n, entry.gold_indices) for entry in own.n_documents]
 
 
 def decided(own: LostInTheMiddle) -> dict[str, Any]:
-    """The values of the keys that are null: the paper's, as far as the other keys leave them possible."""
+    """The values of keys that are null: the paper's values, if the other keys allow them."""
     found: dict[str, Any] = {}
     if own.source is None:
         found["source"] = "released" if own.needles == NQ_OPEN else "constructed"
@@ -187,8 +187,8 @@ def _can_ask(own: LostInTheMiddle, task: str, variant: Variant) -> bool:
 def slices(own: LostInTheMiddle) -> list[str]:
     """The slices of the benchmark's configuration: one per language, task and variant.
 
-    `<lang>-documents-<variant>` and `<lang>-pairs-<keys>-<variant>` hold all numbers of documents or
-    pairs of that variant, so that each document is tokenized once for all of them.
+    A slice `<lang>-documents-<variant>` or `<lang>-pairs-<keys>-<variant>` has all numbers of documents or
+    pairs of its variant, so that each document is tokenized only once.
     """
     return list(_slices(own))
 
@@ -243,7 +243,7 @@ def _key_languages(own: LostInTheMiddle, keys: str) -> list[str]:
 
 
 def settings(own: LostInTheMiddle, name: str, lengths: list[int]) -> SliceSettings:
-    """All that the instances of a slice depend on, other than files and the tokenizer: fields of `Slice`.
+    """The settings on which the instances of a slice depend, besides files and tokenizer.
 
     `lengths` is not used: the number of documents or pairs decides how long a prompt is.
     """
@@ -333,7 +333,7 @@ def quotes(own: LostInTheMiddle) -> list[CorpusTable]:
 
 
 def conditions(config: Configuration) -> dict[str, bool]:
-    """Which prompts a configuration asks, by the names that results have (`Result.when`)."""
+    """Whether a configuration asks certain prompts, by the conditions of results (`Result.when`)."""
     own: LostInTheMiddle = block_of(config, NAME)
     sizes = dict(places(own, "multi_document_qa"))
     questions, pairs = "multi_document_qa" in own.tasks, "key_value" in own.tasks
@@ -363,11 +363,12 @@ def notices(own: LostInTheMiddle) -> list[str]:
 
 
 def run_settings(config: Configuration) -> Run:
-    """The facts on a run that this benchmark's results need, beside those that all results get.
+    """The facts on a run that this benchmark's results need, besides those that all results get.
 
-    instruction_tuning: pairs [base, instruction-tuned]. encoder_decoder: models of that architecture.
-    tokenizers: all tokenizers, in the order of rows. published_tokenizers: tokenizer to its row in the
-    paper's Tables 2 to 4.
+    - `instruction_tuning`: pairs [base, instruction-tuned].
+    - `encoder_decoder`: models of that architecture.
+    - `tokenizers`: all tokenizers, in the order of rows.
+    - `published_tokenizers`: tokenizer to its row in the paper's Tables 2 to 4.
     """
     own: LostInTheMiddle = block_of(config, NAME)
     used = [config.models[model].tokenizer for model in config.run.models]

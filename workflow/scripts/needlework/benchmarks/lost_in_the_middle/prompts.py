@@ -50,10 +50,10 @@ Line = tuple[int, int]
 def build(
     slice_settings: SliceSettings, tables: Tables, templates: Iterable[str], tokenizer: Tokenizer
 ) -> Built:
-    """The instances of a slice, and counts of questions that were left out or have a peculiarity.
+    """The instances of a slice, and counts of questions that were left out or are peculiar.
 
-    `slice_settings` is what `plan.settings` gives; `tables` holds the corpora that `plan.reads` names and
-    the "distractors", each by language; `templates` are files named after their prompt. The counts, in
+    `slice_settings` is the result of `plan.settings`. `tables` holds the corpora that `plan.reads` names and
+    the "distractors", each by language. `templates` are files named after their prompt. The counts, in
     questions unless said otherwise:
 
     - left out: `questions_lacking`, how many fewer there are than asked for; `too_few_documents`, which are
@@ -84,8 +84,8 @@ def build(
 def _lacking(own: Slice, items: Sequence[Item]) -> int:
     """The number of questions that have too few documents for the largest number of them.
 
-    UserError if no question has enough for a number; of the user's own data, for the smallest number alone,
-    since `own_data` has said so of the others.
+    Raises UserError if no question has enough for a number; of the user's own data, for the smallest number
+    alone, since `own_data` has said so of the others.
     """
     # By number of documents, how many others that takes.
     needed = {n: n - 1 for n, _ in own.places} | {n: n for n in own.n_passages}
@@ -110,7 +110,10 @@ class Rows:
         self._instances = Instances(NAME, COLUMNS, NAMED_BY, tokenizer, self.pieces)
 
     def frame(self, asked: str) -> tuple[list[int], list[int]]:
-        """The numbers of the spans before and after the documents or pairs; without any, all are after."""
+        """The numbers of the spans before and after the documents or pairs.
+
+        Without documents or pairs, all spans are after.
+        """
         literal, (*before, middle, end) = self.pieces.literal, self._template
         head = [literal("instruction", text) for text in before]
         if len(before) == 2:

@@ -1,6 +1,6 @@
 """Lost in the Middle's scores: best_subspan_em of questions, accuracy of key-value pairs, second scorer.
 
-best_subspan_em (section 3.1) is whether the first line of an answer holds an accepted answer. The rules
+best_subspan_em (section 3.1) says whether the first line of an answer holds an accepted answer. The rules
 follow `metrics.py` and `evaluate_qa_responses.py` in nelson-liu/lost-in-the-middle; no code is copied.
 """
 
@@ -31,12 +31,13 @@ def best_subspan_em(prediction: str, references: Iterable[str]) -> tuple[float, 
     """1.0 if the first line of the answer holds any reference, both normalised, else 0.0; and the verdict.
 
     Text after the first line end does not count, so an answer that begins with a line end is empty. A
-    reference may stand inside a word ("art" is in "party"). A reference that is empty after normalisation is
-    part of every answer, even an empty one: a quirk of the released code that is kept. One of the 2,655
+    reference may stand inside a word ("art" is in "party"). If a reference is empty after normalisation, it
+    is part of every answer, even of an empty one. This quirk of the released code is kept: one of the 2,655
     questions has such a reference ("*", the multiplication sign).
 
-    The verdict is "match:<i>" with the index of the first reference that was found, or "match_all:<i>" if
-    that reference is empty after normalisation; else "no_match", or "empty" if the answer is.
+    The verdict is "match:<i>" with the index of the first reference that was found. If this reference is
+    empty after normalisation, it is "match_all:<i>". Otherwise it is "no_match", or "empty" if the answer is
+    empty.
     """
     line = normalise(prediction.split("\n", 1)[0])
     for index, reference in enumerate(references):
@@ -50,10 +51,10 @@ def best_subspan_em(prediction: str, references: Iterable[str]) -> tuple[float, 
 
 
 def key_value_accuracy(prediction: str, references: Iterable[str]) -> tuple[float, str]:
-    """1.0 if the answer holds the value (`references` holds one), both in lower case, and why.
+    """1.0 if the answer holds the value (the only one of `references`), both in lower case; and the verdict.
 
-    All lines of the answer count, and the value may stand among others. The verdict is "match",
-    "no_match", or "empty" where the answer is blank.
+    All lines of the answer count, and the value may stand among others. The verdict is "match", "no_match",
+    or "empty" if the answer is blank.
     """
     (value,) = references
     if value.lower() in prediction.lower():
@@ -129,10 +130,11 @@ def score(
     model: str,
     settings: LostInTheMiddle,
 ) -> pa.Table:
-    """The scores of `generations`, as `needlework.scoring.scores.score_rows` gives them.
+    """The scores of `generations`, as `needlework.scoring.scores.score_rows` returns them.
 
-    Answers to the task "key_value" have the metric "key_value_accuracy", all others `settings.metric`. All
-    have "careful" too; if `settings.metric` is "careful", they have only "careful". Nothing is translated.
+    Answers to the task "key_value" have the metric "key_value_accuracy", all other answers `settings.metric`.
+    All answers have the metric "careful" too. If `settings.metric` is "careful", they have no other. Nothing
+    is translated.
     """
 
     def rated(metric: Metric, row: Mapping[str, Any], text: str) -> tuple[float, str]:

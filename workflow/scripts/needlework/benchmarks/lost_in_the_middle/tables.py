@@ -78,8 +78,8 @@ ACCURACIES: dict[str, Any] = {
 def with_variant(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows with a column `variant`, the name of their ablation.
 
-    Rows without an ablation ("main") have the query behind the documents or pairs, and retrieved distractors
-    in the order of relevance.
+    In rows without an ablation ("main"), the query stands behind the documents or pairs, and distractors are
+    retrieved and in the order of relevance.
     """
     import numpy as np
 
@@ -111,7 +111,7 @@ def curves(
 ) -> pd.DataFrame:
     """Accuracies by position: LABELS, measures, the paper's numbers, the columns `also`, and tests.
 
-    `more` are arguments of `tabulate`, labels among them.
+    `more` are arguments of `tabulate`, such as labels.
     """
     given: dict[str, Any] = {"beside": paper.CELLS, "position": position} | more
     made = tabulate(rows, by, run, compared=paper.COMPARED, **given)

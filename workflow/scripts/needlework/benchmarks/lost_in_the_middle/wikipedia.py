@@ -29,10 +29,10 @@ def sample_ids(pool: int, n: int, seed: int) -> list[int]:
 
 
 def read(path: str | Path, ids: Collection[int]) -> pa.Table:
-    """TITLED rows with the ids `ids`, sorted, of psgs_w100.tsv.gz (id, text, title; passage k is row k).
+    """TITLED rows with the ids `ids`, sorted, from psgs_w100.tsv.gz (id, text, title; passage k is row k).
 
-    Reads line by line, and stops after the last passage of `ids`. UserError if the file is damaged, a line
-    of one of these passages is malformed, or the file ends before all are found.
+    Reads line by line, and stops after the last passage of `ids`. Raises UserError if the file is damaged, a
+    line of one of these passages is malformed, or the file ends before all are found.
     """
     wanted, path = sorted(ids), Path(path)
     rows: list[dict[str, str]] = []

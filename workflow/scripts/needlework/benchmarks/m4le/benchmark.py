@@ -1,4 +1,4 @@
-"""M4LE, as the workflow sees it: what its configuration must fulfil, its card, BENCHMARK."""
+"""The object BENCHMARK of M4LE, its report card, and checks of its configuration."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _ASKED = {
 
 
 def check(config: Configuration) -> None:
-    """Raise UserError where the benchmark's configuration cannot be built."""
+    """Raise UserError if the benchmark's configuration cannot be built."""
     own: M4le = block_of(config, plan.NAME)
     where, models = f"benchmarks.{plan.NAME}", config.run.models
     known = {"sample": SAMPLED, "constructed": CONSTRUCTED}.get(own.source, TASKS)
@@ -90,7 +90,7 @@ def check(config: Configuration) -> None:
 
 
 def _check_wording(own: M4le, where: str) -> None:
-    """Raise UserError where a user's wording is of a task without records of the user's, or lacks a text."""
+    """Raise UserError if a user's wording is of a task without records of the user's, or lacks a text."""
     if not (given := own.instructions):
         return
     if not own.records:
@@ -116,7 +116,7 @@ def _check_wording(own: M4le, where: str) -> None:
 
 
 def _check_records(own: M4le, where: str, corpora: Mapping[str, OwnCorpus]) -> None:
-    """Raise UserError where a task is none, or is of other texts, languages or columns than the user's."""
+    """Raise UserError if a task is none, or is of other texts, languages or columns than the user's."""
     for name, mine in own.records.items():
         if name not in TASKS:
             raise UserError(f"{where}.records has {name!r}: the tasks are {', '.join(TASKS)}.")
@@ -141,7 +141,7 @@ def _check_records(own: M4le, where: str, corpora: Mapping[str, OwnCorpus]) -> N
 
 
 def _check_folder(own: M4le, where: str) -> None:
-    """Raise UserError where the folder of source data sets is none, or lacks what is asked for."""
+    """Raise UserError if the folder of source data sets is none, or lacks what is asked for."""
     needed = [name for name in plan.tasks(own) if name not in own.records]
     if own.folder is None and not needed and own.records:
         return
@@ -166,9 +166,10 @@ ON_CARD = {"": ("accuracy", "match", "f1"), "ROUGE": ("rouge",), "BLEU": ("bleu"
 
 
 def of_metrics(rows: pd.DataFrame, run: Context, metrics: tuple[str, ...]) -> pd.DataFrame:
-    """The rows of tasks with these metrics at lengths.
+    """The rows of tasks that have a length, scored by these metrics.
 
-    A further column `place` has the fifth of the texts, from 0 to 1, that holds the one that is asked for.
+    Texts of a prompt are divided into fifths. The further column `place` has the fifth that holds the asked
+    text, from 0 to 1.
     """
     tasks = [name for name, task in CONSTRUCTED.items() if task.metric in metrics]
     rows = by_metric(rows, run)

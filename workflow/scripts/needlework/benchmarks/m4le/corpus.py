@@ -24,7 +24,7 @@ from needlework.benchmarks.m4le.data.tasks import (
 
 @dataclass(frozen=True)
 class Making:
-    """What a table of rows depends on besides its files, as `plan.corpus_settings` gives it."""
+    """What a table of rows depends on besides its files, as `plan.corpus_settings` returns it."""
 
     lengths: Sequence[int]
     # Of constructed rows.

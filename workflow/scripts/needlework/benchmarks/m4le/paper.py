@@ -99,7 +99,7 @@ def _other_task(cell: Cell, number: PrintedNumber) -> Iterator[str]:
 
 
 def beside_table2(task: str, run: Context) -> Mapping[str, object]:
-    """Table 2 has the mean length of each task's data set, without saying of which buckets."""
+    """Table 2 has the mean length of each task's data set. It does not say which buckets the mean is over."""
     own = CONSTRUCTED[task]
     kind, ability = own.task_type.replace("+", " + "), own.ability.replace("_", " ").title()
     number = run.find("table2", f"{ability}/{own.source}/{kind}", "ave_len")

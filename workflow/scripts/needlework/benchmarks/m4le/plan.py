@@ -1,4 +1,4 @@
-"""What M4LE consists of: its tasks and slices, and what each slice depends on."""
+"""The plan of M4LE: its tasks and slices, and the settings on which each slice depends."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ LIMITS: dict[str, int | None] = {
 
 @dataclass(frozen=True)
 class Slice:
-    """What the instances of a slice depend on, as `settings` gives it."""
+    """The settings on which the instances of a slice depend, as `settings` returns them."""
 
     slice: str
     data: str
@@ -124,7 +124,7 @@ def corpus(own: M4le) -> str:
 def wording(own: M4le, task: str) -> tuple[str, dict[str, str]]:
     """The language of a task's wording, and the user's texts for it, by their names in `texts_of`.
 
-    Without a user's texts it is the task's own language.
+    If there are no user's texts, the language is the task's own.
     """
     names = [f"{task}.{text}" for text in TEXTS]
     for lang in own.instructions:
@@ -150,8 +150,8 @@ def corpus_settings(own: M4le, slug: str) -> SliceSettings:
 def corpus_files(own: M4le, name: str, slug: str) -> list[str] | None:
     """The files of a task's source data set in the user's folder, or the table of the user's records.
 
-    Empty for any other corpus. UserError if the files are missing; it names the data set and where to get
-    it.
+    Empty for any other corpus. If the files are missing, raises UserError, which names the data set and where
+    to get it.
     """
     if name != "m4le_constructed":
         return None
@@ -170,9 +170,9 @@ def corpus_files(own: M4le, name: str, slug: str) -> list[str] | None:
 
 
 def settings(own: M4le, name: str, lengths: list[int]) -> SliceSettings:
-    """All that the instances of a slice depend on, other than files and the tokenizer: fields of `Slice`.
+    """The settings on which the instances of a slice depend, besides files and tokenizer.
 
-    `lengths` are the buckets that the models of this tokenizer ask for.
+    `lengths` are the buckets that the models with this tokenizer want.
     """
     by_type = LIMITS if own.max_new_tokens == "types" else {}
     asked = tasks(own) if name == SAMPLE else [SLUGS[name].name]
@@ -189,7 +189,7 @@ def settings(own: M4le, name: str, lengths: list[int]) -> SliceSettings:
 
 
 def asks_alone(task: str) -> bool:
-    """Whether a task's question can be asked without the texts: it must refer to none of them."""
+    """Whether a task's question makes sense without the texts, since it refers to none of them."""
     return CONSTRUCTED[task].task_type == "QA"
 
 
@@ -205,7 +205,7 @@ def quotes(own: M4le) -> list[CorpusTable]:
 
 
 def conditions(config: Configuration) -> dict[str, bool]:
-    """Which prompts a configuration asks, by the names that results have (`Result.when`)."""
+    """Whether a configuration asks certain prompts, by the conditions of results (`Result.when`)."""
     own: M4le = block_of(config, NAME)
     return {
         "closed_book": own.closed_book and any(map(asks_alone, tasks(own))),

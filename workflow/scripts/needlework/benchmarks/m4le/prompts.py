@@ -25,10 +25,11 @@ def build(
     templates: Sequence[str | Path],
     tokenizer: Tokenizer,
 ) -> Built:
-    """One prompt for each row whose bucket is among the slice's lengths; `templates` are not used.
+    """One prompt for each row whose bucket is among the slice's lengths. `templates` are not used.
 
-    `slice_settings` is `plan.settings`. The prompts are spans of the rows' own texts. `references` holds the
-    first accepted answer, which the oracle gives; `accepted` holds all of them.
+    `slice_settings` is the result of `plan.settings`. The prompts are spans of the rows' own texts.
+    `references` holds the first accepted answer, which the oracle answers; `accepted` holds all accepted
+    answers.
     """
     own = Slice(**slice_settings)
     made = Instances(NAME, {**COLUMNS, "accepted": "strings"}, NAMED_BY, tokenizer, Spans())

@@ -116,7 +116,8 @@ def ids_verdict(text: str, gold: str, langs: Sequence[str] = ("en",)) -> Verdict
 def classes_of(instances: pa.Table) -> dict[str, tuple[str, ...]]:
     """The classes of each classification task: the distinct gold answers of its instances.
 
-    A task with more than `MOST_CLASSES` gold answers has no classes, since each answer is compared with all.
+    A task with more than `MOST_CLASSES` gold answers has no classes, since each answer is compared with every
+    class.
     """
     found: dict[str, set[str]] = {}
     for name, accepted in zip(
@@ -148,12 +149,13 @@ def score(
     model: str,
     settings: M4le,
 ) -> pa.Table:
-    """A row of scores for each row of `generations` and each of METRICS that rates its task.
+    """Rows of scores: for each row of `generations`, one row per metric of METRICS that rates its task.
 
-    `instances` needs the column `accepted`. Rows of translations have `measures.Statistics.flat` in the
-    further column `bleu_statistics`, since BLEU is computed per cell; their `value` is the BLEU of one
-    answer. The released scorer reads the model's thoughts too, since it does not remove them. Raises
-    UserError as `score_rows` does.
+    `instances` needs the column `accepted`. For translations, `value` is the BLEU of one answer. BLEU is
+    computed per cell from the further column `bleu_statistics` (`measures.Statistics.flat`).
+
+    The released scorer reads the model's reasoning too, since it does not remove it. Raises UserError as
+    `score_rows` does.
     """
     found: list[list[int] | None] = []
     classes = classes_of(instances)
@@ -187,12 +189,12 @@ def _verdict(value: float, answer: str) -> str:
 
 
 def paper(task: Task, answer: str, accepted: Sequence[str]) -> float:
-    """The paper's metric in [0, 1], by which every gold answer scores 1.
+    """The paper's metric in [0, 1], corrected so that every gold answer scores 1.
 
     The formulas are the released scorer's, with these changes. A gold answer is normalised as the answer is.
-    An answer is not cut at a mark that stands in a gold answer. DuReader has ROUGE-L (Table 2). News2016
-    compares titles. A right class may end with a full stop, or be followed by a line end and more text. Of a
-    translation, it is the BLEU of the answer alone.
+    An answer is not cut at a mark that stands in a gold answer. DuReader has ROUGE-L (Table 2). In News2016,
+    titles are compared. After a right class, a full stop, or a line end and more text, may follow. The value
+    of a translation is the BLEU of the answer alone.
     """
     if task.metric == "bleu":
         return measures.sentence(answer.strip(), accepted[0], task.answer_lang)
@@ -227,9 +229,9 @@ def _best(
 def released(task: Task, answer: str, accepted: Sequence[str]) -> float:
     """The value of evaluation.py of KwanWaiChung/M4LE at 47c2af9, in [0, 1], faults included.
 
-    Among the faults: the gold of online-shopping keeps its full stop, so its last id is never found; a
-    DuReader gold of several sentences cannot be in an answer cut at the first sentence; a News2016 answer
-    loses the text before its title, the gold does not. (evaluation.py drops rows that failed.)
+    Three of the faults are these. The gold of online-shopping keeps its full stop, so its last id is never
+    found. A DuReader gold of several sentences cannot be in an answer, which is cut at the first sentence. A
+    News2016 answer loses the text before its title, but the gold does not. (evaluation.py drops failed rows.)
     """
     if task.metric == "bleu":
         return measures.sentence(answer.strip(), accepted[0], task.answer_lang)
@@ -258,7 +260,7 @@ def rouge_lsum(task: Task, answer: str, accepted: Sequence[str]) -> float | None
 
 
 def chrf(task: Task, answer: str, accepted: Sequence[str]) -> float | None:
-    """chrF in [0, 1]; None for a task with one right answer."""
+    """chrF in [0, 1]; None if the task has only one right answer."""
     return _best(task, measures.chrf, answer, accepted) if task.metric in _TEXTS else None
 
 

@@ -1,4 +1,4 @@
-"""M4LE's tables: the paper's, scores by task, language and domain, and what the printed scores give."""
+"""M4LE's tables: the paper's; scores by task, language and domain; and means of the printed scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MLNeedle, as the workflow sees it: what its configuration must fulfil, its card, BENCHMARK."""
+"""The object BENCHMARK of MLNeedle, its report card, and checks of its configuration."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def check(config: Configuration) -> None:
-    """Raise UserError where the benchmark's configuration cannot be built."""
+    """Raise UserError if the benchmark's configuration cannot be built."""
     own: Mlneedle = block_of(config, plan.NAME)
     where = f"benchmarks.{plan.NAME}"
     corpora: Any = config.corpora

@@ -1,4 +1,4 @@
-"""The factors of MLNeedle's prompts, as tables and figures call and order them, and the paper's settings."""
+"""The factors of MLNeedle's prompts, with names and order for tables and figures; the paper's settings."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def other_prompts(cell: Cell, *columns: str) -> Iterator[str]:
 
 
 def other_lengths(cell: Cell, table: str, line: str) -> str | None:
-    """The reason why a mean over other lengths than the paper's cannot be compared with this line."""
+    """A reason if a mean is over other lengths than the mean in the paper's line."""
     if cell.labels["column"] != "average":
         return None
     theirs = set(cell.run.line(table, line)) - {"average", "claimed_length", "effective_length"}
@@ -119,7 +119,7 @@ TABLE2_ENGLISH = _table2("en", haystack_lang="en")
 def in_pairs(
     run: Context, rows: pd.DataFrame, table: str, pairs: Iterable[Sequence[str]]
 ) -> Beside:
-    """The numbers of the paper's Table 3 or 4 beside pairs of models, of which `rows` are the answers."""
+    """Numbers of the paper's Table 3 or 4 beside pairs of models; `rows` are the models' answers."""
     lines = run.tables.get(table, {})
     # By pair and role (first, second, delta): the paper's line.
     named: dict[str, dict[str, str]] = {}

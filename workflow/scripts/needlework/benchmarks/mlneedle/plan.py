@@ -1,4 +1,4 @@
-"""Which prompts MLNeedle has, what they are made of, and what results need to know of a run."""
+"""The plan of MLNeedle: its prompts, the data that they are made of, and facts on a run for results."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Position(NamedTuple):
 
 @dataclass(frozen=True)
 class Slice:
-    """What the instances of a slice depend on, as `settings` gives it."""
+    """The settings on which the instances of a slice depend, as `settings` returns them."""
 
     needles: str
     haystack: str
@@ -119,7 +119,7 @@ def positions(setting: int | Sequence[str]) -> list[Position]:
 
 
 def decided_languages(own: Mlneedle) -> tuple[str, tuple[str, ...]]:
-    """The question's language, and those of answers, which planning has decided where they were null."""
+    """The language of questions and the languages of answers. Planning has replaced null by a choice."""
     assert own.question_lang is not None and own.answer_languages is not None
     return own.question_lang, own.answer_languages
 
@@ -147,9 +147,9 @@ def baseline_slices(own: Mlneedle) -> list[str]:
 
 
 def settings(own: Mlneedle, name: str, lengths: list[int]) -> SliceSettings:
-    """All that the instances of a slice depend on, other than files and the tokenizer: fields of `Slice`.
+    """The settings on which the instances of a slice depend, besides files and tokenizer.
 
-    `lengths` are the token budgets wanted by the models that use the tokenizer.
+    `lengths` are the token budgets that the models with this tokenizer want.
     """
     needle, _, haystack = name.partition("-")
     question_lang, answer_languages = decided_languages(own)
@@ -186,7 +186,7 @@ def settings(own: Mlneedle, name: str, lengths: list[int]) -> SliceSettings:
 
 
 def texts_of(tasks: Iterable[str]) -> list[str]:
-    """The names in INSTRUCTIONS of the texts that the prompts and verdicts of these tasks need."""
+    """The names of the texts in INSTRUCTIONS that prompts and verdicts of these tasks need."""
     needed = {"existence": ["existence", "yes", "no"]}
     return [name for task in tasks for name in needed.get(task, [task])]
 
@@ -220,7 +220,10 @@ def search(own: Mlneedle, lang: str) -> Search:
 
 
 def spare(own: Mlneedle) -> int:
-    """The tokens of a length reserved for the answer; a chat template may use some (released code)."""
+    """How many tokens of a length are reserved for the answer.
+
+    A chat template may use some of them, as in the released code.
+    """
     return ANSWER_BUFFER
 
 
@@ -243,7 +246,7 @@ def translated(own: Mlneedle) -> bool:
 
 
 def conditions(config: Configuration) -> dict[str, bool]:
-    """Which results a configuration has data for, by the names that results have (`Result.when`)."""
+    """The conditions of results (`Result.when`), and whether the configuration fulfils them."""
     own: Mlneedle = block_of(config, NAME)
     pairs = {name: bool(models) for name, models in dict(own.comparisons).items()}
     # What translation loses is measured against the English answers.
@@ -256,10 +259,11 @@ def notices(own: Mlneedle) -> list[str]:
 
 
 def run_settings(config: Configuration) -> Run:
-    """The facts on a run that this benchmark's results need, beside the facts that all results get.
+    """The facts on a run that this benchmark's results need, besides the facts that all results get.
 
-    claimed_length: for each model, the context length that its makers claim, in tokens. instruction_tuning:
-    pairs [base, instruction-tuned]. greedy_or_sampling: pairs [greedy, sampling].
+    - `claimed_length`: for each model, the context length that its makers claim, in tokens.
+    - `instruction_tuning`: pairs [base, instruction-tuned].
+    - `greedy_or_sampling`: pairs [greedy, sampling].
     """
     own: Mlneedle = block_of(config, NAME)
     return {

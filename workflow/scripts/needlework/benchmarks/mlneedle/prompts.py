@@ -77,14 +77,15 @@ Tables = Mapping[str, Mapping[str, pa.Table]]
 def build(
     slice_settings: SliceSettings, tables: Tables, templates: Iterable[str], tokenizer: Tokenizer
 ) -> Built:
-    """The instances of a slice, and counts of the prompts and questions that could not be built.
+    """The instances of a slice, and counts of prompts and questions that could not be built.
 
-    `slice_settings` is what `plan.settings` gives. `tables` has the corpora "questions" and "passages" and
-    the "distractors", each by language. `templates` are files named after their task.
+    `slice_settings` is the result of `plan.settings`. `tables` has the corpora "questions" and "passages" and
+    the "distractors", each by language. `templates` are files named after their task. The counts are:
 
-    `no_answer_left` counts items with an answer that the metric normalises to the empty text (every text
-    would contain it), `questions_lacking` the questions fewer than asked for, `needle_too_long` the prompts
-    whose needle alone exceeds the budget.
+    - `no_answer_left`: items with an answer that the metric normalises to the empty text, which every text
+      would contain;
+    - `questions_lacking`: how many fewer questions there are than asked for;
+    - `needle_too_long`: prompts whose needle alone exceeds the budget.
     """
     own = Slice(**slice_settings)
     items, counts = _items(own, tables)

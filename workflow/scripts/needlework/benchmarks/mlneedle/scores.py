@@ -75,8 +75,8 @@ def said(text: str) -> str | None:
 def said_in(text: str, words: Sequence[str]) -> str | None:
     """The first of the two `words` in a text. None if it has neither, or only repeats the choice.
 
-    A word inside another word does not count, except in scripts without spaces. If one word is the end of
-    the other, the longer one is meant.
+    A word inside another word does not count, except in scripts without spaces. If one word is the end of the
+    other, the longer one is found.
     """
     text = _folded(text)
     folded = {_folded(word): word for word in words}
@@ -210,7 +210,10 @@ class Semantic:
     def score(
         self, prediction: str, translated: str | None, references: Iterable[str]
     ) -> tuple[float, str]:
-        """The released scorer's score; else 1.0 and "semantic:<text>:<i>" if a text is near a reference."""
+        """The released scorer's score.
+
+        If this is not 1.0 but a text is near a reference, 1.0 and "semantic:<text>:<i>".
+        """
         references = list(references)
         value, verdict = released_accuracy(prediction, translated, references)
         if value:
@@ -286,7 +289,10 @@ Rated = Callable[[str, str | None, Sequence[str]], tuple[float, str]]
 
 
 def metric(settings: Mlneedle) -> Rated:
-    """The metric that `settings` choose; for "careful" the default, whose value an undecided answer keeps."""
+    """The metric that `settings` choose.
+
+    For "careful", the default metric, whose value an undecided answer keeps.
+    """
     chosen = METRICS[settings.metric]
     if chosen.embedder:
         return Semantic(chosen.embedder).score
@@ -304,10 +310,11 @@ def score(
     model: str,
     settings: Mlneedle,
 ) -> pa.Table:
-    """The scores of `generations`, as `needlework.scoring.scores.score_rows` gives them.
+    """The scores of `generations`, as `needlework.scoring.scores.score_rows` returns them.
 
-    The tasks "exact" and "closed_book" are scored by `settings.metric`, "existence" by the Yes or No in
-    the answer. Of an answer and its translation, the better one counts. All have the metric "careful" too.
+    Answers to "exact" and "closed_book" have the metric `settings.metric`. Answers to "existence" are scored
+    by their Yes or No. If an answer has a translation, the better of the two counts. All answers have the
+    metric "careful" too.
     """
     chosen, by_chosen = METRICS[settings.metric], metric(settings)
     if isinstance(owner := getattr(by_chosen, "__self__", None), Semantic):

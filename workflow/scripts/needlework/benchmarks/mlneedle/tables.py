@@ -1,4 +1,4 @@
-"""MLNeedle's tables, those of the paper and others."""
+"""MLNeedle's tables: the paper's tables, and further ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""mLongRR, as the workflow sees it: what its configuration must fulfil, its card, BENCHMARK."""
+"""The object BENCHMARK of mLongRR, its report card, and checks of its configuration."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 def check(config: Configuration) -> None:
-    """Raise UserError where the benchmark's configuration cannot be built."""
+    """Raise UserError if the benchmark's configuration cannot be built."""
     own: Mlongrr = block_of(config, NAME)
     folder = config.sources.mlongrr.folder
     if own.source == "released":
@@ -131,7 +131,7 @@ def _yaml(value: object) -> str:
 
 
 def _check_needles(own: Mlongrr, folder: str | None) -> None:
-    """Raise UserError where a language has no needle, a prompt is missing, or cities are too few."""
+    """Raise UserError if a language has no needle, a prompt is missing, or cities are too few."""
     resources = ROOT / "resources"
     folders = [resources / NAME, resources / "sample" / NAME if own.data == "sample" else folder]
     files = [path for each in folders if each for path in entries(each, ".csv")]

@@ -1,7 +1,7 @@
 """mLongRR: the released haystacks with their needles, the articles they were cut from, and the needles.
 
-Released at github.com/PortNLP/mLongRR as CSV files, without the articles. But apart from white space,
-every haystack is a slice of one text per language: the haystack of 64k without its needle.
+The haystacks are released at github.com/PortNLP/mLongRR as CSV files, without the articles. But apart from
+white space, all haystacks of a language are slices of one text: its haystack of 64k without the needle.
 """
 
 from __future__ import annotations
@@ -92,10 +92,11 @@ def _model(files: Sequence[str]) -> english_punkt.Model:
 def articles(
     text: str, lang: str, model: english_punkt.Model, measured: int = _MEASURED
 ) -> pa.Table:
-    """ARTICLES rows of a text: RAW, and JOINED with the white space between sentences made one space.
+    """ARTICLES rows of a text: RAW, and JOINED with one space between sentences.
 
-    In the paper's languages sentences and words are NLTK's, else those of `needlework.data.sentences` and
-    `needlework.data.words`; such a text has only the row JOINED. UserError if it has not two sentences.
+    In the paper's languages, sentences and words are NLTK's. In other languages they are those of
+    `needlework.data.sentences` and `needlework.data.words`, and there is only the row JOINED. Raises Raises
+    UserError if the text has fewer than two sentences.
     """
     if lang in PAPER_LANGUAGES:
         spans = english_punkt.sentences(text, model)
@@ -134,8 +135,8 @@ def stream(path: str | Path, needle: str) -> str:
 def released(path: str | Path, needle: str, model: english_punkt.Model) -> pa.Table:
     """RELEASED rows, in the file's order.
 
-    `needle` has {city} and {number}. UserError if a column is missing, a number has not seven digits or
-    stands in two rows, or a needle does not stand exactly once in its text.
+    A `needle` has {city} and {number}. Raises UserError if a column is missing, a number has not seven digits
+    or stands in two rows, or a needle does not stand exactly once in its text.
     """
     rows = list(_released_rows(path, needle))
     for row in rows:
@@ -203,9 +204,9 @@ def _pairs(row: Mapping[str, str], where: str) -> list[tuple[str, str]]:
 def needle_table(lang: str, files: Sequence[str]) -> pa.Table:
     """NEEDLES rows in `lang`: the needle in either wording, every city, every prompt.
 
-    The values of a needle are its text; the values of a city its English name and its name in `lang`; the
-    values of a prompt (key: name, number of needles, question, language as JSON) the fields of
-    `prompt_files.Prompt`. UserError if the language has no needle or no cities, or a table is not sound.
+    A needle has its text as values. A city has its English name and its name in `lang`. A prompt (key: name,
+    number of needles, question, language as JSON) has the fields of `prompt_files.Prompt`. Raises UserError
+    if the language has no needle or no cities, or a table is not valid.
     """
     rows: list[tuple[str, str, list[str]]] = []
     for wording in ("paper", "released"):

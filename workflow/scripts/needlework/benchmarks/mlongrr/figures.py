@@ -182,7 +182,10 @@ AN_IMAGE = (
 
 
 def detailed(rows: pd.DataFrame, run: Context, name: str = "") -> pd.DataFrame:
-    """`of_numbers` of the model with this name in the paper; by default of the models that it lacks."""
+    """`of_numbers` of the model with this name in the paper.
+
+    Without a name, of the models that the paper lacks.
+    """
     own = rows[rows["model"].map(run.paper_name) == name]
     return of_numbers(own, run, MODEL, N_NEEDLES, LANG, LENGTH, DEPTH)
 

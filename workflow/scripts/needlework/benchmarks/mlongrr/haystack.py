@@ -1,4 +1,4 @@
-"""A text to cut haystacks from: its sentences, the tokens that each adds to a prompt, and needles' places."""
+"""Haystacks of a text: its sentences, the tokens that each adds to a prompt, and needles' places."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MEASURED = 300_000
 class Haystack:
     """The sentences of a text in one language, up to `most_tokens` tokens.
 
-    `table` is of the schema ARTICLES or BOOKS. A haystack without a needle inside keeps the text's own white
+    `table` is of the schema ARTICLES or BOOKS. If no needle is inside, a haystack keeps the text's own white
     space, as in the released files. Otherwise its sentences are joined by `joint`.
     """
 
@@ -89,10 +89,10 @@ class Haystack:
         return int(np.searchsorted(self._tokens, tokens, side="right")) - 1
 
     def before(self, n: int, depth: int, rule: str) -> int:
-        """The number of sentences, of n, before a needle at `depth` percent.
+        """How many of n sentences stand before a needle at `depth` percent.
 
-        By the rule "gpt4o", these are the fewest sentences with at least `depth` percent of the haystack's
-        tokens; by the older rule "gpt4", the most whose own tokens sum to no more than that. At 100 all
+        By the rule "gpt4o": the fewest sentences that have at least `depth` percent of the haystack's tokens.
+        By the older rule "gpt4": the most sentences whose own tokens sum to no more than this. At 100 all
         sentences stand before the needle, at 0 none.
         """
         if depth in (0, 100):
@@ -139,8 +139,8 @@ class Haystack:
 def fertility(table: pa.Table, tokenizer: Tokenizer) -> float:
     """Tokens per word of a text (Table 2), over the part whose words were counted when it was read.
 
-    Without such a count, words are separated by white space; in scripts without spaces, each character
-    counts.
+    If they were not counted, words are separated by white space; in scripts without spaces, each character is
+    a word.
     """
     row = table.to_pylist()[0]
     text = row["text"][: row.get("measured") or MEASURED]

@@ -44,7 +44,7 @@ def first_prompt(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 
 def usual(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """The rows of Figures 3 to 11: the first text and prompt, by the metric of figures."""
+    """The rows of Figures 3 to 11: those with the first text and prompt, scored by the metric of figures."""
     return by_metric(first_prompt(first_text(rows, run), run), run)
 
 
@@ -90,7 +90,7 @@ def abstract(cell: Cell) -> Mapping[str, object]:
 
 
 def tokens_a_word(table: str, digits: int) -> Beside:
-    """Table 2 has one row per language and one column per model, and a row of averages."""
+    """The numbers of Table 2: a row per language and a row of averages, a column per model."""
 
     def compare(cell: Cell) -> Mapping[str, object]:
         from needlework.benchmarks.mlongrr.corpus import FIFTY_ARTICLES

@@ -1,4 +1,4 @@
-"""What mLongRR consists of: its tasks, its slices, what each depends on, and what cannot be built."""
+"""The plan of mLongRR: tasks, slices, the settings of each slice, and prompts that cannot be built."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ FILLED_BY = {
 
 @dataclass(frozen=True)
 class Slice:
-    """What the instances of a slice depend on, as `settings` gives it."""
+    """The settings on which the instances of a slice depend, as `settings` returns them."""
 
     slice: str
     lang: str
@@ -76,7 +76,7 @@ class Slice:
 
 
 class PromptKind(NamedTuple):
-    """What the prompts of a slice differ in, beside their length and example."""
+    """What distinguishes the prompts of a slice, besides length and example."""
 
     task: str
     # How many needles the question speaks of, and "number" or "city".
@@ -109,7 +109,7 @@ def data(own: Mlongrr) -> tuple[str, str]:
 def texts(own: Mlongrr) -> dict[str, CorpusTable]:
     """The haystack and language of each slice, in the configuration's order, by `<language>-<haystack>`.
 
-    A further haystack is used in those languages of the configuration that it has.
+    A further haystack is used only in the configuration's languages that it has.
     """
     return {
         f"{lang}-{haystack.replace('_', '-')}": (haystack, lang)
@@ -126,9 +126,9 @@ def slices(own: Mlongrr) -> list[str]:
 
 
 def settings(own: Mlongrr, name: str, lengths: Iterable[int]) -> SliceSettings:
-    """All that the instances of a slice depend on, other than files and the tokenizer: fields of `Slice`.
+    """The settings on which the instances of a slice depend, besides files and tokenizer.
 
-    `lengths` are the token budgets wanted by the models that use the tokenizer.
+    `lengths` are the token budgets that the models with this tokenizer want.
     """
     haystack, lang = texts(own)[name]
     keys = ["source", "data", "tasks", "prompts", "absent", "examples", "wording"]
@@ -174,7 +174,10 @@ def reads(slice_settings: SliceSettings) -> dict[str, list[CorpusTable]]:
 
 
 def spare(own: Mlongrr) -> int | None:
-    """0 tokens: the longest answer takes all reserved tokens. None if lengths do not bound prompts."""
+    """The spare tokens of a length: 0, since the longest answer takes all reserved tokens.
+
+    None if lengths do not bound prompts.
+    """
     strict = own.source == "constructed" and own.budget == "strict"
     return 0 if strict else None
 
@@ -188,7 +191,7 @@ def quotes(own: Mlongrr) -> list[CorpusTable]:
 
 
 def conditions(config: Configuration) -> dict[str, bool]:
-    """Which prompts and models a configuration has, by the names that results have (`Result.when`)."""
+    """Whether a configuration has certain prompts and models, by the names in `Result.when`."""
     own: Mlongrr = block_of(config, NAME)
     asked = {question for task in own.tasks for question in task.questions}
     named = {config.models[name].published for name in config.run.models}

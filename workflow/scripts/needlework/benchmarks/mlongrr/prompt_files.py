@@ -28,7 +28,7 @@ MANY = 3
 
 
 class Prompt(NamedTuple):
-    """A prompt around a haystack, cut at its question; `unanswerable` is empty without such a word."""
+    """A prompt around a haystack, cut at its question. `unanswerable` may be empty."""
 
     head: str
     middle: str
@@ -51,7 +51,7 @@ LONGEST_CELL = 1 << 26
 
 
 def read_rows(path: str | Path, columns: Collection[str]) -> list[dict[str, str]]:
-    """The rows of a CSV file. UserError if it lacks one of `columns`."""
+    """The rows of a CSV file. Raises UserError if it lacks one of `columns`."""
     # The limit is the whole process's.
     usual = csv.field_size_limit(LONGEST_CELL)
     try:
@@ -92,7 +92,7 @@ def named(paths: Iterable[str | Path], name: str) -> list[Path]:
 def needles(paths: Iterable[str | Path], wording: str) -> dict[str, str]:
     """The needle of each language in a wording, with {city} and {number}.
 
-    A language without that wording has the released wording. UserError if a placeholder is missing.
+    A language without that wording has the released wording. Raises UserError if a placeholder is missing.
     """
     found: dict[str, str] = {}
     for path in named(paths, "needles.csv"):
@@ -114,9 +114,9 @@ def needles(paths: Iterable[str | Path], wording: str) -> dict[str, str]:
 def cities(paths: Iterable[str | Path], lang: str) -> list[tuple[str, str]]:
     """The English name of each city and its name in `lang`, in the order of the table.
 
-    In a table without the column `en`, the names in `lang` also serve as the English names. UserError if no
-    table has the language, a name is missing, or a name is part of another (a right answer could not be told
-    from a wrong one). The same name may stand in two rows.
+    If the table has no column `en`, the names in `lang` also serve as the English names. Raises UserError if
+    no table has the language, or a name is missing. Raises it also if a name is part of another name, since a
+    right answer could not be told from a wrong one. The same name may stand in two rows.
     """
     tables = [path for path in named(paths, "cities.csv") if lang in _header(path)]
     if not tables:
@@ -157,7 +157,7 @@ def name_pattern(name: str) -> re.Pattern[str]:
 
 
 def prompts(paths: Iterable[str | Path]) -> dict[PromptKey, Prompt]:
-    """All prompts. UserError if one lacks {text} or its question, or has either twice."""
+    """All prompts. Raises UserError if one lacks {text} or its question, or has either twice."""
     found: dict[PromptKey, Prompt] = {}
     columns = ("prompt", "n_needles", "question", "lang", "asks", "unanswerable", "text")
     for path in named(paths, "prompts.csv"):

@@ -52,7 +52,7 @@ class Needle(NamedTuple):
 
 
 class BuiltPrompt(NamedTuple):
-    """A prompt as spans, with what is known of its haystack."""
+    """A prompt as spans, with facts about its haystack."""
 
     # In the order of the text.
     needles: list[Needle]
@@ -69,12 +69,12 @@ def build(
     templates: Iterable[str],
     tokenizer: Tokenizer,
 ) -> Built:
-    """The instances of a slice. `slice_settings` is what `plan.settings` gives.
+    """The instances of a slice. `slice_settings` is the result of `plan.settings`.
 
-    `tables` holds "needles", and "haystack" or the released "released_1" and "released_3", each by
-    language; `templates` is empty, since the prompts are data. The counts: `exhausted`, prompts whose text
-    ended before their length, and `long_numbers`, numbers of the text with seven digits or more, which are
-    never drawn.
+    `tables` holds "needles", and "haystack" or the released "released_1" and "released_3", each by language.
+    `templates` is empty, since the prompts are data. The counts are `exhausted`, prompts whose text ended
+    before their length, and `long_numbers`, numbers in the text with seven digits or more, which are never
+    drawn.
     """
     own = Slice(**slice_settings)
     read = {kind: tables[kind][own.lang] for kind in reads(slice_settings)}
@@ -184,7 +184,7 @@ class _Constructed:
         self.taken = long_numbers("\n".join(dict.fromkeys(self._haystack.texts)))
 
     def build(self, kind: PromptKind, length: int, index: int, prompt: Prompt) -> BuiltPrompt:
-        """An example's prompt. UserError if its length has no room for a sentence."""
+        """An example's prompt. Raises UserError if its length has no room for a sentence."""
         own, haystack = self._own, self._haystack
         where = (own.seed, length, kind.depth, index)
         n_needles = 0 if kind.task == ABSENT else kind.n_needles
@@ -300,11 +300,11 @@ class _Released:
 def draw(
     where: tuple[object, ...], n: int, cities: Sequence[tuple[str, str]], taken: Set[str]
 ) -> list[Needle]:
-    """n needles with different cities and numbers; `taken` are numbers that the text has already.
+    """n needles with different cities and numbers; `taken` are numbers that the text already has.
 
-    `where` names the draw (seed, length, depth, example). A draw of fewer needles is the beginning of a draw
-    of more, so that tasks with different numbers of needles can be compared in pairs. A row of cities means
-    the same in every language.
+    `where` names the draw (seed, length, depth, example). If fewer needles are drawn, they are the first of
+    those that a larger draw has, so tasks with different numbers of needles can be compared in pairs. A row
+    of cities means the same in every language.
     """
     ranked = sorted(range(len(cities)), key=lambda row: rank_key(NAME, *where, "city", row))
     drawn: dict[str, str] = {}
@@ -324,10 +324,10 @@ def draw(
 
 
 def places(where: tuple[object, ...], n: int, first: int, last: int) -> list[int]:
-    """Sentences before each of n needles: `first` for the first needle, `first` to `last` for the others.
+    """How many sentences stand before each of n needles: `first` for the first needle.
 
-    Every boundary from `first` on is equally likely for the others, `first` too. No two of them share a
-    boundary, unless there are too few (released code).
+    For the others, each boundary from `first` to `last` is equally likely. No two of them share a boundary,
+    unless there are too few boundaries (released code).
     """
     found, free = [first], list(range(first, last + 1))
     for share in rng(NAME, *where, "places").random(n - 1):

@@ -43,11 +43,11 @@ _SEVEN = range(10**6, 10**7)
 def score_number(
     text: str, gold: str, others: Iterable[str], unanswerable: Iterable[str]
 ) -> tuple[float, str]:
-    """1.0 if `gold` is the only number of seven digits in an answer, and the verdict.
+    """1.0 if `gold` is the only number of seven digits in an answer, else 0.0; and the verdict.
 
-    `others` are the numbers of the other needles. Verdicts: "correct"; "several" if the gold is among other
-    numbers; "other_needle"; "wrong_number"; without a number of seven digits "unanswerable" or "no_number".
-    A number of more digits is a wrong number.
+    `others` are the numbers of the other needles. The verdict is "correct"; "several" if the gold is among
+    other numbers; "other_needle"; or "wrong_number". If there is no number of seven digits, it is
+    "unanswerable" or "no_number". A number of more digits is a wrong number.
     """
     found = {number for number in numbers(text) if number >= _SEVEN.start}
     if not found:
@@ -62,11 +62,11 @@ def score_number(
 def score_city(
     text: str, gold: Sequence[str], others: Iterable[str], unanswerable: Iterable[str]
 ) -> tuple[float, str]:
-    """1.0 if an answer has one of the names of the `gold` city, and the verdict.
+    """1.0 if an answer has one of the names of the `gold` city, else 0.0; and the verdict.
 
-    `others` are the names of the other needles' cities. A name is a whole word, in any letter case.
-    Verdicts: "correct"; "several" if another needle's city is named too; "other_needle"; if no needle's city
-    is named, "unanswerable" or "no_city".
+    `others` are the names of the other needles' cities. A name is a whole word, in any letter case. The
+    verdict is "correct"; "several" if another needle's city is named too; or "other_needle". If no needle's
+    city is named, it is "unanswerable" or "no_city".
     """
     small = unicodedata.normalize("NFKC", text).casefold()
     right = any(_pattern(name).search(small) for name in gold)
@@ -113,7 +113,7 @@ def released_accuracy(said: Container[str], gold: Iterable[str]) -> tuple[float,
 
 
 def numbers_in(answers: Iterable[str], needles: Collection[str]) -> set[str]:
-    """Those of the needles' numbers that are a part of any answer; each answer is read once."""
+    """The numbers of `needles` that are part of any answer. Each answer is read once."""
     found: set[str] = set()
     for size in {len(number) for number in needles}:
         # At each place of an answer, so many digits.
@@ -180,16 +180,17 @@ _FILE = ("lang", "haystack", "n_needles", "question", "template")
 
 
 class Asked(NamedTuple):
-    """An answer to the instance `row`: its text without thoughts, and the whole text.
+    """An answer to an instance."""
 
-    `file` has the needles' numbers in any answer of the answer's file, `names` the cities' names in further
-    languages.
-    """
-
+    # The instance.
     row: Mapping[str, Any]
+    # The text without reasoning.
     said: str
+    # The whole text.
     raw: str
+    # The needles' numbers in any answer of the answer's file.
     file: Container[str]
+    # The cities' names in further languages.
     names: Mapping[str, Sequence[str]]
 
     @property
@@ -227,7 +228,7 @@ def released(asked: Asked) -> tuple[float, str]:
 
 
 def released_claude(asked: Asked) -> tuple[float, str]:
-    """The value and verdict of Claude's notebook."""
+    """The value and verdict by the rules of the notebook for Claude."""
     row = asked.row
     if row["task"] == ABSENT:
         return released(asked)
@@ -272,10 +273,9 @@ def score(
 ) -> pa.Table:
     """Rows of scores (METRICS) for each row of `generations`.
 
-    An answer without text has the verdict "length" if the output limit cut it off (a model that did not end
-    its reasoning), else "no_answer". `city_names` is the file of the cities' names in further languages. The
-    notebooks' rules read the model's thoughts too, since the notebooks do not remove them. Raises UserError
-    as `score_rows` does.
+    `city_names` is the file of the cities' names in further languages. If an answer has no text, its verdict
+    is "length" if the output limit cut it off (a model that did not end its reasoning), else "no_answer". The
+    notebooks do not remove reasoning, so their rules read it too. Raises UserError as `score_rows` does.
     """
     names = read_city_names(city_names[0])
     files = _files(instances, generations)

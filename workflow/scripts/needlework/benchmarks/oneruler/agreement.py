@@ -28,11 +28,12 @@ if TYPE_CHECKING:
 def agreement(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Kendall's tau between equal tokens and equal text, over the accuracies of languages.
 
-    `model` and `other` are a pair of `comparisons.equal_text`, or both "all": all pairs and languages
-    together. `length` may be "all": all lengths and languages together. `n` is the number of cells. The
-    interval is Fisher's z with the variance of Fieller, Hartley and Pearson (1957); it takes cells for
-    independent, though cells of one language are not. The paper's number covers all its models, lengths and
-    languages, by the released metric; for p it only prints an upper bound, `published_p`.
+    `model` and `other` are a pair of `comparisons.equal_text`, or both "all" for all pairs and languages
+    together. `length` may be "all" for all lengths and languages together. `n` is the number of cells.
+
+    The interval is Fisher's z with the variance of Fieller, Hartley and Pearson (1957). It treats cells as
+    independent, though cells of one language are not. The paper's number is of all its models, lengths and
+    languages, by the released metric. For p, the paper prints only an upper bound, `published_p`.
     """
     import pandas as pd
 

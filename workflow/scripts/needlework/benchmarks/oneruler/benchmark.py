@@ -1,4 +1,4 @@
-"""ONERULER, as the workflow sees it: what its configuration must fulfil, its card, BENCHMARK."""
+"""The object BENCHMARK of ONERULER, its report card, and checks of its configuration."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 def check(config: Configuration) -> None:
-    """Raise UserError where the benchmark's configuration cannot be built."""
+    """Raise UserError if the benchmark's configuration cannot be built."""
     own: Oneruler = block_of(config, NAME)
     where = f"benchmarks.{NAME}"
     if not slices(own):
@@ -94,7 +94,7 @@ def check(config: Configuration) -> None:
 
 
 def _check_slices(own: Oneruler, folder: str | None) -> None:
-    """Raise UserError where keys leave nothing to ask or no room, or a user's folder lacks a file."""
+    """Raise UserError if keys leave nothing to ask or no room, or a user's folder lacks a file."""
     where = f"benchmarks.{NAME}"
     planned = {name: settings(own, name, own.lengths) for name in slices(own)}
     if own.without_none_languages is not None and set(own.none_option) != {True, False}:
@@ -139,7 +139,7 @@ def _check_slices(own: Oneruler, folder: str | None) -> None:
 
 
 def of_tasks(rows: pd.DataFrame, run: Context, tasks: tuple[str, ...]) -> pd.DataFrame:
-    """Prompts in one language, of the given tasks, including models whose prompts have equal text."""
+    """The prompts of `tasks` in one language. Models whose prompts have equal text are included."""
     found = none_allowed(where(of_metric(rows, run), f"{ONE_LANGUAGE} and task in {tasks}"))
     return found[~dropped(found)]
 

@@ -84,13 +84,13 @@ def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, o
 
 
 def books(lang: str, paths: Sequence[Path]) -> pa.Table:
-    """BOOKS, one row: the text of all books, cut into sentences.
+    """BOOKS with one row: the text of all books, cut into sentences.
 
-    `text` has its white space folded and its sentences joined by a space, in zh and ja by nothing;
-    `sentence_starts` are offsets in characters, the first 0. A file `sentences.json` beside the book
-    adds to the rules of a language: `joiner` and `abbreviations`.
+    In `text`, white space is folded, and a space stands between sentences (in zh and ja nothing).
+    `sentence_starts` are offsets in characters; the first is 0. A file `sentences.json` beside the book adds
+    to a language's rules: `joiner` and `abbreviations`.
 
-    UserError if there is no text, or it has fewer than two sentences.
+    Raises UserError if there is no text, or it has fewer than two sentences.
     """
     texts = [path for path in paths if path.suffix == ".txt"]
     if not texts:
@@ -118,16 +118,17 @@ def _rules(lang: str, path: Path) -> sentences.Rules:
 
 
 def nouns(lang: str, paths: Sequence[Path]) -> pa.Table:
-    """NOUNS in the file's order: the column `lang` of a table with one noun a row, a language a column.
+    """NOUNS in the file's order: the column `lang` of a table with one noun a row and one language a column.
 
-    Rows, from 0, mean the same in every language. A row with an empty cell is left out but counted, as is an
-    empty line. Nouns are stripped of the white space around the released cells (as in the released code).
-    Equal nouns of the released list stay, since the choice between them depends on both languages of a pair
-    and is made where prompts are built. The log names them: up to four of 100.
+    Rows are numbered from 0 and mean the same in every language. If a cell is empty, its row is left out, but
+    keeps its number; so does an empty line. White space around the nouns is dropped, as in the released code.
 
-    UserError if the column is missing, or has fewer than LEAST_NOUNS different nouns. In a user's own list
-    also if a noun stands in two rows, of this column or of another that is read from the list: a question for
-    it would have two answers.
+    Equal nouns of the released list stay, and the log names them (up to four of 100). The choice between them
+    depends on both languages of a pair, so it is made where prompts are built.
+
+    Raises UserError if the column is missing, or has fewer than LEAST_NOUNS different nouns. In a user's own
+    list, a noun may not stand in two rows, of this column or of another that is read from the list: a
+    question for it would have two answers.
     """
     if not paths:
         raise _lacks(lang, "list of nouns", OWN_NOUNS, paths)
@@ -176,14 +177,14 @@ def nouns(lang: str, paths: Sequence[Path]) -> pa.Table:
 
 
 def words(lang: str, paths: Sequence[Path]) -> pa.Table:
-    """WORDS, sorted: the usable words of a dictionary with the columns `words` and `pos`, each once.
+    """WORDS, sorted: the usable words of a dictionary with the columns `words` and `pos`, each word once.
 
     As in the released code (common_words_extraction.py), a word is not usable if it has a digit, if its part
     of speech is not exactly noun, adjective or verb ("verb,noun" is not), or if pandas takes the cell for
-    missing. Letter case, spaces and hyphens inside a word stay. A word with several parts of speech gets the
-    first. Unlike in the released code, white space around a word is dropped.
+    missing. Letter case, and spaces and hyphens inside a word, stay. If a word has several parts of speech,
+    the first is taken. Unlike in the released code, white space around a word is dropped.
 
-    UserError if there is no dictionary, or it has fewer than LEAST_WORDS usable words.
+    Raises UserError if there is no dictionary, or it has fewer than LEAST_WORDS usable words.
     """
     if not paths:
         raise _lacks(lang, "dictionary", "{lang}/words.csv", paths)
@@ -234,10 +235,10 @@ def _words_table(found: Iterable[tuple[str, str]]) -> pa.Table:
 
 
 def prompts(lang: str, paths: Sequence[Path]) -> pa.Table:
-    """PROMPTS: the texts of NIAH_KEYS from niah.txt, and as `cwe` the text of cwe.txt, if there is one.
+    """PROMPTS: the texts NIAH_KEYS from niah.txt, and the text `cwe` from cwe.txt if that file exists.
 
-    A text holds each of its placeholders once and no other brace; `cwe` may hold its own more than once.
-    UserError if a text is missing, is not text, or has other placeholders.
+    A text has each of its placeholders once (`cwe` may have its own more than once), and no other brace.
+    Raises UserError if a text is missing, is not text, or has other placeholders.
     """
     niah = next((path for path in paths if path.name in ("niah.txt", "niah.json")), None)
     if niah is None:

@@ -42,7 +42,7 @@ def vocabulary(words: Iterable[str]) -> list[str]:
 
 
 class WordTasks:
-    """Builds the prompts of the tasks of common words of a pair of languages, and the lists in them.
+    """Builds the prompts, and the lists in them, of the tasks of common words in a pair of languages.
 
     `prompt` is the text of cwe.txt: it has the list once, in Vietnamese twice. Raises UserError if there are
     too few words.

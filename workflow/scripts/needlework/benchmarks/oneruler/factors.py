@@ -1,4 +1,4 @@
-"""The factors of ONERULER's prompts: tasks, languages by the size of their Wikipedias, lengths."""
+"""The factors of ONERULER's prompts: tasks, languages (by the size of their Wikipedias), lengths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ONERULER's figures: the paper's, then those of its appendix."""
+"""ONERULER's figures: the figures of the paper, then those of its appendix."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def figure3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 
 def one_language(data: pd.DataFrame, run: Run) -> pd.DataFrame:
-    """The English rows, as in the paper; all languages together if these have too few answers."""
+    """The English rows, as in the paper. If there are too few English answers, the rows of all languages."""
     english = data["context_lang"] == "en"
     if english.any() and data.loc[english, "n"].min() >= LEAST_ANSWERS:
         return data[english]

@@ -36,22 +36,21 @@ LEAST = 2
 
 
 class Nouns(NamedTuple):
-    """The nouns that may be keys, by row of the list: in the context's and in the instruction's language.
+    """The nouns that may be keys, by row of the list."""
 
-    `left_out` has the context language's nouns that may not be keys, with their rows.
-    """
-
+    # In the context's language, and in the instruction's.
     context: Mapping[int, str]
     asked: Mapping[int, str]
+    # The context language's nouns that may not be keys, with their rows.
     left_out: Sequence[str]
 
 
 def nouns(tables: Mapping[str, pa.Table], instruction: str, context: str) -> Nouns:
     """The nouns of a pair of languages; no two rows have the same noun.
 
-    In a prompt of one language, the first of equal rows stays. With two languages, rows are left out if their
-    noun stands in several rows of either language, or if the asked noun is another row's hidden noun; so are
-    AMBIGUOUS_NOUNS.
+    In a prompt of one language, the first of several rows with one noun stays. In a prompt of two languages,
+    a row is left out if its noun stands in several rows of either language, or if its asked noun is another
+    row's hidden noun. AMBIGUOUS_NOUNS are left out too.
     """
     columns = {
         lang: dict(
@@ -87,16 +86,14 @@ def nouns(tables: Mapping[str, pa.Table], instruction: str, context: str) -> Nou
 
 @dataclass(frozen=True)
 class Draw:
-    """The hidden and the asked keys and values of an example: the same in every language and at every length.
-
-    `answers` is None if the asked key is absent.
-    """
+    """The keys and values of an example: the same in every language and at every length."""
 
     # Of each needle in the order of the text: its depth in percent, the row of its key, and its value.
     depths: Sequence[int]
     needles: Sequence[tuple[int, str]]
     # The rows of the asked keys.
     asked: Sequence[int]
+    # None if the asked key is absent.
     answers: Sequence[str] | None
 
 
@@ -243,7 +240,10 @@ class NeedleTasks:
         ]
 
     def build(self, drawn: Draw, budget: int, *, none_option: bool) -> Made | None:
-        """The prompt of an example, filled until no sentence fits; None if two sentences do not fit."""
+        """The prompt of an example, filled until no further sentence fits.
+
+        None if not even two sentences fit.
+        """
         texts, pieces, joint = self._texts, self._pieces, self._haystack.joint
         before, _, after = texts["task"].partition("{context}")
         head = pieces.literal("instruction", before)

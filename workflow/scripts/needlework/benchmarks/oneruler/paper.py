@@ -131,7 +131,7 @@ FIGURE3, FIGURE25 = map(_heat_map, ("figure3", "figure25"))
 
 @Beside
 def figure4b(cell: Cell) -> Mapping[str, object]:
-    """The text has three languages' means over all models in long contexts."""
+    """The paper's text has the means of three languages, over all models, in long contexts."""
     if cell.labels.get("model", "all") != "all":
         return against(cell, None)
     reasons = other_prompts(cell, tasks=NEEDLES, lengths=LONG, models=MODELS)
@@ -153,7 +153,7 @@ def figure5(cell: Cell) -> Mapping[str, object]:
 
 @Beside
 def figure6a(cell: Cell) -> Mapping[str, object]:
-    """The text has means over all models by the languages of instructions and context."""
+    """The paper's text has means over all models, by the languages of instructions and context."""
     row = f"{cell.labels['instruction_lang']}-{cell.labels['context_lang']}"
     reasons = other_prompts(cell, tasks=NEEDLES, models=MODELS)
     return _over_models(cell, "figure6a", row, str(cell.labels["length"]), reasons)

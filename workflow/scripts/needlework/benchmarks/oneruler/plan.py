@@ -1,4 +1,4 @@
-"""What ONERULER consists of: its tasks, factors and slices, and what each slice depends on."""
+"""The plan of ONERULER: tasks, factors, slices, and the settings on which each slice depends."""
 
 from __future__ import annotations
 
@@ -24,20 +24,21 @@ SETUP = {
 
 
 class Needles(NamedTuple):
-    """A task with needles: the keys in the text, the values of each, and how many keys are asked.
+    """A task with needles."""
 
-    If `present` is False, the asked key is not in the text.
-    """
-
+    # The number of keys in the text, and of values of each key.
     keys: int
     values: int
+    # How many keys are asked for.
     asked: int
+    # Whether the asked key is in the text.
     present: bool = True
 
 
 class Frequencies(NamedTuple):
-    """A task of common words: how often a common word and any other word stand in the list."""
+    """A task of common words."""
 
+    # How often a common word, and any other word, stands in the list.
     common: int
     other: int
 
@@ -105,7 +106,7 @@ SPARE_TOKENS = 32
 
 
 class Made(NamedTuple):
-    """A finished prompt. `exhausted`: it has all words of the language."""
+    """A finished prompt."""
 
     # Span numbers (`prompts.counting.pieces`).
     numbers: Sequence[int]
@@ -113,12 +114,13 @@ class Made(NamedTuple):
     n_tokens: int
     # The accepted answers.
     references: list[str]
+    # Whether it has all words of the language.
     exhausted: bool = False
 
 
 @dataclass(frozen=True)
 class Slice:
-    """What the instances of a slice depend on, as `settings` gives it."""
+    """The settings on which the instances of a slice depend, as `settings` returns them."""
 
     slice: str
     instruction_lang: str
@@ -142,7 +144,7 @@ class Slice:
 
 
 def conditions(config: Configuration) -> dict[str, bool]:
-    """Which prompts and models a configuration has, by the names that results have (`Result.when`)."""
+    """Whether a configuration has certain prompts and models, by the names in `Result.when`."""
     own: Oneruler = block_of(config, NAME)
     hidden = needle_tasks(own.tasks)
     single = "niah_single" in hidden
@@ -193,9 +195,9 @@ def slice_languages(name: str) -> tuple[str, str]:
 
 
 def settings(own: Oneruler, name: str, lengths: Iterable[int]) -> SliceSettings:
-    """All that the instances of a slice depend on, other than files and the tokenizer: fields of `Slice`.
+    """The settings on which the instances of a slice depend, besides files and tokenizer.
 
-    `lengths` are the token budgets wanted by the models that use the tokenizer.
+    `lengths` are the token budgets that the models with this tokenizer want.
     """
     instruction, context = slice_languages(name)
     tasks = slice_tasks(own, instruction, context)
@@ -243,9 +245,9 @@ def _none_options(own: Oneruler, instruction: str, context: str) -> list[bool]:
 
 
 def variants(own: Slice) -> list[tuple[str, bool]]:
-    """The tasks of a slice, each with whether the question offers the answer "none".
+    """The tasks of a slice: (task, whether the question offers the answer "none").
 
-    Tasks of common words never offer it.
+    Questions on common words never offer it.
     """
     needles = [
         (task, option)

@@ -33,8 +33,8 @@ def build(
 ) -> Built:
     """The instances of a slice, and the lists of words that they refer to.
 
-    `slice_settings` is what `plan.settings` gives; `tables` holds the corpora "books", "nouns", "words" and
-    "prompts", each by language; `templates` is empty, since the prompts are data. The count
+    `slice_settings` is the result of `plan.settings`. `tables` holds the corpora "books", "nouns", "words"
+    and "prompts", each by language. `templates` is empty, since the prompts are data. The count
     `ambiguous_nouns` is the number of nouns that cannot be keys in this pair of languages; the log names
     them.
     """

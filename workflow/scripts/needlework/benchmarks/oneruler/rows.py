@@ -1,4 +1,4 @@
-"""What several of ONERULER's results select among rows, and measure in their cells."""
+"""Selections of rows, and measures of cells, that several of ONERULER's results share."""
 
 from __future__ import annotations
 
@@ -52,7 +52,10 @@ def measured(rows: pd.DataFrame, run: Context, *, common: bool = False) -> pd.Da
 
 
 def none_allowed(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows without needle prompts that do not allow "none"; all rows if there are no others."""
+    """The rows, without needle prompts that do not allow "none".
+
+    If there are no other rows, all rows.
+    """
     from needlework.results import cells
 
     needles = rows["task"].isin(list(NIAH))
@@ -70,7 +73,7 @@ def long_contexts(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def verdict_classes(rows: pd.DataFrame) -> pd.Series:
-    """What stands in each verdict before its first colon."""
+    """For each verdict, the text before its first colon."""
     # There are a few of them, for a million rows.
     classes = {verdict: verdict.split(":")[0] for verdict in set(rows["verdict"])}
     return rows["verdict"].map(classes).astype(object)
@@ -85,7 +88,10 @@ def with_errors(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def dropped(rows: pd.DataFrame) -> pd.Series:
-    """Whether the paper leaves an answer out: an answer to a needle task that was cut before any text."""
+    """Whether the paper leaves an answer out.
+
+    It leaves out answers to needle tasks that the limit cut before any text.
+    """
     return (rows["verdict"] == UNFINISHED) & rows["task"].isin(list(NIAH))
 
 
@@ -113,7 +119,10 @@ def grouped(data: pd.DataFrame, run: Run) -> pd.DataFrame:
 
 
 def by_articles(present: Collection[str], run: Context) -> list[str]:
-    """Languages by the size of their Wikipedias, then those of unknown size by code; "all" is first."""
+    """Languages sorted by the number of articles in their Wikipedias; "all" is first.
+
+    Languages without a known number come last, sorted by code.
+    """
 
     def place(lang: str) -> tuple[bool, int, str]:
         return lang != "all", -(articles(lang, run.run) or 0), lang

@@ -170,15 +170,17 @@ _Denials = tuple[tuple[str | Wording, ...], tuple[str, ...]]
 
 
 class Asked(NamedTuple):
-    """An answer to the instance `row`: `said` without thoughts and tag, `raw` as the released rules read it.
+    """An answer to an instance."""
 
-    `denials` returns a language's words for "none"; `quotes` whether a text is a part of the context.
-    """
-
+    # The instance.
     row: Mapping[str, Any]
+    # The text without reasoning and tag.
     said: str
+    # The text as the released rules read it.
     raw: str
+    # Returns a language's words for "none".
     denials: Callable[[str], _Denials]
+    # Returns whether a text is a part of the context.
     quotes: Callable[[str], bool]
 
     @property
@@ -237,12 +239,13 @@ def score(
     phrases: Sequence[str | Path] = (PHRASES,),
     books: Sequence[str | Path] = (),
 ) -> pa.Table:
-    """A row of scores for each row of `generations` and each of METRICS.
+    """Rows of scores: for each row of `generations`, one row per metric of METRICS.
 
-    `phrases` is the file of the languages' words for "none". `books` are the corpora of the contexts: an
-    answer that quotes its book does not say "none" (`Books`). `settings` has none_words and answer_tags. An
-    answer without text has the verdict "length" if the output limit cut it off (a model that did not end its
-    reasoning), else "no_answer". The released rules read the model's thoughts too, as the released code does.
+    `phrases` is the file of the languages' words for "none". `books` are the corpora of the contexts: if an
+    answer quotes its book, the quotation does not say "none" (`Books`). `settings` has none_words and
+    answer_tags. If an answer has no text, its verdict is "length" if the output limit cut it off (a model
+    that did not end its reasoning), else "no_answer". The released code does not remove reasoning, so its
+    rules read it too.
 
     Raises UserError as `score_rows` does, and if the language of an instruction has no words for "none".
     """
@@ -276,7 +279,10 @@ def score(
 
 
 class Books:
-    """The contexts' texts by language. A book is read when the first answer is looked for in it."""
+    """The contexts' texts by language.
+
+    A book is read when the first answer is searched for in it.
+    """
 
     def __init__(self, files: Sequence[str | Path]) -> None:
         self._files = {Path(file).stem: file for file in files}

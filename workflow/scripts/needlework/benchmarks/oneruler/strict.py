@@ -39,15 +39,15 @@ def says_none(
     none_words: Iterable[str | Wording],
     quotes: Callable[[str], bool] = lambda text: False,
 ) -> bool:
-    """Whether `text` says that there is no number, in one of the wordings or of the plain phrases.
+    """Whether `text` says that there is no number, in one of the wordings or plain phrases.
 
     A plain phrase (a language's configured words, a prompt's own word) counts anywhere as a whole word,
     unless a wording lists it among the phrases that count only by themselves. A Korean word may have an
     ending. In scripts without spaces a phrase may stand within other characters, but a single character
     ("无") must stand alone: in "无法" it is part of another word.
 
-    A text that `quotes` the model's own context says nothing, unless all of it is a plain phrase, or one that
-    stands by itself.
+    If the text `quotes` the model's own context, it says nothing, unless it consists of a plain phrase or
+    of a phrase that counts by itself.
     """
     given = list(none_words)
     patterns = [_patterns(wording) for wording in given if isinstance(wording, Wording)]
@@ -161,10 +161,10 @@ _TAILS = ("です", "など", "等")
 def answer(text: str, tags: Iterable[str]) -> str:
     """The part of `text` that is its answer.
 
-    That is the content of the last of the named tags, in any case and with or without accents. Consecutive
-    tags are read together if only punctuation, list numbers or quoted labels stand between them. If no tag
-    is closed, it is the text after the last opened tag; without any tag, all of the text. So an answer that
-    repeats itself until the output limit cuts it is read once.
+    If a tag is closed, the answer is the content of the last of the named tags, in any letter case and with
+    or without accents. Consecutive tags are read together if only punctuation, list numbers or quoted labels
+    stand between them. If no tag is closed, the answer is the text after the last opened tag; without any
+    tag, all of the text. So if an answer repeats itself until the output limit, it is read once.
     """
     text = unicodedata.normalize("NFKC", text)
     brackets = text.count("<")
@@ -224,11 +224,11 @@ def score_numbers(
     none_words: Iterable[str | Wording],
     quotes: Callable[[str], bool] = lambda text: False,
 ) -> tuple[float, str]:
-    """1.0 if an answer has exactly the `expected` numbers, and the verdict.
+    """1.0 if an answer has exactly the `expected` numbers, else 0.0; and the verdict.
 
-    Verdicts: "correct"; "partial:<right>/<expected>", with "+<others>" if there are wrong numbers;
+    The verdict is "correct"; "partial:<right>/<expected>", with "+<others>" if there are wrong numbers;
     "wrong_number" if no number is right; "none_error" if the answer has no number and says that there is
-    none; "no_number". A word for "none" beside numbers means nothing ("1234567, no others").
+    none; or "no_number". A word for "none" beside numbers means nothing ("1234567, no others").
     """
     found, wanted = numbers(text), {int(number) for number in expected}
     if not found:
@@ -246,10 +246,10 @@ def score_none(
     none_words: Iterable[str | Wording],
     quotes: Callable[[str], bool] = lambda text: False,
 ) -> tuple[float, str]:
-    """1.0 if an answer says that there is no number and gives no number, and the verdict.
+    """1.0 if an answer says that there is no number and gives no number, else 0.0; and the verdict.
 
-    An answer that `quotes` its own context says nothing (`says_none`). Verdicts: "correct", "wrong_number" if
-    it gives a number, "no_number" if it neither gives one nor says that there is none.
+    If an answer `quotes` its own context, it says nothing (`says_none`). The verdict is "correct";
+    "wrong_number" if it gives a number; or "no_number" if it neither gives one nor says that there is none.
     """
     if numbers(text):
         return 0.0, "wrong_number"
@@ -257,12 +257,12 @@ def score_none(
 
 
 def score_words(text: str, expected: Sequence[str]) -> tuple[float, str]:
-    """1.0 if an answer has all `expected` words as words of their own, and the verdict.
+    """1.0 if an answer has all `expected` words as words of their own, else 0.0; and the verdict.
 
-    Verdicts: "correct", "partial:<right>/<expected>", "wrong_words". An expected word with a space is not
-    split: if "công" and "công ty" are both expected, "công" is not found in "công ty"; if only "công" is, it
-    is. In scripts without spaces a word must stand between marks of punctuation, or among other expected
-    words. A Korean word may have an ending.
+    The verdict is "correct", "partial:<right>/<expected>" or "wrong_words". An expected word with a space is
+    not split: if "công" and "công ty" are both expected, "công" is not found in "công ty"; if only "công" is
+    expected, it is. In scripts without spaces, a word must stand between marks of punctuation or among other
+    expected words. A Korean word may have an ending.
     """
     sought = [_sought(word) for word in expected]
     parts = {part for phrase in sought for part in phrase}

@@ -23,7 +23,7 @@ def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, s
 def read_questions(lang: str, paths: Iterable[str | Path]) -> pa.Table:
     """QUESTIONS rows, sorted by id, of the items in `lang` in the sample's JSON files.
 
-    UserError if there are no such items, or an answer does not stand in its context.
+    Raises UserError if there are no such items, or an answer does not stand in its context.
     """
     rows: list[ExtractiveQuestion] = []
     for item in _in_language(_items(paths, "questions"), lang):
@@ -44,7 +44,7 @@ def read_questions(lang: str, paths: Iterable[str | Path]) -> pa.Table:
 def read_passages(lang: str, paths: Iterable[str | Path]) -> pa.Table:
     """PASSAGES rows, sorted by id, of the items in `lang` in the sample's JSON files.
 
-    UserError if there are no such items.
+    Raises UserError if there are no such items.
     """
     rows = [
         {"passage_id": item["passage_id"], "text": item["text"][lang]}

@@ -1,9 +1,9 @@
 """A user's own data sets as corpora: from the Hugging Face hub, or local Parquet, JSON Lines and CSV files.
 
-Such files are read here, so that texts stay as they are; the package `datasets` finds those of the hub, and
-reads its other files. All are streamed: only rows that are read are downloaded. The configuration maps the
-columns (`corpora.<name>.columns`); a dot names a field inside a column (`answers.text`), unless a column has
-exactly this name.
+Files of these formats are read here, so that texts stay as they are. The package `datasets` finds the files
+on the hub, and reads all other formats. All files are streamed: only rows that are read are downloaded. The
+configuration maps the columns (`corpora.<name>.columns`). A dot names a field inside a column
+(`answers.text`), unless a column has exactly this name.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 class SearchedContext:
-    """A context in which answers are looked for; it is normalised at the first search."""
+    """A context that is searched for answers. It is normalised at the first search."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -138,12 +138,16 @@ class ListForm(NamedTuple):
 
 
 class DataRow(NamedTuple):
-    """A row of a data set: its index, from 0, its columns, the data set's name in errors, and its lists."""
+    """A row of a data set."""
 
+    # Its index, from 0.
     place: int
     values: Mapping[str, object]
+    # The data set's columns, by the key that maps them.
     columns: Mapping[str, str]
+    # The data set's name in errors.
     where: str
+    # How its texts hold lists.
     lists: ListForm
 
     def texts(self, key: str) -> list[str]:
@@ -158,7 +162,7 @@ class DataRow(NamedTuple):
         return [text for text in found if text.strip()]
 
     def text(self, key: str) -> str:
-        """The text in the column of `key`, or "". UserError if it has several."""
+        """The text in the column of `key`, or "". Raises UserError if it has several."""
         found = self.texts(key)
         if len(found) > 1:
             raise self.wrong(f"has several texts in the column {self.columns[key]!r}")
@@ -228,10 +232,10 @@ def _reaches(value: object, path: Sequence[str]) -> bool:
 def table(corpus: str, lang: str, files: Sequence[str], settings: OwnTable) -> pa.Table:
     """The corpus in `lang`, as the rule `read_corpus` asks for it; `settings` are the layout's.
 
-    `questions` (QUESTIONS), `<corpus>_passages` with their contexts (TITLED, or PASSAGES without
-    titles; `<corpus>_paragraphs` never has titles), `passages` (PASSAGES), `texts` (BOOKS) or `records`
-    (RECORDS). Rows that lack what the kind needs are left out, and counted in the table's metadata
-    (FOUND). UserError if the data set cannot be read, or no row is left.
+    The schema depends on the corpus. `questions` is QUESTIONS, and `<corpus>_passages` has their contexts as
+    TITLED, or as PASSAGES without titles (`<corpus>_paragraphs` never has titles). `passages` is PASSAGES,
+    `texts` BOOKS, `records` RECORDS. Rows that lack a needed column are left out, and counted in the table's
+    metadata (FOUND). Raises UserError if the data set cannot be read, or no row is left.
     """
     base = base_of(corpus) if settings.kind == "questions" else corpus
     where = f"corpora.{base}.languages.{lang}"

@@ -35,8 +35,8 @@ Key = tuple[str, int]
 class ReplayBackend(Backend):
     """Answers from the files under the model's key `answers` (`models.logs`), matched by the prompts' names.
 
-    Files may answer several benchmarks; a job sees one of them. Where a log has what was sent, that must be
-    the prompt of the request and nothing else. All files are those of one model.
+    All files are of one model. They may answer several benchmarks; a job sees one of them. If a log has the
+    text that was sent, it must be the request's prompt and nothing else.
     """
 
     def __init__(self, config: replay_settings.Replay, model: str, journal: str | Path) -> None:
@@ -131,7 +131,7 @@ class ReplayBackend(Backend):
         self._answers[key] = found
 
     def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
-        """The files' answer to each request; an error where the model was asked something else."""
+        """The files' answer to each request; an error if the model was asked something else."""
         for request in batch:
             key = request.instance_id, request.sample
             found = self._answers[key]

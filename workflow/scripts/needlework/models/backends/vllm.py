@@ -98,12 +98,12 @@ class VllmBackend(Backend):
         return former_identity(self.config.reasoning, self.identity())
 
     def holds(self, record: Record) -> bool:
-        """Whether the engine's `max_model_len` leaves the answer as it is.
+        """Whether a kept answer is still valid under the engine's `max_model_len`.
 
-        The answer tells, in the model's own tokens. A limit in the key would have to be judged by the
-        prompt: by the benchmark's tokens, which are not the model's, or by a bound such as the prompt's
-        bytes, which pass the limit at about a fourth of its tokens. So a new limit would invalidate
-        most long prompts that no limit had cut.
+        The answer itself tells, in the model's own tokens. The limit is no part of the key, since no other
+        count is close enough. The benchmark's tokens are not the model's, and a bound such as the prompt's
+        bytes passes the limit at about a fourth of its tokens. So a new limit would invalidate most long
+        prompts, even prompts that no limit had cut.
         """
         limit = dict(self.config.engine).get("max_model_len")
         if record.get("cut_at") is not None:

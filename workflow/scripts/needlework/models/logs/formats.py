@@ -1,8 +1,8 @@
-"""Answers in other programs' files, and in needlework's own form: which program wrote one, and what it says.
+"""Reads answers in other programs' files and in needlework's own form; finds out which program wrote a file.
 
-Logs of inspect_ai, samples of lm-eval (`samples_<task>_<date>.jsonl`, and `results_<date>.json` beside them),
-files of OpenAI's batch API, instance files of Every Eval Ever (`<uuid>_samples.jsonl`, and the record beside
-them), and needlework's own rows, in JSON Lines or Parquet.
+Formats: logs of inspect_ai; samples of lm-eval (`samples_<task>_<date>.jsonl`, and `results_<date>.json`
+beside them); files of OpenAI's batch API; instance files of Every Eval Ever (`<uuid>_samples.jsonl`, and the
+record beside them); and needlework's own rows, in JSON Lines or Parquet.
 """
 
 from __future__ import annotations
@@ -46,21 +46,22 @@ _NUMBERED = re.compile(r"([0-9a-f]{64})-(\d{1,9})")
 
 
 class Format(NamedTuple):
-    """A format of logs: what a row is in words, how to read rows with their places, and the answers in a row.
+    """A format of logs. All its functions may raise any exception (`logged`)."""
 
-    `begin` takes what lies beside the file. All of them may raise any exception (`logged`).
-    """
-
+    # What a row is, in words.
     what: str
+    # Reads the rows, each with its place.
     rows: Callable[[Path], Iterable[tuple[str, Any]]]
+    # Reads the answers in a row.
     answers: Callable[[Any, LogRun], Iterable[Logged]]
+    # Reads what lies beside the file.
     begin: Callable[[Path, LogRun], None] = lambda path, run: None
 
 
 def logged(path: Path, run: LogRun) -> Iterator[Logged]:
-    """Yield the answers in a file, and store what it says of the run in `run`.
+    """Yield the answers in a file. What the file says of its run is stored in `run`.
 
-    UserError for any fault of the file.
+    Raises UserError for any fault of the file.
     """
     kind = format_of(path)
     try:
@@ -89,7 +90,8 @@ def _said(error: Exception) -> str:
 def format_of(path: Path) -> Format:
     """Which program wrote a file, by its ending and its first line.
 
-    UserError if no program's files end so, if it is absent, and if it is known and has no answers to read.
+    Raises UserError if the file is absent, if no program's files have this ending, or if the program is known
+    but the file has no answers to read.
     """
     if path.suffix not in ENDINGS:
         raise UserError(

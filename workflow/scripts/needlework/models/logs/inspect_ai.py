@@ -32,7 +32,7 @@ _ATTACHED = re.compile(r"attachment://(\S+)")
 
 
 def log_parts(path: Path) -> Iterator[tuple[str, tuple[bool, Any]]]:
-    """The parts of a log with their places: whether it is one of the header, and its value."""
+    """The parts of a log with their places: (place, (whether it is part of the header, its value))."""
     if path.suffix == ".json":
         seen = set()
         for key, value in items(path, "samples"):

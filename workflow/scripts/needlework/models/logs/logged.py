@@ -29,35 +29,37 @@ Sent = bytes | str | None
 
 @dataclass(slots=True)
 class LogRun:
-    """A log's record of its run: program, model and decoding settings.
+    """A log's record of its run."""
 
-    `beside` says in words what every request of the run had beside the prompt. `appended`: an answer that
-    stands later in the log replaces an earlier one to the same prompt.
-    """
-
+    # The program, the model and the decoding settings.
     said: dict[str, object] = field(default_factory=dict)
+    # What every request of the run had beside the prompt, in words.
     beside: str | None = None
+    # Whether an answer that stands later in the log replaces an earlier one to the same prompt.
     appended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """An answer, the name of its prompt, and what was sent. Without an answer, only what was sent.
-
-    `served` is the model that the answer names, `place` where it stands, in words.
-    """
+    """An answer in a log, the name of its prompt, and what was sent."""
 
     instance_id: str
     sample: int
+    # None if the log has only what was sent.
     answer: Answer | None
     sent: Sent = None
+    # The model that the answer names.
     served: str | None = None
+    # Where the answer stands, in words.
     place: str = field(default="", compare=False)
     run: LogRun = field(default_factory=LogRun, compare=False)
 
     @property
     def failure(self) -> str | None:
-        """Why this is no answer to the prompt, by the log; None if it is one or none is there."""
+        """Why the log's answer is no answer to the prompt.
+
+        None if it is one, or if there is none.
+        """
         if self.answer is None:
             return None
         if self.answer.error is not None:
@@ -71,7 +73,10 @@ def text_digest(text: str) -> bytes:
 
 
 def ended(text: str, reason: object, **told: Any) -> Answer:
-    """The answer with its finish reason: unknown if the log has none, an error if it is not in ENDS."""
+    """The answer with its finish reason.
+
+    The reason is unknown if the log has none, and an error if it is not in ENDS.
+    """
     if reason is None or reason in ("", "unknown"):
         return Answer(text, "stop", unknown_end=True, **told)
     if (known := ENDS.get(str(reason).casefold())) is None:
@@ -134,7 +139,7 @@ def settings(values: object) -> dict[str, object]:
 def sent_as(messages: object, resolved: Callable[[str], str | None] = lambda text: text) -> Sent:
     """The digest of a chat's only message, if a user sent it; otherwise why more than a prompt was sent.
 
-    `resolved` gives the text for one that stands elsewhere in the log. Raises TypeError, LookupError or
+    Some texts stand elsewhere in the log; `resolved` returns them. Raises TypeError, LookupError or
     AttributeError if there is no chat.
     """
     if not isinstance(messages, list) or not messages:

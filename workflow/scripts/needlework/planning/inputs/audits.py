@@ -1,4 +1,4 @@
-"""What audits draw, ask and compare."""
+"""The draws, requests and comparisons of audits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Audits(Inputs):
-    """What audits draw, ask and compare."""
+    """The draws, requests and comparisons of audits."""
 
     def __init__(self, config: Configuration, prompts: Prompts) -> None:
         super().__init__(config)
@@ -26,7 +26,7 @@ class Audits(Inputs):
         return [name for name in load_benchmark(benchmark).asked if by is None or name in by]
 
     def questions(self, turn: str) -> list[int | None]:
-        """How many questions a model is asked, and how many of these again, if `turn` is "again"."""
+        """How many questions a model is asked; and how many it is asked again, if `turn` is "again"."""
         audit = self.config.audit
         return [audit.questions, audit.again] if turn == "again" else [audit.questions]
 

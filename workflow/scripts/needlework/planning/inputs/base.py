@@ -1,4 +1,4 @@
-"""What the inputs of all rules begin with."""
+"""The base class of the inputs of all rules."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ANSWER_TABLES = ("scores", "generations")
 
 
 class Inputs:
-    """What some rules read, for a validated configuration."""
+    """The inputs of some rules, for a validated configuration."""
 
     def __init__(self, config: Configuration) -> None:
         self.config = config

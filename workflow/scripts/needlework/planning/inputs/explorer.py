@@ -1,4 +1,4 @@
-"""What the explorer shows, and a judge is asked about."""
+"""The inputs of the explorer, and of a judge."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Explorer(Inputs):
-    """What the explorer shows, and a judge is asked about."""
+    """The inputs of the explorer, and of a judge."""
 
     def __init__(
         self, config: Configuration, prompts: Prompts, answers: Answers, scores: Scores
@@ -26,7 +26,7 @@ class Explorer(Inputs):
         self.prompts, self.answers, self.scores = prompts, answers, scores
 
     def explored(self, benchmark: str) -> dict[str, Any]:
-        """What the explorer shows of a benchmark: the arguments of `explorer.data.Explored`."""
+        """A benchmark in the explorer: the arguments of `explorer.data.Explored`."""
         own = load_benchmark(benchmark)
         return {
             "title": own.title,

@@ -1,4 +1,4 @@
-"""What results state of a run: its data and models, how these answer, and captions."""
+"""The facts on a run that results state: data, models, how these answer; and captions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_NAMED = 6
 
 
 class Facts(Inputs):
-    """What results state of a run: its data and models, how these answer, and captions."""
+    """The facts on a run that results state: data, models, how these answer; and captions."""
 
     def __init__(self, config: Configuration, scores: Scores) -> None:
         super().__init__(config)
@@ -87,12 +87,15 @@ class Facts(Inputs):
         return in_words({m: asked_of(self.config, m, benchmark) for m in self.models})
 
     def data(self, benchmark: str) -> str:
-        """Descriptions of the data of a benchmark's prompts and of the paper's; "" if they are the same."""
+        """Descriptions of the data of a benchmark's prompts and of the paper's data.
+
+        "" if they are the same.
+        """
         ours, theirs = load_benchmark(benchmark).run.data(self.settings(benchmark))
         return "" if ours == theirs else f"This run: {ours}. The paper: {theirs}."
 
     def counted(self, benchmark: str) -> str:
-        """A description of the models in a benchmark's means, and of the controls that are in none."""
+        """A description of the models in a benchmark's means, and of the controls, which are in no mean."""
         config = self.config
         models = [m for m in self.models if not asks_nothing(asked_of(config, m, benchmark))]
         left = [m for m in models if config.models[m].backend in CONTROLS]
@@ -102,9 +105,9 @@ class Facts(Inputs):
         return f"Means over models are over {names}{but}."
 
     def caption(self, benchmark: str, result: Result) -> str:
-        """A result's caption, its metric, and what models were asked (reStructuredText).
+        """A result's caption, its metric, and the models that were asked (reStructuredText).
 
-        The last is in a figure's small print.
+        A figure's small print names the models, so its caption does not.
         """
         run: Run = {"counted": self.counted(benchmark)}
         if result.needs == "scores":

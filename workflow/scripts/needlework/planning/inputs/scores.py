@@ -1,4 +1,4 @@
-"""What scores are made of, and translations."""
+"""The inputs of scores and of translations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Scores(Inputs):
-    """What scores are made of, and translations."""
+    """The inputs of scores and of translations."""
 
     def __init__(self, config: Configuration, prompts: Prompts) -> None:
         super().__init__(config)
@@ -47,7 +47,7 @@ class Scores(Inputs):
         return {read: self.prompts.quoted(benchmark)} if read else {}
 
     def scored_by(self, benchmark: str) -> list[str]:
-        """The columns of instances that scores are made of and keep, or are made of alone."""
+        """The columns of instances that scores are made of; most of them are kept in the scores."""
         own = load_benchmark(benchmark)
         return [*own.columns, *own.scoring.scored_by]
 

@@ -1,4 +1,4 @@
-"""What a service replies to one request, with the standard library alone."""
+"""Sends one request to a service and reads the reply, with the standard library alone."""
 
 from __future__ import annotations
 
@@ -19,11 +19,14 @@ _MOST = 1 << 22
 
 
 class ServedModel(NamedTuple):
-    """A served model: its name, the whole address, the variable with the key, and whether it chats."""
+    """A model behind an address."""
 
     name: str
+    # The whole address.
     address: str
+    # The variable with the key.
     key_env: str | None
+    # Whether it gives chat completions.
     chat: bool = True
 
 
@@ -40,7 +43,7 @@ def address_of(url: str) -> str:
 
 
 def ask(endpoint: ServedModel, path: str, body: object = None) -> tuple[int, Any]:
-    """What a model's server replies at a path (`reply_to`)."""
+    """The reply of a model's server at a path (`reply_to`)."""
     address, question, query = endpoint.address.partition("?")
     scheme, _, rest = address.partition("://")
     login, at, place = rest.rpartition("@")

@@ -1,8 +1,8 @@
 """One request to an endpoint before any job: whether it takes the key and serves the model.
 
-The list of models costs nothing. Where there is none, or where it lacks the name, a prompt of one word is
-sent with a limit of one token. Only the standard library: Snakemake's own process may have no client, and
-inspect_ai is asked in a process of its own.
+The list of models costs nothing, so it is asked for first. If there is no list, or the name is not in it, a
+prompt of one word is sent with a limit of one token. Only the standard library is used, since Snakemake's own
+process may have no client; inspect_ai runs in a process of its own.
 """
 
 from __future__ import annotations
@@ -77,7 +77,10 @@ def _refusal(endpoint: ServedModel, context: int, batch: bool) -> tuple[str, str
 
 
 def inspect_refusal(model: Inspect) -> tuple[str, str] | None:
-    """As `refusal`, of a model of `backend: inspect`, whose package this Python has."""
+    """As `refusal`, for a model with `backend: inspect`.
+
+    Call it only if this Python has the model's package.
+    """
     library = str(Path(__file__).resolve().parents[3])
     try:
         done = subprocess.run(
@@ -105,7 +108,10 @@ def inspect_refusal(model: Inspect) -> tuple[str, str] | None:
 
 
 def translator_refusal(translator: GoogleTranslator | LlmTranslator) -> tuple[str, str] | None:
-    """As `refusal`, of an entry of `translators` with a service; its key is in the environment."""
+    """As `refusal`, for an entry of `translators` with a service.
+
+    Its key is in the environment.
+    """
     address = address_of(translator.base_url)
     if translator.kind == "llm":
         return _refusal(ServedModel(translator.name, address, translator.key_env), 0, batch=False)

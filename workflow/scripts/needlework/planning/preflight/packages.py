@@ -49,9 +49,9 @@ _REMEDIES = {
 
 
 def missing_packages(config: Configuration, used: Used) -> tuple[list[str], list[str]]:
-    """What this Python lacks of the packages that jobs import, in sentences with the remedy.
+    """Sentences on packages that jobs import and this Python lacks, with the remedy.
 
-    The second list is of models that have answers in the journal: it may have all that the run asks for.
+    The second list is of models with answers in the journal, which may have all answers that the run needs.
     """
     # By the place in the configuration: packages, remedy, and whether the journal has answers.
     needed: dict[str, tuple[tuple[str, ...], str, bool]] = {}

@@ -12,21 +12,20 @@ if TYPE_CHECKING:
 
 @dataclass
 class Used:
-    """The names in the configuration that the jobs of a run use.
-
-    `scored` are benchmarks whose answers a job scores; `translating` is whether a job translates.
-    """
+    """The names in the configuration that the jobs of a run use."""
 
     models: set[str] = field(default_factory=set)
     tokenizers: set[str] = field(default_factory=set)
     embedders: set[str] = field(default_factory=set)
+    # Benchmarks whose answers a job scores.
     scored: set[str] = field(default_factory=set)
     judges: set[str] = field(default_factory=set)
+    # Whether a job translates.
     translating: bool = False
 
 
 def used_by(config: Configuration, jobs: Iterable[tuple[str, Any]]) -> Used:
-    """The names that these jobs use. A job is given as its rule's name and its wildcards."""
+    """The names that `jobs` use. A job is given as its rule's name and its wildcards."""
     used = Used()
     for rule, wildcards in jobs:
         if rule in ("generate_answers", "generate_shard", "audit_answers"):

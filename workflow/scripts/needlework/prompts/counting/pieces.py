@@ -1,15 +1,16 @@
 """The spans of prompts by number, the exact tokens of prompts made of them, and prompts filled to a budget.
 
-Tokens are counted from those of documents: running sums, and short windows at the seams. A tokenizer's proof
-says where a document is split whatever stands around it. The tokens between two such places are a
-difference of running sums, made once a document and tokenizer, and kept on disk; what lies between the last
-place of one piece of a prompt and the first of the next is tokenized by itself. Anyone may delete the kept
-numbers at any time, and several jobs may write. A file is its content after the content's digest. A damaged
-file counts as missing; a file that cannot be written is left out.
+A prompt's tokens are counted from its documents: running sums, and short windows at the seams. A tokenizer's
+proof says where a document is always split, whatever stands around it. The tokens between two such places are
+a difference of running sums, which are made once per document and tokenizer and kept on disk. The text
+between the last place of one piece of a prompt and the first place of the next is tokenized by itself.
 
-A prompt is filled passage by passage. A passage is counted once, by itself but between its neighbours' first
-and last characters; the sum of such costs predicts a prompt's length. Then the finished prompt is counted,
-and corrected once if the prediction was wrong.
+Anyone may delete the kept numbers at any time, and several jobs may write them. A file is its content after
+the content's digest. If a file is damaged, it counts as missing; if it cannot be written, it is left out.
+
+A prompt is filled passage by passage. Each passage is counted once, by itself but between its neighbours'
+first and last characters; the sum of these costs predicts a prompt's length. Then the finished prompt is
+counted, and corrected once if the prediction was wrong.
 """
 
 from __future__ import annotations
@@ -64,7 +65,10 @@ def write_kept(path: Path, content: bytes) -> None:
 
 
 class KeptNumbers:
-    """A number for each of many texts, in a folder: a job with new numbers adds a file when it saves."""
+    """A number for each of many texts, kept in a folder.
+
+    A job with new numbers adds a file when it saves.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -90,7 +94,7 @@ class KeptNumbers:
         self._read |= added
 
     def get(self, text: str) -> int | None:
-        """The number of a text, if it is known."""
+        """The number of a text; None if it is not known."""
         return self._known.get(_key(text))
 
     def add(self, text: str, number: int) -> None:
@@ -139,18 +143,18 @@ _SECOND = "\0"
 
 
 class CountedText(NamedTuple):
-    """A piece of a prompt: its text up to the first split, the tokens up to the last, the text behind.
+    """A piece of a prompt, counted between its first and its last split."""
 
-    A text without splits is all `head`, with `inner` None.
-    """
-
+    # The text up to the first split; all of it if there is no split.
     head: str
+    # The tokens between the first and the last split; None if there is no split.
     inner: int | None = None
+    # The text behind the last split.
     tail: str = ""
 
 
 class SummedDocument:
-    """A text with its running sums: `sums[i]` tokens stand before the character `places[i]`."""
+    """A text with its running sums: `sums[i]` tokens stand before character number `places[i]`."""
 
     def __init__(self, text: str, places: Array, sums: Array) -> None:
         self.text = text
@@ -318,7 +322,7 @@ class Counter:
         """Count the texts that prompts will be made from, in an order drawn from `seed`; save now and then.
 
         Jobs that run at the same time with different seeds share the work: each counts texts that no other
-        job has counted yet. If nothing is kept on disk, this does nothing.
+        job has counted yet. Does nothing if nothing is kept on disk.
         """
         if self._texts is None:
             return
@@ -341,7 +345,7 @@ class Counter:
         return text[next((i for i in places if splits(text[i - 1], text[i])), 0) :]
 
     def tokens(self, parts: Iterable[CountedText]) -> int:
-        """The number of tokens of a prompt that consists of these parts, in order."""
+        """The number of tokens of a prompt that consists of `parts`, in order."""
         total, left, begun = 0, "", False
         known = self._windows.get
         for head, inner, tail in parts:
@@ -355,7 +359,10 @@ class Counter:
         return total + (self.within(left) if begun else self._count(left))
 
     def within(self, text: str) -> int:
-        """The number of tokens of a text between two splits, or between a split and the end; cached."""
+        """The number of tokens of a text that stands between two splits, or between a split and the end.
+
+        Numbers are cached.
+        """
         if len(text) > _WINDOW:
             return self.proof.within(text)
         found = self._windows.get(text)
@@ -380,7 +387,10 @@ def _code() -> str:
 
 
 def split_places(text: str, proof: Proof) -> Array:
-    """The characters of a text before which the proof says that it is split, at most one in `proof.gap`."""
+    """The places in a text where the proof says that it is split: indices of the characters after them.
+
+    There is at most one in `proof.gap` characters.
+    """
     splits, gap = proof.splits, proof.gap
     found = [np.zeros(0, dtype=np.int64)]
     for start in range(0, len(text), _STRETCH):
@@ -426,8 +436,8 @@ def fit(
     """The largest size from `least` to `most` whose prompt fits, and its tokens; None if none fits.
 
     `predict(n)` estimates the tokens of a prompt of size n, `count(n)` counts the finished prompt, and
-    `guess(tokens)` estimates the size that has so many tokens. If the count confirms a prediction, the
-    prediction for the next size is trusted too, so that a prompt is counted once. If not, sizes are counted
+    `guess(tokens)` estimates the size that has this many tokens. If the count confirms a prediction, the
+    prediction for the next size is trusted too, so only one prompt is counted. Otherwise sizes are counted
     until one fits and the next does not.
     """
 
@@ -458,19 +468,20 @@ _DOCUMENTS = 64
 
 
 class Fitted(NamedTuple):
-    """The largest prompt within a budget: its size, its tokens, and the numbers of its spans."""
+    """The largest prompt within a budget."""
 
     size: int
     n_tokens: int
+    # The numbers of its spans.
     numbers: Sequence[int]
 
 
 class Pieces(Spans):
     """Spans by number, their texts, and the tokens of prompts for one tokenizer.
 
-    `most_tokens` is the largest number of tokens of one document that a prompt can hold; running sums end
-    there. `count(text)` tokenizes a text, and `document(text)` gives its running sums. `sums` shares counts
-    with other jobs: `cut_ahead` and `sum_ahead` before prompts are built, `save` after them.
+    `count(text)` tokenizes a text, and `document(text)` returns its running sums. Running sums end at
+    `most_tokens`, the largest number of tokens of one document that a prompt can hold. `sums` shares counts
+    with other jobs: call `cut_ahead` and `sum_ahead` before prompts are built, `save` after them.
     """
 
     def __init__(self, tokenizer: Tokenizer, most_tokens: int | None = None) -> None:
@@ -506,7 +517,7 @@ class Pieces(Spans):
         return document[start:end]
 
     def tokens(self, numbers: Sequence[int]) -> int:
-        """The exact tokens of a prompt of these spans."""
+        """The exact number of tokens of a prompt that consists of these spans."""
         return self._sum(numbers) if self.sums.exact else self.count(self.text(numbers))
 
     def of_texts(self, *texts: str) -> int:
@@ -578,7 +589,7 @@ class NumberedLists:
         self._frame = pieces.count("1. a".join(around)) - (len(around) - 1) * self._first
 
     def text(self, ids: Array) -> str:
-        """The list of these words."""
+        """The numbered list of the words `ids`."""
         self._grow(len(ids))
         texts = [""] * (2 * len(ids))
         texts[::2] = self._labels[: len(ids)]
@@ -586,7 +597,7 @@ class NumberedLists:
         return "".join(texts)[1:]
 
     def tokens(self, ids: Array) -> int:
-        """The exact tokens of the prompt with the list of these words."""
+        """The exact number of tokens of the prompt with the numbered list of the words `ids`."""
         if not self._exact:
             return self._pieces.count(self.text(ids).join(self._around))
         self._grow(len(ids))
@@ -598,7 +609,10 @@ class NumberedLists:
         return self._pieces.sums.tokens([first, *chain(*((listed, other) for other in others))])
 
     def predict(self, entries: int, costs: int) -> int:
-        """Estimate the tokens of a prompt whose list has `entries` entries with `costs` tokens in all."""
+        """Estimate the tokens of a prompt whose list has this many `entries`.
+
+        `costs` are the tokens of all its words.
+        """
         self._grow(entries)
         return self._frame + (len(self._around) - 1) * (costs + int(self._totals[entries]))
 
@@ -671,7 +685,7 @@ class LineCosts:
         return cost
 
     def fragment(self, text: str) -> int:
-        """As `text`, but not cached: for passages that are cut."""
+        """The result of `text`, but not cached: for passages that are cut."""
         return self.pieces.count(_LABEL + text + _STUB) - self._neighbour
 
     def texts(self, texts: Sequence[str]) -> np.ndarray:
@@ -679,7 +693,7 @@ class LineCosts:
         return np.fromiter((self.text(text) for text in texts), np.int64, len(texts))
 
     def labels(self, n: int) -> np.ndarray:
-        """For k = 0..n, the tokens of the numbers of lines 0..k-1 beyond the tokens of k zeros."""
+        """For k = 0..n: the tokens of the numbers of lines 0..k-1, less the tokens of k zeros."""
         while len(self._labels) <= n:
             size = 2 * len(self._labels) + 64
             stubs = (f"\n{line(i, 'a')}" for i in range(size))
@@ -707,10 +721,10 @@ class Candidates:
 
 
 class Filling:
-    """How many distractors of a list a prompt holds: `whole` of them, and `cut` characters of the next.
+    """A prompt filled with distractors: `whole` of them, and `cut` characters of the next one.
 
-    `n_tokens` is the finished prompt's length, `numbers` are its spans; `exhausted` means that the list ended
-    before the budget.
+    `n_tokens` is the finished prompt's length, `numbers` are its spans. If `exhausted`, the list of
+    distractors ended before the budget.
     """
 
     def __init__(self, whole: int, cut: int, n_tokens: int, exhausted: bool) -> None:
@@ -727,12 +741,11 @@ def fill(
     truncate_last: bool,
     prompt: Callable[[int, int], Sequence[int]],
 ) -> Filling | None:
-    """Fill a prompt with whole distractors while they fit and, if wanted, the beginning of the next.
+    """Fill a prompt with whole distractors while they fit; if wanted, also with the beginning of the next.
 
     `fixed` are the passages that must stand in the prompt (the needle, or none), `candidates` the other
-    passages. `prompt(whole, cut)` gives the span numbers of the finished prompt. None if the fixed passages
-    do not fit. A cut falls between words (or characters, in scripts without spaces), and the next word would
-    not fit.
+    passages. `prompt(whole, cut)` returns the span numbers of the finished prompt. None if the fixed passages
+    do not fit. A cut falls between words (or characters, in scripts without spaces), as late as fits.
     """
     allowance = 0
     best: Filling | None = None

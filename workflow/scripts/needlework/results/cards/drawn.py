@@ -360,7 +360,7 @@ def said(
 
 
 def legend(model: str, points: pd.DataFrame, facts: pd.DataFrame) -> str:
-    """What curves, colours, bars and brackets mean."""
+    """Sentences that explain curves, colours, bars and brackets."""
     parts = [
         "Each curve follows the same questions; only the value on the x-axis changes. Counts are per point. "
         "Error bars: 95% intervals over questions."

@@ -1,4 +1,4 @@
-"""What is drawn in a panel: lines, bars, points in rows, cells of heat maps; the paper's numbers beside."""
+"""The contents of panels: lines, bars, points in rows, cells of heat maps; the paper's numbers beside."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ NAME, MOST_TICKS = 0.065, 12
 
 @dataclass(frozen=True)
 class Across:
-    """Where the values of a panel stand, what each is called (others: `between`), and the axis' ends."""
+    """The axis across a panel: the place and the name of each value (others: `between`), and its ends."""
 
     at: dict[Any, float]
     labels: dict[Any, str]
@@ -154,7 +154,10 @@ def _points(ax: Axes, spec: Lines, line: DrawnLine, x: pd.Series, rows: pd.DataF
 def mark_incomplete(
     ax: Axes, rows: pd.DataFrame, where: pd.Series, value: str, *, down: bool = False
 ) -> None:
-    """Rings around the values that lack answers, and in grey how far those could move them."""
+    """Draw a ring around each value that lacks answers, and a grey range.
+
+    The missing answers could move the value within this range.
+    """
     rows = rows[rows["incomplete"]]
     if rows.empty:
         return
@@ -238,7 +241,7 @@ ORANGE = COLOURS[1]
 
 
 def bars(picture: Picture) -> list[Figure]:
-    """A panel with the bars or points of each value of `Drawing.x`; a figure a page."""
+    """One figure per page. A panel has bars, or points, for the values of `Drawing.x`."""
     spec, x = picture.spec, picture.across[0]
     places = picture.places(x)
     if isinstance(spec, Dots):
@@ -334,7 +337,7 @@ def _marks(
 
 
 def heat_map(picture: Picture) -> list[Figure]:
-    """A panel with a cell for each value of `Drawing.x` and `Heatmap.down`; a figure a page."""
+    """One figure per page. A panel has a cell for each value of `Drawing.x` and `Heatmap.down`."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import LinearSegmentedColormap, Normalize
 

@@ -1,7 +1,7 @@
-"""From the files of a benchmark to the explorer's shards: an index in columns, texts, and details.
+"""Turns the files of a benchmark into the explorer's shards: an index in columns, texts, and details.
 
-The index has a row for each instance and one for each answer; the page filters and counts with it alone.
-What one view shows of one instance (its spans, references and full answers) is in detail shards.
+The index has a row for each instance and one for each answer; the page needs only the index to filter and
+count. Detail shards have what a view of one instance shows: its spans, references and full answers.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class ModelAnswers:
         return len(self.columns["instance_id"]) - self._used
 
     def outcome(self, row: int) -> str:
-        """What became of the request."""
+        """The outcome of a row's request."""
         if found := self._value("outcome", row):
             return str(found)
         otherwise = ANSWERED if self.columns["text"][row] else EMPTY
@@ -331,24 +331,26 @@ class ShownPrompts:
 
 @dataclass(frozen=True)
 class Explored:
-    """A benchmark: its title, its files and what the page opens on.
-
-    asked: the columns that tell what was asked (`Benchmark.asked`). percent: what 1 is in percent, by
-    column (`Factor.percent`). prompts: by tokenizer. answers: by
-    model. designed: a factor and tasks (`Shown.designed`). without: the label of the factor to which
-    it does not apply. held: the columns that report cards hold constant (`Card.held`). controls: models that
-    the first view leaves out. meanings: of its metrics' verdicts (`scoring.metric.Meaning`).
-    """
+    """A benchmark: its title, its files and what the page opens on."""
 
     title: str
+    # The columns that tell what was asked (`Benchmark.asked`).
     asked: Sequence[str]
+    # By tokenizer.
     prompts: Mapping[str, ShownPrompts]
+    # By model.
     answers: Mapping[str, ShownAnswers]
+    # What a value of 1 is in percent, by column (`Factor.percent`).
     percent: Mapping[str, float] = field(default_factory=dict, kw_only=True)
+    # A factor and tasks (`Shown.designed`).
     designed: tuple[str, Sequence[str]] = ("", ())
+    # The label of the factor to which `designed` does not apply.
     without: str = ""
+    # The columns that report cards hold constant (`Card.held`).
     held: Sequence[str] = ()
+    # Models that the first view leaves out.
     controls: Sequence[str] = ()
+    # What the verdicts of the benchmark's metrics mean (`scoring.metric.Meaning`).
     meanings: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
@@ -362,7 +364,7 @@ class Designed(TypedDict):
 
 
 class Described(TypedDict):
-    """What the page needs to know of a benchmark. details: the first instance of each shard of details."""
+    """What the page needs to know of a benchmark."""
 
     name: str
     title: str
@@ -372,13 +374,14 @@ class Described(TypedDict):
     tokenizers: list[str]
     instances: int
     answers: int
+    # The first instance of each shard of details.
     details: list[int]
 
 
 def write_benchmark(name: str, own: Explored, documents: DocumentShards, write: Write) -> Described:
-    """Write a benchmark's shards with `write(name, payload)`; returns what the page needs to know of it.
+    """Write a benchmark's shards with `write(name, payload)`; return the description for the page.
 
-    Raises UserError where an answer belongs to no instance.
+    Raises UserError if an answer belongs to no instance.
     """
     read = {model: ModelAnswers(files) for model, files in own.answers.items()}
     details = Sharded(lambda n, values: write(f"{name}-details-{n}", json_bytes(values)))

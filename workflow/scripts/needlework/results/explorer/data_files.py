@@ -1,7 +1,7 @@
 """The explorer's data files: columns as typed arrays, compressed, in a form that opens from `file://`.
 
-Browsers refuse `fetch`, modules and workers there, but run classic scripts. So a shard is a script that
-hands base64 of gzip to the page, or an element of the page itself that holds the same text.
+From `file://`, browsers refuse `fetch`, modules and workers, but run classic scripts. So a shard is a script
+that hands base64 of gzip to the page, or an element of the page itself that holds the same text.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def column_shard(header: Mapping[str, object], arrays: Mapping[str, npt.NDArray[
 def encoded(payload: bytes, shuffled: bool = False) -> str:
     """Base64 of gzip; the same bytes give the same text.
 
-    Of a `shuffled` payload the bytes have frequencies, but no repetitions that are worth a search.
+    A `shuffled` payload has uneven frequencies of bytes, but no repetitions that are worth a search.
     """
     strategy = zlib.Z_HUFFMAN_ONLY if shuffled else zlib.Z_DEFAULT_STRATEGY
     gzip = zlib.compressobj(6, zlib.DEFLATED, 16 + zlib.MAX_WBITS, 8, strategy)

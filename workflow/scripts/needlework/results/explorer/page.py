@@ -110,7 +110,7 @@ def write_explorer(
 
     `benchmarks` are by name. `program` and `style` are the bundles that `explorer/build.mjs` makes.
 
-    Raises UserError where a shard's name could not be a file's.
+    Raises UserError if a shard's name could not be a file's.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -151,7 +151,7 @@ def write_explorer(
 
 
 def html(about: Mapping[str, object], inside: Mapping[str, str], program: str, style: str) -> str:
-    """The page. Nothing in it comes from the network, and its policy refuses what would."""
+    """The page. It loads nothing from the network, and its content policy forbids it."""
     elements = "".join(
         f'<script type="text/plain" id="shard-{name}">{text}</script>\n'
         for name, text in inside.items()

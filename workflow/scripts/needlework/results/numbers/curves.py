@@ -98,23 +98,27 @@ LEAST_OF_QUESTIONS = 0.5
 class Curve:
     """The crossed rows of a model along an axis.
 
-    factor: the axis. levels: its kept levels. level: an index into `levels` per row. questions: a code per
-    row. units: a code per row of its setting, which occurs at all levels. careful: the second scorer's
-    values, NaN where it has none. baseline: of a length, each row's value without distractors, NaN where it
-    was not asked. others: for each other model, its mean per level on the same prompts.
+    Arrays have a value per row.
     """
 
     model: str
     labels: Mapping[str, str]
     axis: str
+    # The axis, and its levels that are kept.
     factor: Factor
     levels: Sequence[Any]
+    # An index into `levels`.
     level: Codes
     values: Floats
+    # A code of the row's question.
     questions: Codes
+    # A code of the row's setting, which occurs at all levels.
     units: Codes
+    # The second scorer's values; NaN where it has none.
     careful: Floats
+    # Along lengths, the row's value without distractors; NaN where it was not asked.
     baseline: Floats
+    # For each other model, its mean per level on the same prompts.
     others: Mapping[str, Floats]
 
     @property
@@ -156,10 +160,10 @@ def curves(
     run: Context,
     models: Sequence[str],
 ) -> Iterator[Curve]:
-    """The curves of these models in a benchmark.
+    """The curves of `models` in a benchmark.
 
-    rows: its scores. careful: the second scorer's values by model, instance_id and sample. `in_words` of the
-    run are the models whose lengths are counted in words: their unit is not tokens.
+    `rows` are its scores. `careful` are the second scorer's values by model, instance_id and sample. The
+    run's `in_words` names the models whose lengths are counted in words in place of tokens.
     """
     for part in card.parts:
         chosen = part.rows(rows, run)

@@ -1,4 +1,4 @@
-"""What comparisons and lengths show, in words: for report cards and the page of results."""
+"""Comparisons and lengths in words, for report cards and the page of results."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ _SCORERS_DIFFER = 0.05
 
 
 def losses(compared: pd.DataFrame, model: str | None = None) -> pd.DataFrame:
-    """The shown losses of a model, or of all, the largest first: COMPARED without comparisons of models."""
+    """The shown losses of a model, or of all models, the largest first.
+
+    They are rows of COMPARED, without comparisons of models.
+    """
     own = compared[(compared["axis"] != MODEL) & compared["shown"].astype(bool)]
     own = own[own["difference"] < 0]
     if model is not None:
@@ -122,7 +125,7 @@ def questions(n: float) -> str:
 
 
 def points(share: float) -> str:
-    """A share in percent points; a bound that is not 0 is not written as 0."""
+    """A share in percent points. A bound that is not 0 is never rounded to 0."""
     found = 100 * share
     if 0 < found < 0.05:
         return "<0.1"

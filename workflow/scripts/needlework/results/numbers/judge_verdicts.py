@@ -1,4 +1,4 @@
-"""What a judge says of the answers that the second scorer leaves undecided, and how often it is right."""
+"""A judge's verdicts on answers that the second scorer leaves undecided, and how often they are right."""
 
 from __future__ import annotations
 
@@ -90,10 +90,11 @@ def known_agreement(known: Sequence[Case], found: pd.DataFrame) -> pd.DataFrame:
 
 
 def distrust(agreed: pd.DataFrame) -> str:
-    """Why a judge's verdicts are not used, by the result of `known_agreement`; "" if they are.
+    """Why a judge's verdicts are not used, by the result of `known_agreement`; "" if they are used.
 
-    It must agree with LEAST of the known verdicts that it decides, and above chance with those of right
-    answers and with those of wrong ones, since one that always says the same is right about one of them.
+    Of the known verdicts that it decides, it must agree with a share of LEAST. It must also agree above
+    chance with right answers alone and with wrong answers alone: a judge that always says the same is right
+    about one of the two.
     """
     every = agreed[agreed["by"] == ALL].iloc[0]
     if not every["decided"]:
@@ -117,13 +118,16 @@ def unused(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def judged_answers(scores: Mapping[str, Sequence[str | Path]], found: pd.DataFrame) -> pd.DataFrame:
-    """What the judge says of each model's undecided answers, by benchmark and task.
+    """The judge's verdicts on each model's undecided answers, by benchmark and task.
 
-    `scores` are the files by benchmark. Columns: benchmark, model, task, metric (the paper's), n (answers
-    that the second scorer reads), undecided, right, wrong, left (undecided by the judge too), no_reply; and
-    means over the n answers: paper, careful (an undecided answer has the paper's value) and judged (it has
-    the judge's, if that decides) with its 95% interval over questions. Without a reply to each of the
-    undecided, `judged` is empty; so are `metric` and `paper` if the scores have no other metric.
+    `scores` are the files by benchmark. The columns are: benchmark, model, task, metric (the paper's), n
+    (answers that the second scorer reads), undecided, right, wrong, left (undecided by the judge too),
+    no_reply; and means over the n answers. The mean `paper` is by the paper's metric. In `careful`, an
+    undecided answer has the paper's value; in `judged`, it has the judge's value if the judge decides.
+    `judged` has a 95% interval over questions.
+
+    If an undecided answer has no reply, `judged` is empty. If the scores have no other metric, `metric` and
+    `paper` are empty.
     """
     import pandas as pd
 
@@ -168,19 +172,21 @@ def _of_model(benchmark: str, scores: pd.DataFrame, found: pd.DataFrame) -> list
 
 
 class Judged(TypedDict):
-    """What the page says of a judge: its name, why it is missing or not used ("" if not), and sentences."""
+    """What the page says of a judge."""
 
+    # Its name.
     judge: str
+    # Why it is missing, or is not used; "" if neither.
     missing: str
     unused: str
     said: list[str]
 
 
 def summary(files: Sequence[str]) -> Judged:
-    """What the page says of the judge of a run.
+    """The page's summary of the judge of a run.
 
-    `files` are those of `judged_answers`, `known_agreement` and `verdicts` (CSV), and the replies, in the
-    judge's folder.
+    `files` are the CSV files of `judged_answers`, `known_agreement` and `verdicts`, and the file of replies,
+    in the judge's folder.
     """
     import pandas as pd
 

@@ -29,23 +29,22 @@ class ScoreFiles(TypedDict):
 
 @dataclass(frozen=True)
 class Scored:
-    """A benchmark of a run, as `benchmark.Shown` says how it is shown.
-
-    scores: by every metric. rows: by the metrics that results are made of.
-    """
+    """A benchmark of a run, as `benchmark.Shown` says how it is shown."""
 
     name: str
     card: Card | None
     closed_book: tuple[str, Any]
     designed: Sequence[str]
     factors: Sequence[str]
+    # Scores by every metric.
     scores: pd.DataFrame
+    # Scores by the metrics that results are made of.
     rows: pd.DataFrame
     run: Context
 
 
 def number_tables(benchmarks: Iterable[Scored], models: Sequence[str]) -> dict[str, pd.DataFrame]:
-    """The TABLES of these models, by name."""
+    """The TABLES of `models`, by name."""
     found: list[Curve] = []
     made: dict[str, list[Mapping[str, object]]] = {name: [] for name in TABLES}
     answered, factors = {}, {}

@@ -20,17 +20,17 @@ _RIGHT = 0.5
 
 
 class Misreads(NamedTuple):
-    """Counts among `n` answers: right by the second scorer alone, and right by the metric alone.
-
-    `undecided` answers are left open by the second scorer. `unspelled` are the undecided answers that may
-    contain a number in words of a language that it cannot spell.
-    """
+    """How often a metric and the second scorer differ, among `n` answers."""
 
     metric: str
     n: int
+    # Right by the second scorer alone.
     missed: int
+    # Right by the metric alone.
     counted: int
+    # The second scorer leaves them open.
     undecided: int
+    # Undecided answers that may contain a number in words of a language that it cannot spell.
     unspelled: int
 
 

@@ -1,4 +1,4 @@
-"""What the prompts are like, before any model reads them: how many, how full, and what is missing."""
+"""Numbers on prompts, before any model reads them: how many, how full, and what is missing."""
 
 from __future__ import annotations
 

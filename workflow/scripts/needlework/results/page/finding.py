@@ -39,55 +39,58 @@ _CURVES = ("length", "depth", "needles")
 
 @dataclass(frozen=True)
 class SmallCurve:
-    """A small curve: its name, the points of an SVG polyline, and its values in words."""
+    """A small curve."""
 
     name: str
+    # Of an SVG polyline.
     points: str
+    # The values in words.
     words: str
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A model in a benchmark: mean and its 95% interval in percent, curves, cells by language.
-
-    mean: None where fewer than LEAST_ANSWERS answers are there. lower: tasks that it leaves out, with their
-    means.
-    """
+    """A model in a benchmark."""
 
     n: int
     n_questions: int
+    # In percent, with its 95% interval. None if there are fewer than LEAST_ANSWERS answers.
     mean: float | None
     low: float
     high: float
     link: str
     curves: Sequence[SmallCurve]
     languages: Sequence[tuple[str, MeanCell]]
+    # Tasks that the mean leaves out, with their means.
     lower: Sequence[str]
 
 
 @dataclass(frozen=True)
 class ModelRow:
-    """A model: its range of ranks, mean over benchmarks in percent, lengths and losses in words.
-
-    effective, claimed: lengths with their units; "" where no benchmark measures them.
-    """
+    """A model in the main table of the page."""
 
     model: str
+    # Its range of ranks.
     rank: str
+    # Over benchmarks, in percent.
     mean: float | None
+    # By benchmark.
     asked: Mapping[str, Asked | None]
+    # Lengths with their units; "" if no benchmark measures them.
     effective: str
     claimed: str
+    # Its losses in words.
     breaks: str
 
 
 @dataclass(frozen=True)
 class Lead:
-    """A model's mean less another's, in points on the same prompts, with its interval; told: by a test."""
+    """A model's mean less another's, in points on the same prompts, with its interval."""
 
     difference: float
     low: float
     high: float
+    # Whether a test shows the difference.
     told: bool
 
 
@@ -100,22 +103,22 @@ class Matrix:
 
 
 class MainFinding(TypedDict):
-    """Title, further sentences, rows in the order of their means, and what the run leaves open.
-
-    leave_out: whether any mean leaves out tasks that are lower. losing: the models with a loss, the largest
-    first. missed: model, part of a benchmark, and by axis the largest loss that could have been missed.
-    """
+    """What the page says first: a title, sentences, a table of models, and what the run leaves open."""
 
     title: list[str]
     all: list[str]
+    # In the order of their means.
     rows: list[ModelRow]
     matrices: list[Matrix]
     titles: dict[str, str]
+    # Whether any mean leaves out tasks that are lower.
     leave_out: bool
     languages: bool
+    # The models with a loss, the largest first.
     losing: list[str]
     not_asked: list[str]
     not_compared: list[str]
+    # A model, a part of a benchmark, and by axis the largest loss that could have been missed.
     missed: list[tuple[str, str, dict[str, str]]]
     missed_ranges: str
     axes: dict[str, str]
@@ -126,7 +129,7 @@ def finding(
 ) -> MainFinding:
     """The finding of a run.
 
-    numbers: the tables of numbers (`numbers.tables`). titles: of all benchmarks, by name.
+    `numbers` are the tables of numbers (`numbers.tables`), `titles` the titles of all benchmarks by name.
     """
     compared, means = numbers["comparisons"], numbers["means"]
     heads = means[means["kind"] == "headline"]

@@ -1,4 +1,4 @@
-"""results/index.html, what a run found, and a page for each benchmark beside it."""
+"""The page results/index.html, and a page for each benchmark beside it."""
 
 from __future__ import annotations
 
@@ -45,53 +45,57 @@ ROUNDING = 1e-6
 
 
 class Ran(TypedDict, total=False):
-    """What was run: files of the configuration, models and data in words, by name.
+    """What was run."""
 
-    readers: the backends of the models that are built-in readers: these are in no mean, unless there is no
-    other model. coloured: the models that have a colour.
-    """
-
+    # Files of the configuration.
     files: list[str]
+    # Descriptions, by name.
     models: dict[str, str]
+    # The backends of the models that are built-in readers, by name. If there are other models, readers are in
+    # no mean.
     readers: dict[str, str]
     notice: str | None
+    # What prompts are made of, by title of the benchmark.
     data: dict[str, str]
+    # The models that have a colour.
     coloured: list[str]
 
 
 class Dated(Ran):
-    """What was run, and when, of which commit."""
+    """What was run, with the date and the commit."""
 
     date: str
     commit: str
 
 
 class ShownResult(TypedDict):
-    """A table or figure: its file (CSV, SVG), numbers (CSV) and what shows it (HTML of tables).
+    """A table or figure."""
 
-    caption: reStructuredText.
-    """
-
+    # The CSV of a table, or the SVG of a figure.
     file: str
+    # The CSV of its numbers.
     numbers: str
+    # The HTML of its tables.
     shown: str
     title: str
+    # In reStructuredText.
     caption: str | None
 
 
 class ShownBenchmark(TypedDict):
-    """A benchmark on the page.
-
-    asked: the factors of its prompts. data: what this run's prompts and the paper's are made of. closed_book
-    and designed (tasks) as in `means.means`. task_names: words by task. scores: the files of all models.
-    """
+    """A benchmark on the page."""
 
     title: str
+    # The factors of its prompts.
     asked: list[str]
+    # What this run's prompts and the paper's are made of.
     data: str
+    # As in `means.means`; `designed` has tasks.
     closed_book: tuple[str, Any]
     designed: tuple[str, ...]
+    # The words for each task.
     task_names: dict[str, str]
+    # The files of all models.
     scores: list[str]
     tables: dict[str, ShownResult]
     figures: dict[str, ShownResult]
@@ -117,7 +121,7 @@ class PageFigure(ShownResult):
 
 
 class PageBenchmark(TypedDict):
-    """What the templates show of a benchmark; of means and warnings, those of the models that are shown."""
+    """A benchmark in the templates of the page. Its means and warnings are of the shown models alone."""
 
     name: str
     title: str
@@ -138,17 +142,16 @@ class PageBenchmark(TypedDict):
 
 @dataclass(frozen=True)
 class Front:
-    """What the front of the page says of a run, besides its results.
-
-    accounts: what became of the requests. own_data: what the user's data held, in sentences, each with
-    whether nothing lacks. judge: what a judge says. unfinished: whether a job failed, so that results are
-    missing.
-    """
+    """What the front of the page says of a run, besides its results."""
 
     run: Ran = field(default_factory=Ran)
+    # What became of the requests.
     accounts: Sequence[Account] = ()
+    # Sentences on what the user's data held, each with whether nothing is missing.
     own_data: Sequence[tuple[str, bool]] = ()
+    # What a judge says.
     judge: Judged | None = None
+    # Whether a job failed, so that results are missing.
     unfinished: bool = False
 
 
@@ -206,7 +209,7 @@ class _Results:
 
 
 class Said(NamedTuple):
-    """A sentence, and where the explorer shows the answers that it is about, if any are wrong."""
+    """A sentence, and where the explorer shows the answers in question, if any are wrong."""
 
     text: str
     link: str = ""
@@ -234,9 +237,9 @@ def control_sentences(
     readers: Mapping[str, str],
     explorer: Callable[[str, Mapping[str, str]], str],
 ) -> list[Said]:
-    """Whether each control scores what it must, in all benchmarks; one sentence if it does.
+    """Whether each control scores as it must, in all benchmarks. If it does, one sentence says so.
 
-    `scores` and `titles` are by benchmark, `readers` the backends of built-in readers, `explorer` gives the
+    `scores` and `titles` are by benchmark, `readers` the backends of built-in readers. `explorer` returns the
     address of a view.
     """
     held, faults = [], []
@@ -310,11 +313,11 @@ def write_page(
 ) -> None:
     """Write the page, `<benchmark>.html` beside it, and its first part alone as `summary`.
 
-    Snakemake's report shows the summary. A benchmark's page has its means, tables and figures; of these, the
-    main page has one figure and links.
+    Snakemake's report shows the summary. A benchmark's page has its means, tables and figures; the main page
+    has one of the figures, and links.
 
-    `reproduction` is table and picture (CSV, SVG) of all printed numbers; `cards` the SVGs of report
-    cards for pages (`card_images`); `tables` the numbers of the page (`numbers.tables`), without which it
+    `reproduction` are the table and the picture (CSV, SVG) of all printed numbers, `cards` the SVGs of report
+    cards for pages (`card_images`). `tables` are the numbers of the page (`numbers.tables`); without them, it
     shows only means.
     """
     folder, templates = Path(target).parent, Path(template).parent
@@ -588,7 +591,7 @@ def write_unfinished(
     target: str | Path,
     front: Front,
 ) -> None:
-    """Write the page; arguments as in `write_page`, of files some of which may be missing."""
+    """Write the page as `write_page` does; some of the files may be missing."""
     there = {name: own for name, all_ in benchmarks.items() if (own := _existing(all_))}
     Path(target).parent.mkdir(parents=True, exist_ok=True)
     front = replace(front, unfinished=True)

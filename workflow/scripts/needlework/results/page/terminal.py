@@ -33,27 +33,27 @@ def mean_of(mean: Mean) -> str:
 def lower_tasks(means: pd.DataFrame) -> list[str]:
     """The tasks that a model's headline leaves out and that are lower: "existence: 0 [0, 8], n = 9".
 
-    means: the model's rows of MEANS in a benchmark.
+    `means` are the model's rows of MEANS in a benchmark.
     """
     left_out: list[Mean] = records(means[means["kind"] == "left out"])
     return [f"{row['tasks']}: {mean_of(row)}" for row in left_out]
 
 
 class TerminalCell(NamedTuple):
-    """What a model scores in a benchmark: its mean with interval, n, the metric and the size of prompts.
+    """A model's score in a benchmark."""
 
-    lower: as `lower_tasks` says it.
-    """
-
+    # With its interval.
     mean: str
     n: int
     metric: str
+    # The size of the prompts.
     size: str
+    # As `lower_tasks` says it.
     lower: Sequence[str] = ()
 
 
 def cell_of(means: pd.DataFrame) -> TerminalCell | None:
-    """The cell of a model's MEANS in a benchmark; None if it has no answers there."""
+    """The TerminalCell of a model in a benchmark, from its MEANS; None if it has no answers there."""
     row: Mean
     for row in records(means[means["kind"] == "headline"]):
         mean, n = mean_of(row).partition(", n = ")[0], int(row["n_questions"])
@@ -64,7 +64,7 @@ def cell_of(means: pd.DataFrame) -> TerminalCell | None:
 def lines_of_lower_tasks(
     cells: Mapping[str, Mapping[str, TerminalCell | None]], controls: Collection[str]
 ) -> list[str]:
-    """One sentence per model on the tasks that its means leave out and that are lower."""
+    """One sentence per model: the tasks that its means leave out because they are lower."""
     said = []
     for model in [model for model in cells if model not in controls] or list(cells):
         own = [

@@ -1,9 +1,9 @@
 """The inputs, software and machines of a run (results/provenance.json), and a seal over its results.
 
-What files were made from stands in their own metadata, and where models ran in their jobs' records
-(`needlework.models.job_records`). The rest is looked up when all is done. The seal has the sha256 of each
-file, and of the answers that the journal holds. A journal may be shared and grow, so only the records that
-a run used are sealed.
+The inputs of files are read from the files' own metadata, the machines of models from their jobs' records
+(`needlework.models.job_records`). All else is looked up at the end of the run. The seal has the sha256 of
+each file, and of the answers in the journal. A journal may be shared and may grow, so only the records that
+the run used are sealed.
 """
 
 from __future__ import annotations
@@ -50,9 +50,10 @@ class Seal(TypedDict):
 
 
 class Download(TypedDict):
-    """A downloaded file: what it is, its address (of a mirror None), and how it was checked."""
+    """A downloaded file."""
 
     id: str
+    # None if it came from a mirror.
     url: str | None
     via: NotRequired[str]
     sha256: str
@@ -84,14 +85,14 @@ class OfModel(TypedDict):
 
 
 class Spent(TypedDict):
-    """What a job took."""
+    """The resources that a job took."""
 
     seconds: float | None
     memory_mib: float | None
 
 
 class Provenance(TypedDict):
-    """The inputs, software and machines of a run. seal: older versions wrote none."""
+    """The inputs, software and machines of a run."""
 
     workflow: Version
     configuration: Mapping[str, Any]
@@ -100,14 +101,15 @@ class Provenance(TypedDict):
     sources: list[Download]
     models: dict[str, OfModel]
     jobs: dict[str, Spent]
+    # Runs of older versions have none.
     seal: Seal
 
 
 def used_records(journal: str | Path, generations: Iterable[str | Path]) -> Iterator[Record]:
     """The journal records that hold the answers in a model's files of generations, one per key.
 
-    `journal` is the folder of the entry's name; the folder of the model's identity lies beside it. A key can
-    have several records; the one with the answer in the file is meant. Warns where there is none.
+    `journal` is the folder of the entry's name; the folder of the model's identity lies beside it. If a key
+    has several records, the record with the answer in the file is returned. Logs a warning if there is none.
     """
     journal, generations = Path(journal), list(generations)
     wanted = {}
@@ -178,9 +180,9 @@ def seal(
 
 
 def unsealed(provenance: Provenance, folder: str | Path, journal: str | Path) -> list[str]:
-    """What of a folder is not what its provenance sealed, a sentence each.
+    """One sentence for each file of a folder that differs from the seal in its provenance.
 
-    `journal` is the folder of the journal. Raises UserError where the provenance has no seal.
+    `journal` is the folder of the journal. Raises UserError if the provenance has no seal.
     """
     sealed = provenance.get("seal")
     if not sealed:
@@ -211,10 +213,11 @@ def unsealed(provenance: Provenance, folder: str | Path, journal: str | Path) ->
 
 
 def made_from(files: Iterable[str | Path]) -> dict[str, str]:
-    """The sha256 of every file, other than the workflow's Parquet, that `files` came from in the end.
+    """The sha256 of every original file that `files` were made from, through the workflow's Parquet files.
 
-    As their metadata has it, so of the bytes that were read. Names are relative to the working directory
-    or the repository; of files that lie elsewhere they end in "@" and the digest's beginning.
+    The digests are from the metadata of the files, so they are of the bytes that were read. Names are
+    relative to the working directory or the repository. The names of files that lie elsewhere end in "@" and
+    the beginning of the digest.
     """
     todo: list[tuple[Path, str | None]] = [(Path(file), None) for file in files]
     seen, leaves = set(), {}
@@ -272,9 +275,9 @@ def end_counts(file: str | Path) -> EndCounts:
 
 
 def jobs_of_model(journal: Path, model: str) -> Collection[Record]:
-    """The records of all jobs in a journal, those of a model's entry among them.
+    """The records of all jobs in a journal, among them those of a model's entry.
 
-    A record has the model's identity, so an entry with another name finds its own.
+    A record has the model's identity, so an entry with another name finds its own records.
     """
     folder = journal / "jobs" / model
     return Journal(folder, sibling_folders(folder)).load().values()
@@ -309,7 +312,7 @@ def model_part(journal: str | Path, model: str, generations: Mapping[str, str]) 
 
 
 def times(folder: str | Path) -> dict[str, Spent]:
-    """Seconds, and the most memory in MiB, of every job below Snakemake's folder of benchmark files."""
+    """The seconds and the most memory, in MiB, of every job, from Snakemake's folder of benchmark files."""
     found: dict[str, Spent] = {}
     for file in files_below(folder):
         if file.suffix != ".tsv":
@@ -343,8 +346,11 @@ def collect(
     journal: str | Path,
     benchmarks: str | Path,
 ) -> Provenance:
-    """All of it. `generations` has the files of answers by model and benchmark, `results` those of all
-    else that is sealed, `benchmarks` the folder of Snakemake's benchmark files."""
+    """The provenance of a run.
+
+    `generations` has the files of answers by model and benchmark. `results` has all other files that are
+    sealed. `benchmarks` is the folder of Snakemake's benchmark files.
+    """
     answered = [file for own in generations.values() for file in own.values()]
     leaves = made_from([*scores, *answered])
     return {

@@ -48,7 +48,7 @@ def languages() -> frozenset[str]:
 
 
 def of_text(text: str, hints: Sequence[str], words: Words) -> tuple[str, ...]:
-    """The languages whose phrases a text may have: the given languages, those of its script, and English."""
+    """The languages whose phrases are searched: the given ones, those of the text's script, and English."""
     found = [lang for lang in hints if lang in languages()]
     if not text.isascii():
         found += [lang for lang, letters in _SCRIPTS if letters.search(text)]

@@ -97,7 +97,7 @@ _IN_ASCII = {"dj": "đ", "aa": "å", "ae": "ä", "oe": "ö", "ue": "ü"}
 
 
 def fold(text: str) -> str:
-    """`text` with one form for each letter and digit, in its letter case."""
+    """The text with its letters and digits in one form each, whatever their encoding; letter case stays."""
     if text.isascii():
         return text
     text = _INNER_APOSTROPHE.sub("", unicodedata.normalize("NFKC", text))
@@ -404,7 +404,7 @@ class Words:
 
     @cached_property
     def stems(self) -> tuple[str, ...]:
-        """The stem of each word: the first letters, which its inflected forms share."""
+        """The stem of each word: the first letters, which all its inflected forms share."""
         return tuple(w if w[0].isdigit() or not w.isalpha() else w[:_STEM] for w in self.bare)
 
     @cached_property
@@ -466,7 +466,7 @@ class Words:
         return Words(self.words[start:end], self.gaps[start : end + 1], self.capitals[start:end])
 
     def in_one_form(self) -> Words:
-        """The words with Roman numerals in digits, and with one form for each unit."""
+        """The words with Roman numerals as digits, and with one spelling of each unit."""
         return Words(in_one_form(self.words, self.capitals), self.gaps, self.capitals)
 
 
@@ -479,7 +479,7 @@ def bounded(text: str) -> str:
 
 
 def read(text: str) -> Words:
-    """The words of an answer or a reference."""
+    """Splits an answer or a reference into words."""
     text = in_digits(fold(plain(_plainly(bounded(text)))))
     if "-" in text:
         text = _DASH.sub("—", text)

@@ -1,8 +1,8 @@
 """The families of M4LE's tasks: each draws documents in its own way (paper, section 3.3) and asks about them.
 
-The paper takes n = bucket / median length documents at random, and draws again if they are too long.
-This module does the same with two limits: after DRAWS draws that do not fit, n changes a little, and a
-bucket for which no n fits has no rows.
+The paper draws n = bucket / median length documents, and draws again if they are too long. This module does
+the same within two limits. After DRAWS draws that do not fit, n changes a little. A bucket for which no n
+fits has no rows.
 """
 
 from __future__ import annotations
@@ -29,18 +29,23 @@ _TRIED_COUNTS = 200
 
 
 class Recipe(NamedTuple):
-    """The settings of construction: the buckets, the rows per bucket, the seed, and the study of places."""
+    """The settings of construction."""
 
+    # The buckets.
     lengths: Sequence[int]
+    # The rows per bucket.
     examples: int
     seed: int
+    # The study of places.
     study: Study | None = None
 
 
 class Study(NamedTuple):
-    """Rows in which the asked document stands at each of `places` places among `candidates` (Figure 6)."""
+    """The rows of Figure 6."""
 
+    # The asked document stands at each of this many places.
     places: int
+    # The number of documents in a prompt.
     candidates: int
     examples: int
 
@@ -51,10 +56,13 @@ class Study(NamedTuple):
 
 
 class Draft(NamedTuple):
-    """A prompt before it gets ids: its documents, the indices of the needles, and its other texts."""
+    """A prompt before it gets ids."""
 
+    # Its documents.
     items: Sequence[Item]
+    # The indices of the needles.
     gold: Sequence[int]
+    # Its other texts.
     values: Mapping[str, str]
     answers: Sequence[str]
 
@@ -79,7 +87,7 @@ def positions(name: str, n: int) -> list[int]:
 
 
 class Family:
-    """What all families share: how a draft becomes a row, and the search for a number of documents."""
+    """The base of all families: it turns drafts into rows, and searches for a number of documents."""
 
     least = 1
 
@@ -93,7 +101,10 @@ class Family:
         self.costs = np.array([self._cost(record) for record in pool])
 
     def rows(self, bucket: int, recipe: Recipe) -> list[Row]:
-        """The rows of a bucket, with the number of documents that gives all rows, or the most rows."""
+        """The rows of a bucket.
+
+        The number of documents in a row is one with which all rows can be made, or else the most rows.
+        """
         if len(self.pool) < self.least:
             return []
         best: list[Row] = []
@@ -121,7 +132,7 @@ class Family:
         return self.placed(rng, n, places[index % len(places)], room)
 
     def moved(self, study: Study, seed: int) -> Iterator[Row]:
-        """Rows without a bucket: the same documents and question, the asked document at each place in turn.
+        """Rows without a bucket: equal documents and question, with the asked document at each place in turn.
 
         Tasks that ask for topics get twice as many examples (appendix B).
         """
@@ -135,7 +146,7 @@ class Family:
                     yield self.row(draft, 0, rng)
 
     def placed(self, rng: np.random.Generator, n: int, place: int, room: float) -> Draft | None:
-        """As `draw`, with the asked document at `place`."""
+        """A draft as from `draw`, but with the asked document at `place`."""
         raise NotImplementedError
 
     def _first_count(self, bucket: int) -> int:
@@ -236,7 +247,7 @@ TOPIC_LENGTH = 110
 def construct(task: Task, frame: Frame, records: Iterable[Record], recipe: Recipe) -> Iterator[Row]:
     """The rows of a task, bucket by bucket; the log counts missing rows and empty documents.
 
-    UserError if the source holds nothing to ask about.
+    Raises UserError if the source holds nothing to ask about.
     """
     every = list(records)
     pool = [r for r in every if r.text.strip() or any(part.text.strip() for part in r.parts)]

@@ -1,4 +1,4 @@
-"""Where the files of M4LE's source data sets belong in a user's folder, and where they come from."""
+"""Where M4LE's source data sets come from, and where their files belong in a user's folder."""
 
 from __future__ import annotations
 
@@ -123,7 +123,10 @@ def origin(task: Task) -> Origin:
 
 
 def source_files(folder: str | None, task: Task) -> list[str]:
-    """The files of a task's source in the folder, sorted by pattern and name; none if one is missing."""
+    """The files of a task's source in the folder, sorted by pattern and name.
+
+    Empty if a file of any pattern is missing.
+    """
     if folder is None:
         return []
     found = [list(map(str, matching(folder, pattern))) for pattern in origin(task).files]

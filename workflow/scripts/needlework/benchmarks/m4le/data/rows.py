@@ -35,11 +35,12 @@ _CHINESE = re.compile(r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U000
 
 
 def length(text: str, unit: str) -> int:
-    """The length in "words" (between white space), "characters", "mixed", or "any".
+    """The length of a text in a `unit`.
 
-    "any" counts words between white space, or characters in scripts without spaces.
-    "mixed" counts Chinese characters one by one, and the words between them. (The released scripts add
-    up lengths of parts by hand; released rows keep the bucket that they came with.)
+    "words" are separated by white space. "characters" are all characters. "mixed" counts Chinese characters
+    one by one, and the words between them. "any" counts words; in scripts without spaces, characters.
+
+    The released scripts add up lengths of parts by hand; released rows keep their bucket.
     """
     if unit == "words":
         return len(text.split())
@@ -193,7 +194,7 @@ _Texts = Mapping[str, Any]
 
 
 def sample_records(task: Task, files: Sequence[Path]) -> Iterator[Record]:
-    """The sample's documents for a task. UserError if the sample has no documents for it."""
+    """The sample's documents for a task. Raises UserError if the sample has no documents for it."""
     texts = {path.stem: safe_yaml.read(path) for path in files}
     if task.name not in SAMPLED:
         raise UserError(f"m4le's sample has no texts for {task.name}: leave it out of `tasks`.")
@@ -326,12 +327,12 @@ _KNOWN = {*BUCKETS, *BUCKETS_2023}
 def read_rows(
     task: Task, frame: Frame, path: str | Path, buckets: Collection[int]
 ) -> Iterator[Row]:
-    """The rows of a task's file in `buckets`, in the file's order.
+    """The rows of a task's file whose bucket is in `buckets`, in the file's order.
 
-    A prompt in which the frame is not found is one piece of haystack; these, and rows whose gold
-    item is not among the items, are counted in the log. UserError if a line is not a JSON object, lacks
-    a field, has an unknown bucket or an empty text. `path` is a JSON Lines file, or the first
-    release's data.zip.
+    `path` is a JSON Lines file, or the first release's data.zip. If the frame is not found in a prompt, the
+    prompt is one piece of haystack. Such prompts are counted in the log, and so are rows whose gold item is
+    not among the items. Raises UserError if a line is not a JSON object, lacks a field, or has an unknown
+    bucket or an empty text.
     """
     path = Path(path)
     counts: Counter[str] = Counter()

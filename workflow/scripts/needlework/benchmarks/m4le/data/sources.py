@@ -1,4 +1,7 @@
-"""M4LE's source data sets in their own layout, as records, with the selections of the released scripts."""
+"""M4LE's source data sets, read in their own layouts as records.
+
+Records are selected as in the released scripts.
+"""
 
 from __future__ import annotations
 
@@ -99,7 +102,10 @@ def wow(task: Task, files: Sequence[Path]) -> Iterator[Record]:
 
 
 def drcd(task: Task, files: Sequence[Path]) -> Iterator[Record]:
-    """DRCD's paragraphs with their questions; for topics, each title once, with one of its paragraphs."""
+    """DRCD's paragraphs with their questions.
+
+    For tasks that ask for topics, each title once, with one of its paragraphs.
+    """
     seen: set[str] = set()
     for item in load(files[0])["data"]:
         if task.draws == "topics":
@@ -225,7 +231,7 @@ def duorc(task: Task, files: Sequence[Path]) -> Iterator[Record]:
 
 
 def nq_open(task: Task, files: Sequence[Path]) -> Iterator[Record]:
-    """NaturalQuestions as Lost in the Middle retrieved for them: gold passage, others without an answer."""
+    """NaturalQuestions with passages from Lost in the Middle: the gold passage, others without an answer."""
     for line in read_lines(files[0]):
         gold = line.get("nq_annotated_gold", dict)
         others = tuple(
@@ -254,7 +260,7 @@ def dureader(task: Task, files: Sequence[Path]) -> Iterator[Record]:
 
 
 def wikihow(task: Task, files: Sequence[Path]) -> Iterator[Record]:
-    """WikiHow's guides of more than 60 words; the CSV file's commas and line ends between steps go."""
+    """WikiHow's guides of more than 60 words, without the CSV file's commas and line ends between steps."""
     for row in _csv(files[0].read_text(encoding="utf-8")):
         title = row["title"].rstrip("0123456789")
         if len(row["text"].split()) <= 60 or not title or row["title"] in _EXAMPLE_GUIDES:
@@ -311,7 +317,7 @@ def triviaqa(task: Task, files: Sequence[Path]) -> Iterator[Record]:
 
 
 def papers(task: Task, files: Sequence[Path]) -> Iterator[Record]:
-    """Papers of arXiv or PubMed with their abstracts (Cohan and others, 2018)."""
+    """Papers from arXiv or PubMed with their abstracts (Cohan and others, 2018)."""
     for line in read_lines(files[0]):
         abstract = " ".join(
             re.sub(r"^<S>\s*|\s*</S>$", "", sentence).strip()
@@ -540,7 +546,7 @@ _AS_IT_IS = ("marc", "online-shopping", "wiki2019zh")
 def source_records(task: Task, files: Sequence[Path]) -> Iterator[Record]:
     """The documents of a task's source, or of a user's table of RECORDS.
 
-    UserError if a file has another layout.
+    Raises UserError if a file has another layout.
     """
     if files[0].suffix == ".parquet":
         yield from _of_table(task, files[0])
@@ -593,7 +599,10 @@ def _converter() -> Any:
 
 
 def simplified(value: Any) -> Any:
-    """A record, or a part of one, in simplified characters (OpenCC t2s, as the released scripts convert)."""
+    """A record, or a part of one, in simplified Chinese characters.
+
+    OpenCC's t2s converts them, as in the released scripts.
+    """
     if isinstance(value, str):
         return _converter().convert(value) if value else value
     made = map(simplified, value)

@@ -81,7 +81,7 @@ class Task(NamedTuple):
 
     @property
     def archived(self) -> tuple[str, ...]:
-        """The names that the task's file may have in the first release: its own, or the released scorer's."""
+        """The possible names of the task's file in the first release: its own, the released scorer's."""
         return self.name, PRINTED.get(self.name, f"{self.name}_{self.task_type.lower()}")
 
     @property
@@ -212,13 +212,15 @@ class Piece(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """A prompt in its pieces: the starts of its items, their ids, and the asked one's id."""
+    """A prompt in its pieces."""
 
     instruction: str
     example_end: int
+    # The starts of its items.
     items: list[int]
     items_end: int
     question: int
+    # The items' ids.
     ids: list[str]
     values: dict[str, str]
 
@@ -252,7 +254,7 @@ class Rendered(NamedTuple):
 
 
 def load_frames(path: str | Path) -> dict[str, Frame]:
-    """The frames of all tasks, by name. UserError if the file holds anything else."""
+    """The frames of all tasks, by name. Raises UserError if the file holds anything else."""
     import yaml  # Planning reads this module with the standard library alone.
 
     try:
@@ -278,9 +280,9 @@ def texts_of(frame: Frame) -> dict[str, tuple[str, ...]]:
 
 
 def worded(frame: Frame, texts: Mapping[str, str]) -> Frame:
-    """The frame with a user's texts in place of all texts of `texts_of`; missing texts are left out.
+    """The frame with a user's texts in place of all texts of `texts_of`. Missing texts are left out.
 
-    The frame keeps its white space, and its parts without words: ids, and the separators of items.
+    The frame keeps its white space and all parts without words: ids, and the separators of items.
     """
     own = {}
     for name in texts_of(frame):
@@ -321,7 +323,7 @@ def fill(template: str, values: Mapping[str, str]) -> str:
 
 
 def cut(frame: Frame, instruction: str, text: str) -> Cut | None:
-    """The parts of the frame found in an `instruction` and the `text` that follows it; None if not found.
+    """The parts of the frame in an `instruction` and the `text` after it; None if the frame is not found.
 
     All offsets refer to `text`.
     """

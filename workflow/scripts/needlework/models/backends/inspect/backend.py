@@ -172,7 +172,7 @@ class InspectBackend(RemoteModel):
         return excerpt(self._clean(text), "").rstrip(".")
 
     def as_sent(self, prompt: str) -> tuple[str, str]:
-        """In words, how the provider gets a prompt, and the prompt."""
+        """How the provider gets a prompt, in words, and the prompt."""
         return "as a user's message", prompt
 
     def settings(self) -> dict[str, object]:
@@ -213,7 +213,7 @@ class InspectBackend(RemoteModel):
         return chat, GenerateConfig(**{k: v for k, v in settings.items() if v is not None})
 
     def first_refusal(self) -> tuple[int, str]:
-        """The status and the text with which a prompt of one word is refused; 0 and "" if none came."""
+        """The status and the text of the refusal of a prompt of one word; 0 and "" if it is answered."""
         return self._runner.run(self._one_word())
 
     async def _one_word(self) -> tuple[int, str]:

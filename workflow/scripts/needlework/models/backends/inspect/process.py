@@ -1,8 +1,8 @@
 """A process that asks a model of the backend `inspect` for one token: see `planning.preflight.first_request`.
 
-Reads the model's entry, as JSON, from its standard input, and writes the status and the text of a refusal as
-a line of JSON; 0 and "" if there was none. Snakemake's own process does not import inspect_ai, which takes
-seconds and changes its loggers.
+It reads the model's entry as JSON from its standard input. It writes a line of JSON with the status and the
+text of a refusal; 0 and "" if the model answers. It is a process of its own because inspect_ai takes seconds
+to import and changes Snakemake's loggers.
 """
 
 from __future__ import annotations

@@ -64,11 +64,11 @@ FORMER_TOP_K = 50
 class OpenaiBackend(RemoteModel):
     """The model `name` at `base_url`, with the API key in the variable that `key_env` names.
 
-    `chat` sends each prompt as a user's message, and the endpoint puts it into its chat template;
-    without it the prompt is sent as it is, to be completed. `concurrency` requests run at once, each for
-    at most `timeout` seconds. The fields in `request` go into every request.
+    With `chat`, each prompt is sent as a user's message, and the endpoint puts it into its chat template.
+    Without it, the prompt is sent as it is, to be completed. `concurrency` requests run at once, each for at
+    most `timeout` seconds. The fields in `request` go into every request.
 
-    `batch` sends them through the endpoint's batch API instead, and waits for the answers; batches are
+    With `batch`, requests go through the endpoint's batch API, and the job waits for the answers. Batches are
     recorded in `<journal>/batches/<name and identity>`.
     """
 
@@ -105,7 +105,10 @@ class OpenaiBackend(RemoteModel):
         }
 
     def former_identity(self) -> Mapping[str, object] | None:
-        """Older records were asked with `top_k: 50` where the configuration has none."""
+        """The identity of older records.
+
+        If the configuration has no `top_k`, older versions sent `top_k: 50`.
+        """
         sampling = self.config.sampling
         if sampling.top_k is not None:
             return None
@@ -165,7 +168,10 @@ class OpenaiBackend(RemoteModel):
         return answer_bytes(self._most_tokens) if path.endswith("/completions") else REPLY_BYTES
 
     def as_sent(self, prompt: str) -> tuple[str, str]:
-        """In words, how the endpoint gets a prompt, and the prompt: its template is its own."""
+        """How the endpoint gets a prompt, in words, and the prompt.
+
+        The chat template is the endpoint's own.
+        """
         return "as a user's message" if self.config.chat else "as raw text", prompt
 
     def answers(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:

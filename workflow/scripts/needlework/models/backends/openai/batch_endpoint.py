@@ -1,4 +1,4 @@
-"""One endpoint's batch API, through the official client, and what its replies say."""
+"""The batch API of one endpoint, called through the official client; and how its replies are read."""
 
 from __future__ import annotations
 
@@ -42,22 +42,28 @@ class BatchRefused(UserError):
 
 @dataclass
 class BatchEndpoint:
-    """The batch API of one endpoint, through `client`, an openai.AsyncOpenAI, one call after the other.
+    """The batch API of one endpoint. Calls are made one after the other.
 
-    `run` waits for a coroutine. `chat` is whether the endpoint gives chat completions. `headers` go with
-    each call. `timeout` is in seconds. `clean` removes secrets from a text that is shown, `keep` from
-    parsed JSON that is kept. `named` is applied to each answer. `proxy` says in words through which proxy a
-    local address is asked, if through one. Every call raises Passing or Refused if it fails.
+    Every call raises Passing or Refused if it fails.
     """
 
+    # An openai.AsyncOpenAI.
     client: Any
+    # Waits for a coroutine.
     run: Callable[[Coroutine[Any, Any, Any]], Any]
+    # Whether the endpoint gives chat completions.
     chat: bool
+    # Go with each call.
     headers: Mapping[str, object]
+    # In seconds.
     timeout: float
+    # Removes secrets from a text that is shown.
     clean: Callable[[str], str]
+    # Removes secrets from parsed JSON that is kept.
     keep: Callable[[Any], Any]
+    # Is applied to each answer.
     named: Callable[[Answer], Answer]
+    # The proxy through which a local address is asked, in words; "" if there is none.
     proxy: str = ""
 
     @property
@@ -107,9 +113,9 @@ class BatchEndpoint:
         return self._call(look())
 
     def results(self, reply: Mapping[str, object]) -> tuple[dict[str, Answer], str]:
-        """The answers in the files of a batch by their keys; `reply` is how the endpoint describes it.
+        """The answers in the files of a batch, by their keys; and what seems to be missing, in words, or "".
 
-        And what seems to be missing there, in words, or "".
+        `reply` is the endpoint's description of the batch.
         """
         right, wrong = (self._read(reply.get(f"{kind}_file_id")) for kind in ("output", "error"))
         found = wrong | right
@@ -192,7 +198,7 @@ def n_done(reply: Mapping[str, object]) -> int:
 
 
 def read_result(line: Mapping[str, Any], chat: bool, clean: Callable[[str], str]) -> Answer:
-    """The answer in a line of a file of results; `clean` removes secrets from what an error shows."""
+    """The answer in a line of a file of results. `clean` removes secrets from messages of errors."""
     try:
         response = line.get("response")
         if not response:

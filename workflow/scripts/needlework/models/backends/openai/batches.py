@@ -1,7 +1,7 @@
 """The batch API of OpenAI-compatible endpoints: files of requests, answered within a day, often cheaper.
 
-Batches are recorded in a journal of their own, before and after each submission. So after a kill at any
-moment a job finds its batches again, and nothing is submitted twice.
+Batches are recorded in a journal of their own, before and after each submission. So if a job is killed, the
+next one finds its batches again, and nothing is submitted twice.
 """
 
 from __future__ import annotations
@@ -102,12 +102,14 @@ class _Batch:
 
 
 class Batches:
-    """The requests of one model that are answered in batches, and the state of these.
+    """The requests of one model that are answered in batches, and the state of these batches.
 
-    `journal` is that of what was submitted; `most_tokens` (None: no limit) the limit of all unfinished
-    batches together; `where` the model's place in words; `address` the endpoint's. A file `<name of a
-    batch>.again` in its folder, which a user makes, says that the requests of that batch may be submitted
-    again.
+    `journal` records the batches that were submitted. `most_tokens` limits the tokens of all unfinished
+    batches together (None: no limit). `where` is the model's place in words, `address` the endpoint's
+    address.
+
+    If a user makes a file `<name of a batch>.again` in the journal's folder, the requests of that batch may
+    be submitted again.
     """
 
     def __init__(
@@ -142,10 +144,10 @@ class Batches:
     def answers(self, lines: Iterable[BatchRequest]) -> Iterator[tuple[str, Answer]]:
         """The answers to requests with their keys, in any order, each as soon as it is known.
 
-        `lines` are read as far as they can be submitted. Raises UserError if the endpoint refuses a
-        batch, or will not say what became of one. Nothing more is submitted then, and the answers of
-        all other batches, which are paid for, are waited for and given before. Raises Stopped if the run is
-        being stopped: the next one collects what is submitted.
+        Requests are taken from `lines` only as they can be submitted. If the endpoint refuses a batch, or
+        will not say what became of one, nothing more is submitted. The answers of all other batches are paid
+        for, so they are waited for and yielded; then UserError is raised. Raises Stopped if the run is being
+        stopped: the next run collects what is submitted.
         """
         self._source = iter(lines)
         self._next = next(self._source, None)

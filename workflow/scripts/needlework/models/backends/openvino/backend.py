@@ -100,13 +100,16 @@ class OpenvinoBackend(InAnyOrder):
         }
 
     def former_identity(self) -> Mapping[str, object] | None:
-        """Older records name no precision: it was float32 where the device does not compute in float16."""
+        """The identity of older records, which name no precision.
+
+        It was float32 if the device does not compute in float16.
+        """
         if not self._precision or "FP16" in self._capabilities():
             return None
         return {**self.identity(), "engine": answer_arguments(dict(self.config.engine))}
 
     def holds(self, record: Record) -> bool:
-        """Whether the model's `context` leaves the answer as it is."""
+        """Whether a kept answer is still valid under the model's `context`."""
         limit = self.config.context
         if record.get("cut_at") is not None:
             return record["cut_at"] == limit

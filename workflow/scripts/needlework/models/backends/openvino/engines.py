@@ -42,7 +42,10 @@ class Sent:
 
 
 class Prefixes:
-    """Finds `cached` of prompts, on CPUs and without the engine's sparse attention and eviction."""
+    """Finds how many tokens of each prompt were cached (`cached`).
+
+    Works on CPUs, without the engine's sparse attention and eviction.
+    """
 
     def __init__(self, scheduler: Any, device: str) -> None:
         special = scheduler.use_cache_eviction or scheduler.use_sparse_attention
@@ -53,7 +56,7 @@ class Prefixes:
         self._used: int | None = 0
 
     def to_ask(self, sent: Sent) -> bool:
-        """Whether this prompt is to be added and cancelled before the next step."""
+        """Whether to add the prompt and cancel it before the next step."""
         if self._block_bytes == 0 and self._on and not sent.asked:
             sent.asked, sent.cached = True, 0  # the first prompt
         return self._on and not sent.asked and self._used is not None
@@ -65,7 +68,10 @@ class Prefixes:
     def stepped(
         self, metrics: Any, asked: Sent | None, running: Collection[Sent], ended: Collection[Sent]
     ) -> None:
-        """Account for a step: of the `running` prompts, some `ended`; `asked` was cancelled."""
+        """Update the state after a step of the engine.
+
+        Of the `running` prompts, `ended` have ended, and `asked` was cancelled.
+        """
         if not self._on:
             return
         used_bytes = metrics.cache_usage / 100 * metrics.cache_size_in_bytes
@@ -112,14 +118,15 @@ def _shared(asked: Sent, sent: Sent) -> int:
 
 
 class EndedPrompt(NamedTuple):
-    """An answer's tokens, and whether the model ended it. `error` is the reason if there is no answer.
+    """The end of a prompt: an answer, or an error."""
 
-    `cached`: how many tokens of its prompt were in the cache of prefixes, if that is known.
-    """
-
+    # The answer's tokens.
     tokens: list[int]
+    # Whether the model ended the answer.
     stopped: bool
+    # Why there is no answer.
     error: str | None = None
+    # How many of the prompt's tokens were in the cache of prefixes, if that is known.
     cached: int | None = None
 
 
@@ -142,7 +149,7 @@ class OpenvinoEngine:
         return self._engine.get_config()
 
     def send(self, place: int, tokens: Any, generation: Any) -> None:
-        """Add a prompt to the batch once its cached length is known."""
+        """Add a prompt to the batch, as soon as the length of its cached prefix is known."""
         self._waiting.append(Sent(place, tokens, generation))
 
     def ended(self) -> Iterator[tuple[int, EndedPrompt]]:

@@ -1,8 +1,8 @@
-"""A GGUF file as an OpenVINO folder whose weights are those of the file.
+"""A GGUF file as an OpenVINO folder with exactly the file's weights.
 
-OpenVINO GenAI reads GGUF itself, but rounds each group's zero point to a whole number. In formats whose
-groups have a minimum (Q4_1, Q4_K) that moves the weights by about a tenth: SmolLM2-135M (Q4_1) then
-answers other than with the file's own weights. So the weights are set again from the file.
+OpenVINO GenAI reads GGUF itself, but rounds each group's zero point to a whole number. If the groups of a
+format have a minimum (Q4_1, Q4_K), this changes the weights by about a tenth: SmolLM2-135M (Q4_1) then gives
+other answers. So the weights are set again from the file.
 """
 
 from __future__ import annotations
@@ -47,9 +47,10 @@ class _Weights(NamedTuple):
 
 
 def kept_folder(file: Path, cache: Path) -> Path:
-    """The folder of `exact_folder` in `cache`, written if this file, OpenVINO and code have none yet.
+    """The folder of `exact_folder` in `cache`.
 
-    Jobs may share `cache`. Raises UserError as `exact_folder` does.
+    It is written if the cache has none for this file, OpenVINO and code. Jobs may share `cache`. Raises
+    Raises UserError as `exact_folder` does.
     """
     made_by = f"{genai().__version__.partition('-')[0]}-{file_digest(__file__)[:8]}"
     folder = cache / f"{file_digest(file)[:16]}-{made_by}"
