@@ -1,6 +1,6 @@
 # Answers: one job for each model and benchmark, or for each shard. The journal keeps finished requests.
 
-from needlework.models.backends.base import backend_file
+from needlework.models.backends import backend_file
 
 # The models with and without shards, as patterns of their names; (?!) matches no name.
 IN_SHARDS = [name for name in config["models"] if files.config.models[name].shards > 1]

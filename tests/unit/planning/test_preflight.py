@@ -19,7 +19,7 @@ import pytest
 from factories import demo_run
 from needlework.errors import UserError
 from needlework.given import given as blocks
-from needlework.models.backends.base import backend_names
+from needlework.models.backends import backend_names
 from needlework.planning.config import validated
 from needlework.planning.preflight.checks import check
 from needlework.planning.preflight.files import check_model_files, without_records

@@ -23,13 +23,12 @@ from needlework.data.packaged import is_packaged, local_name
 from needlework.errors import UserError
 from needlework.given import given
 from needlework.journal import Record
+from needlework.models.backends import backend_file, backend_names
 from needlework.prompts.spans import Span, span_text
 from needlework.services.endpoints import revealed
 
 if TYPE_CHECKING:
     from needlework.models.settings import AnyModel
-
-HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,19 +266,6 @@ def in_order(answers: Iterable[tuple[int, Answer]]) -> Iterator[Answer]:
 def sample_seed(seed: int, prompt: str, sample: int) -> int:
     """The 32-bit seed of one answer, derived from its prompt, so that it does not depend on the batch."""
     return int(seeding.rank_key(seed, prompt, sample)[:8], 16)
-
-
-def backend_names() -> list[str]:
-    """The valid values of a model's `backend`: the packages and modules here, except settings."""
-    modules = {path.stem for path in HERE.glob("*.py") if not path.stem.endswith("_settings")}
-    packages = {path.parent.name for path in HERE.glob("*/backend.py")}
-    return sorted(modules - {"__init__", "base"} | packages)
-
-
-def backend_file(name: str) -> str:
-    """The file of a backend's code, below workflow/scripts."""
-    module = f"{name}/backend" if (HERE / name / "backend.py").is_file() else name
-    return f"needlework/models/backends/{module}.py"
 
 
 def load_backend(model: str, config: AnyModel, journal: str | Path = "journal") -> Backend:
