@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from needlework.benchmarks.mlneedle.metrics import METRICS
 from needlework.prompts.spans import Span
 from needlework.records import (
     GENERATIONS,
@@ -21,6 +22,7 @@ from needlework.records import (
 )
 from needlework.results.explorer.data import Explored, ShownAnswers, ShownPrompts
 from needlework.results.explorer.page import write_explorer
+from needlework.scoring.metric import meanings
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = ROOT / "resources/explorer/explorer.js"
@@ -166,6 +168,7 @@ def explore(
                 *("Made up", ["task", *FACTORS], prompts, answers),
                 *(designed, without, tuple(held), tuple(controls)),
                 percent=percent,
+                meanings=meanings(METRICS.values()),
             )
         },
         program=PROGRAM,
