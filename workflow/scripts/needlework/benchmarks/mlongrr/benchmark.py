@@ -205,7 +205,7 @@ CARD = Card(
             with_needles,
             held=("lang", "length", "n_needles", "question", "depth"),
             length=replace(LENGTH, label="tokens"),
-            depth=replace(DEPTH, type="double", label="", format=None),
+            depth=replace(DEPTH, type="double", percent=100),
             needles=replace(N_NEEDLES, label="", words={}),
             language=replace(LANG, label=""),
         ),
