@@ -81,7 +81,7 @@ def no_model(table: pd.DataFrame) -> Figure:
     """Printed numbers that need no model, and ours."""
     titles = {name: load_benchmark(name).title for name in table["benchmark"].unique()}
     missing = {"ci_low": float("nan"), "ci_high": float("nan"), "link": ""}
-    return reproduction.draw(table.assign(**missing), titles)
+    return reproduction.picture(table.assign(**missing), titles)
 
 
 # Lengths as the picture of the papers writes them.

@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "workflow/scripts"))
 
-from needlework.results.audits import PLANNED, Interval, half_width, sentence  # noqa: E402
+from needlework.results.audit_report import PLANNED, Interval, half_width, verdict_in_words  # noqa: E402
 
 ALPHA, MARGIN = 0.05, 0.04
 BASE = "f32"
@@ -67,7 +67,7 @@ def together(rows: list[Row], audits: int) -> list[Row]:
         wider = float(half_width(n, max(variance, 0.0), alpha / audits, planned))
         found = Interval(mean, max(-1.0, mean - wider), min(1.0, mean + wider), n)
         ends = {"ci_low": str(found.low), "ci_high": str(found.high)}
-        made.append({**row, **ends, "sentence": sentence(found, MARGIN)})
+        made.append({**row, **ends, "sentence": verdict_in_words(found, MARGIN)})
     return made
 
 

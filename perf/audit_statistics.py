@@ -32,7 +32,7 @@ import numpy.typing as npt  # noqa: E402
 from scipy.stats import beta  # noqa: E402
 
 from machine import describe, measured  # noqa: E402
-from needlework.results.audits import (  # noqa: E402
+from needlework.results.audit_report import (  # noqa: E402
     PLANNED,
     excess,
     half_width,

@@ -26,8 +26,8 @@ import pandas as pd  # noqa: E402
 from machine import describe, measured  # noqa: E402
 from needlework.factor import Factor  # noqa: E402
 from needlework.results import published  # noqa: E402
-from needlework.results.cards.card import Card, Part  # noqa: E402
-from needlework.results.numbers.claims import claims, compared, models_compared  # noqa: E402
+from needlework.results.cards.card import Card, CardPart  # noqa: E402
+from needlework.results.numbers.claims import claims, comparison_rows, models_compared  # noqa: E402
 from needlework.results.numbers.curves import curves  # noqa: E402
 from needlework.results.numbers.means import KEYS  # noqa: E402
 from needlework.results.numbers.tables import frame  # noqa: E402
@@ -39,7 +39,7 @@ MODELS = tuple("abcdef")
 HELD = ("lang", "length", "depth")
 CARD = Card(
     (
-        Part(
+        CardPart(
             lambda rows, run: rows,
             held=HELD,
             length=Factor("length", "int32", label="tokens"),
@@ -107,7 +107,7 @@ def false_claims(page: Page, pages: int) -> dict[str, Any]:
         found = [
             row
             for curve in curves("b", CARD, answered, NOTHING, run, MODELS)
-            for row in compared(curve)
+            for row in comparison_rows(curve)
         ]
         found += models_compared({"b": answered}, {"b": list(HELD)}, MODELS)
         comparisons = len(found)

@@ -54,7 +54,7 @@ ROOMS = {
     ),
     "journal": ("journal.py", "records.py", "models/generation.py", "models/old_journals.py"),
     "statistics": (
-        *("results/stats.py", "results/audits.py", "results/audits.py"),
+        *("results/stats.py", "results/audit_report.py", "results/audit_report.py"),
         *("results/comparisons.py", "benchmarks/*/measures.py"),
     ),
     "results": (

@@ -29,7 +29,7 @@ import pyarrow as pa  # noqa: E402
 import prompt_sets  # noqa: E402
 from machine import describe, peak_memory_mib  # noqa: E402
 from needlework.models.generation import InstanceRequests  # noqa: E402
-from needlework.prompts.ordering import Prompts  # noqa: E402
+from needlework.prompts.ordering import PromptStore  # noqa: E402
 from needlework.prompts.spans import Span, literal, render  # noqa: E402
 from needlework.records import SPAN, instances_schema, write_table  # noqa: E402
 from needlework.seeding import rng  # noqa: E402
@@ -149,7 +149,7 @@ def measure(folder: Path) -> dict[str, Any]:
 
 def simulated(made: prompt_sets.PromptSet) -> dict[str, Any]:
     """Tokens computed in each order, and how many times the least that is."""
-    prompts = Prompts()
+    prompts = PromptStore()
     for column in made.columns:
         prompts.add(column)
     known: dict[str, int] = {}

@@ -29,6 +29,7 @@ import machine  # noqa: E402
 from needlework.given import given  # noqa: E402
 from needlework.journal import Journal  # noqa: E402
 from needlework.models.backends.base import Request, load_backend  # noqa: E402
+from needlework.models.backends.openai.settings import Openai  # noqa: E402
 from needlework.models.generation import generate  # noqa: E402
 from needlework.models.other_runs import LOOK_SECONDS, Turns  # noqa: E402
 from needlework.prompts.spans import literal  # noqa: E402
@@ -85,31 +86,17 @@ def simulated(size: int, concurrency: Sequence[int], apart: float, seed: int) ->
 
 def run(folder: Path, url: str, concurrency: int, size: int) -> None:
     """One run: it asks the server so many prompts, and writes its table."""
-    entry: dict[str, Any] = {
-        "backend": "openai",
-        "name": "made",
-        "revision": None,
-        "chat": True,
-        "system": None,
-        "stop": [],
-        "variant": None,
-        "reasoning": None,
-        "sampling": {"temperature": 0, "top_k": None, "top_p": 1.0, "seed": 0},
-        "request": {},
-        "base_url": url,
-        "key_env": None,
-        "concurrency": concurrency,
-        "timeout": 60,
-        "batch": False,
-        "batch_tokens": None,
-    }
+    own: dict[str, Any] = {"base_url": url, "key_env": None, "sampling": {"temperature": 0}}
+    own |= {"concurrency": concurrency, "timeout": 60}
+    model = Openai(backend="openai", name="made", tokenizer="words", context=4096, **own)
+    entry = given(model.model_dump(mode="json"))
     requests = [
         Request(f"{n:064x}", 0, "exact", [literal("question", f"Question {n}")], ["x"], 16, 5, {})
         for n in range(size)
     ]
     with Journal(folder.parent / "journal/generations/served") as journal:
         table = generate(
-            requests, load_backend("served", given(entry), folder.parent / "journal"), journal
+            requests, load_backend("served", entry, folder.parent / "journal"), journal
         )
     write_table(table, folder / "answers.parquet")
 

@@ -89,6 +89,6 @@ def printed(
     row: str,
     column: str,
     sources: Sequence[str] = publications.SOURCES,
-) -> publications.Number | None:
+) -> publications.PrintedNumber | None:
     """What the paper (or else its released code) has in a cell of a table; None without any."""
     return Context(published[published["source"].isin(sources)], {}).find(table, row, column)

@@ -29,6 +29,10 @@ def rules() -> dict[str, tuple[set[str], list[str]]]:
             named = re.findall(r'f?"(needlework/[^\n]*?\.py)"', block)
             # What a rule chooses at run time may be any of its kind.
             patterns = [re.sub(r"\{.*?\}(?=[./])", "*", name) for name in named]
+            if "backend_file(" in block:
+                patterns += [f"needlework/models/backends/{own}.py" for own in ("*", "*/backend")]
+            parts = re.findall(r'part_file\([\w.]+, "(\w+)"\)', block)
+            patterns += [f"needlework/benchmarks/*/{part}.py" for part in parts]
             found[script] = (environments, patterns)
     return found
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from needlework.benchmarks.mlneedle.metrics import METRICS
 from needlework.prompts.spans import Span
 from needlework.records import (
     GENERATIONS,
@@ -19,8 +20,9 @@ from needlework.records import (
     scores_schema,
     write_table,
 )
-from needlework.results.explorer.data import Answers, Explored, Prompts
+from needlework.results.explorer.data import Explored, ShownAnswers, ShownPrompts
 from needlework.results.explorer.page import write_explorer
+from needlework.scoring.metric import meanings
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = ROOT / "resources/explorer/explorer.js"
@@ -57,7 +59,7 @@ def identifier(number: int) -> str:
 
 def write_files(
     folder: Path, asked: Iterable[Asked], passages: Mapping[str, str] = {}
-) -> tuple[dict[str, Prompts], dict[str, Answers]]:
+) -> tuple[dict[str, ShownPrompts], dict[str, ShownAnswers]]:
     """The files of a run; `passages` are the documents `texts/en/<name>`."""
     asked = list(asked)
     corpus = folder / "texts/en.parquet"
@@ -119,14 +121,14 @@ def write_files(
         write_table(
             pa.Table.from_pylist(translated, schema=TRANSLATIONS), own / "translations.parquet"
         )
-        answers[model] = Answers(
+        answers[model] = ShownAnswers(
             tokenizer="words",
             **{
                 kind: str(own / f"{kind}.parquet")
                 for kind in ("generations", "scores", "translations")
             },
         )
-    return {"words": Prompts([str(instances)], [str(corpus)], [])}, answers
+    return {"words": ShownPrompts([str(instances)], [str(corpus)], [])}, answers
 
 
 def _instances(asked: Iterable[Asked]) -> Iterator[dict[str, Any]]:
@@ -155,6 +157,7 @@ def explore(
     without: str = "",
     held: Iterable[str] = (),
     controls: Iterable[str] = (),
+    percent: Mapping[str, float] = {},
 ) -> Path:
     """Write a run's explorer; its page."""
     prompts, answers = write_files(folder / "run", asked, passages)
@@ -164,6 +167,8 @@ def explore(
             "made_up": Explored(
                 *("Made up", ["task", *FACTORS], prompts, answers),
                 *(designed, without, tuple(held), tuple(controls)),
+                percent=percent,
+                meanings=meanings(METRICS.values()),
             )
         },
         program=PROGRAM,

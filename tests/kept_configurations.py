@@ -28,7 +28,12 @@ from needlework.planning.layers import layered  # noqa: E402
 
 ABSENT = "<gone>"
 # Keys that went since the configurations were kept; a number as `run.limit` stays.
-GONE = (("records",), ("run", "limit"))
+GONE = (
+    ("records",),
+    ("run", "limit"),
+    ("benchmarks", "lost_in_the_middle", "unambiguous"),
+    ("benchmarks", "lost_in_the_middle", "gold_without_answer"),
+)
 
 
 def sources() -> Iterator[tuple[str, Any]]:
@@ -49,8 +54,8 @@ def kept() -> Any:
     for config in (found["demo"], found["validated"], *own):
         for *blocks, key in GONE:
             block = reduce(lambda own, name: own.get(name, {}), blocks, config)
-            if isinstance(block.get(key), dict):
-                del block[key]
+            if key != "limit" or isinstance(block.get(key), dict):
+                block.pop(key, None)
     return found
 
 

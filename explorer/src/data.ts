@@ -37,6 +37,8 @@ interface Header {
   columns: string[];
   factors: string[];
   values: Value[][];
+  /** By column: how its values are written, where not as they are. */
+  labels: Record<string, (string | null)[]>;
   examples: string[];
   finish: string[];
   outcomes: string[];
@@ -137,7 +139,7 @@ export class Benchmark {
       if (numbers) order.sort((a, b) => Number(values[a] ?? -Infinity) - Number(values[b] ?? -Infinity));
       this.dimensions.push({
         name,
-        labels: values.map(label),
+        labels: values.map((value, code) => header.labels[name]?.[code] ?? label(value)),
         written,
         order,
         code: ofAnswer ? (row) => codes[row] : (row) => codes[instance[row]],

@@ -19,11 +19,16 @@ import yaml
 from factories.models import backend_of
 from needlework.errors import UserError
 from needlework.journal import Journal
-from needlework.models.backends import openvino
 from needlework.models.backends.base import Answer, Request
+from needlework.models.backends.openvino import backend as openvino
+from needlework.models.backends.openvino.gguf_models import (
+    _constant,
+    _tensors,
+    _weights,
+    kept_folder,
+)
 from needlework.models.generation import generate
-from needlework.models.gguf_models import _constant, _tensors, _weights, kept_folder
-from needlework.models.job_records import remember
+from needlework.models.job_records import write_job_record
 from needlework.planning.config import validated
 from needlework.planning.job_resources import job_gpus, job_threads
 from needlework.planning.rule_inputs import RuleInputs
@@ -86,7 +91,7 @@ def shared() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(genai(), "Tokenizer", functools.cache(genai().Tokenizer))
-        patch.setattr(openvino, "Engine", once(openvino.Engine))
+        patch.setattr(openvino, "OpenvinoEngine", once(openvino.OpenvinoEngine))
         yield
 
 
@@ -114,7 +119,8 @@ def test_a_converted_file_is_kept_for_later_jobs(folder: Path) -> None:
 
 def test_two_jobs_may_convert_a_file_at_once(tmp_path: Path, small: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from needlework.models.gguf_models import kept_folder; "
+        "import sys; from pathlib import Path; "
+        "from needlework.models.backends.openvino.gguf_models import kept_folder; "
         "print(kept_folder(Path(sys.argv[1]), Path(sys.argv[2])))"
     )
     library = {**os.environ, "PYTHONPATH": str(ROOT / "workflow/scripts")}
@@ -409,7 +415,7 @@ def test_the_settings_are_what_the_engine_does(given, used, told, tmp_path, capl
     assert json.dumps(settings)
     assert (settings["KEY_CACHE_PRECISION"], settings["VALUE_CACHE_PRECISION"]) == used
     assert [sentence[: sentence.index(":", 20)] for sentence in settings["ignored"]] == told
-    remember(tmp_path / "m", "lost_in_the_middle", backend)
+    write_job_record(tmp_path / "m", "lost_in_the_middle", backend)
     assert all(f"models.m.engine.{sentence}" in caplog.text for sentence in told)
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from needlework.models.gguf_models import kept_folder
-from needlework.models.openvino_engines import BLOCK, Engine
+from needlework.models.backends.openvino.engines import BLOCK, OpenvinoEngine
+from needlework.models.backends.openvino.gguf_models import kept_folder
 from needlework.prompts.openvino_runtime import genai, runtime
 from smollm2 import first_layers
 
@@ -30,13 +30,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return kept_folder(first_layers(2, made), made)
 
 
-def started(folder: Path, at_once: int = 1, device: str = "CPU", **changes: Any) -> Engine:
+def started(folder: Path, at_once: int = 1, device: str = "CPU", **changes: Any) -> OpenvinoEngine:
     """An engine; no answer that it gives matters here."""
     chosen = {"cache_size": 1, "max_num_batched_tokens": 4096, "enable_prefix_caching": True}
     scheduler = genai().SchedulerConfig()
     for name, value in ({"max_num_seqs": at_once} | chosen | changes).items():
         setattr(scheduler, name, value)
-    return Engine(folder, scheduler, device, {})
+    return OpenvinoEngine(folder, scheduler, device, {})
 
 
 def families(number: int) -> list[list[int]]:
@@ -60,14 +60,16 @@ def same(one: list[int], other: list[int]) -> int:
     return sum(1 for _ in pairs) // BLOCK * BLOCK
 
 
-def send(engine: Engine, place: int, prompt: list[int], new: int) -> None:
+def send(engine: OpenvinoEngine, place: int, prompt: list[int], new: int) -> None:
     generation = genai().GenerationConfig(max_new_tokens=new, apply_chat_template=False)
     generation.ignore_eos = True
     tokens = runtime().Tensor(np.array([prompt], dtype=np.int64))
     engine.send(place, tokens, generation)
 
 
-def cached(engine: Engine, prompts: list[list[int]], at_once: int, new: int) -> list[int | None]:
+def cached(
+    engine: OpenvinoEngine, prompts: list[list[int]], at_once: int, new: int
+) -> list[int | None]:
     """The cached tokens of each prompt; answers have 1 to `new` tokens."""
     seeded, found, unsent, running = random.Random(7), {}, list(enumerate(prompts)), 0
     while unsent or running:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from jobs import PYTHON, SCRIPTS, configuration, run
 
-from needlework.prompts.ordering import Prompts
+from needlework.prompts.ordering import PromptStore
 from needlework.prompts.spans import Span, literal, render
 from needlework.records import SPAN
 from needlework.seeding import rng
@@ -35,12 +35,12 @@ import json, sys
 sys.path.append(sys.argv[1])
 from needlework.given import given as blocks
 from needlework.models.backends.base import Request
-from needlework.models.backends.vllm import Vllm
+from needlework.models.backends.vllm import VllmBackend
 from needlework.prompts.spans import literal
 
 if __name__ == "__main__":
     given = json.loads(open(sys.argv[2]).read())
-    backend = Vllm(blocks(given["config"]), "tiny", "journal")
+    backend = VllmBackend(blocks(given["config"]), "tiny", "journal")
     backend.load()
     found = {}
     for name, places in given["orders"].items():
@@ -84,7 +84,7 @@ def found(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any
     """Tokens, and what the engine says of each prompt, in our order, the file's and a random one."""
     folder = tmp_path_factory.mktemp("cache")
     made, texts = prompts()
-    column = Prompts()
+    column = PromptStore()
     column.add(pa.chunked_array([[[span._asdict() for span in p] for p in made]], pa.list_(SPAN)))
     orders = {
         "ours": column.order(texts).places,

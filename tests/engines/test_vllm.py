@@ -19,7 +19,7 @@ from needlework.jobs.stop import FILE
 from needlework.journal import Journal
 from needlework.prompts.spans import Span, literal
 from needlework.records import PASSAGES, instances_schema, write_table
-from needlework.results.audits import excess
+from needlework.results.audit_report import excess
 from needlework.seeding import rng
 
 pytestmark = [
@@ -365,13 +365,13 @@ RUNNING = """
 import json, os, sys
 sys.path.append(sys.argv[1])
 from needlework.given import given
-from needlework.models.backends.vllm import Vllm
+from needlework.models.backends.vllm import VllmBackend
 from vllm import LLMEngine
 
-backend = Vllm(given({"repeatable": True, "template": {}, "stop": [], "system": None, "answer_prefix": None,
-                "name": sys.argv[2], "revision": None, "chat": True, "chat_template": None,
-                "reasoning": None, "lora": None, "trust_remote_code": False, "variant": None,
-                "engine": json.loads(sys.argv[3])}), "tiny", "journal")
+backend = VllmBackend(given({"repeatable": True, "template": {}, "stop": [], "system": None,
+                "answer_prefix": None, "name": sys.argv[2], "revision": None, "chat": True,
+                "chat_template": None, "reasoning": None, "lora": None, "trust_remote_code": False,
+                "variant": None, "engine": json.loads(sys.argv[3])}), "tiny", "journal")
 backend.load()
 recorded = backend.settings()
 def look(worker):
@@ -414,7 +414,7 @@ REFUSALS = """
 import json, sys
 sys.path.append(sys.argv[1])
 from needlework.given import given
-from needlework.models.backends.vllm import Vllm
+from needlework.models.backends.vllm import VllmBackend
 from needlework.errors import UserError
 
 plain = {"repeatable": False, "template": {}, "stop": [], "variant": None,
@@ -423,7 +423,7 @@ plain = {"repeatable": False, "template": {}, "stop": [], "variant": None,
          "sampling": {"temperature": 0, "top_k": None, "top_p": 1, "seed": 0}}
 found = {}
 for name, changes in json.loads(sys.argv[3]).items():
-    backend = Vllm(given({**plain, **changes}), "tiny", "journal")
+    backend = VllmBackend(given({**plain, **changes}), "tiny", "journal")
     try:
         backend.identity()
         backend.load()

@@ -22,8 +22,8 @@ import pandas as pd
 import pyarrow as pa
 
 from factories import answering, configuration, losing
-from needlework.benchmarks.lost_in_the_middle import corpus, pairs_corpus, plan
-from needlework.benchmarks.lost_in_the_middle.rows import Factors
+from needlework.benchmarks.lost_in_the_middle import corpus, plan
+from needlework.benchmarks.lost_in_the_middle.factors import WITHOUT_DOCUMENTS
 from needlework.given import given
 from needlework.planning.config import validated
 
@@ -52,7 +52,7 @@ INDICES = {
     140: (0, 34, 69, 104, 139),
     300: (0, 49, 99, 149, 199, 249, 299),
 }
-DEFAULTS = {**Factors("en")._asdict(), "gold_index": np.nan}
+DEFAULTS = {"lang": "en", **WITHOUT_DOCUMENTS, "gold_index": np.nan}
 QA = {"distractors": "retrieved", "order": "relevance", "answer_present": True}
 
 
@@ -140,8 +140,6 @@ def _answers(model, setting, mean, questions, rng):
         row["metric"] = "key_value_accuracy" if asked == "pair" else "best_subspan_em"
         if recall is not None:
             row["answer_present"] = bool(found[i])
-        if asked == "en":
-            row["unambiguous"] = i % 4 < 3
         yield row
 
 
@@ -342,5 +340,5 @@ def corpora(folder: Path) -> dict[str, pa.Table]:
         found[kind] = corpus.read_questions(kind, folder / file)
         found[f"{kind}_passages"] = corpus.read_passages(kind, folder / file)
     for n in plan.RELEASED_PAIRS:
-        found[f"key_value_{n}"] = pairs_corpus.read(folder / pairs_path(n), n)
+        found[f"key_value_{n}"] = corpus.read_pairs(folder / pairs_path(n), n)
     return found

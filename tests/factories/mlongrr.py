@@ -165,11 +165,12 @@ def settings(lang: str, lengths: Sequence[int], **own: Any) -> dict[str, Any]:
 
 
 def tables(slice_settings: Mapping[str, Any], mirror: Path | None = None) -> dict:
-    """The inputs that `plan.reads` names, by input and language."""
-    return {
+    """The inputs that `plan.reads` names, by input and language; and distractors, of which there are none."""
+    read = {
         kind: {lang: table(corpus, lang, mirror) for corpus, lang in wanted}
         for kind, wanted in plan.reads(slice_settings).items()
     }
+    return {**read, "distractors": {}}
 
 
 @cache

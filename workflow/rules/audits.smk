@@ -1,9 +1,9 @@
 # Does a setting change answers? `snakemake audit` compares the pairs of `run.audits` on the same prompts.
 
-from needlework.planning.audits import audits, changes
+from needlework.planning.audit_pairs import changes
 from needlework.planning.chosen import metric_of
 
-AUDITS = {(pair.base, pair.changed): pair for pair in audits(files.config)}
+AUDITS = {(pair.base, pair.changed): pair for pair in files.config.run.audits}
 AUDITED = list(dict.fromkeys(model for pair in AUDITS for model in pair))
 # The answers of the first asking, by model and benchmark.
 FIRST_ANSWERS = {
@@ -160,7 +160,7 @@ rule tabulate_audit:
         metrics={name: metric_of(files.config, name) for name in BENCHMARKS},
         audit=config["audit"] | {"seed": config["run"]["seed"]},
         changes=lambda w: changes(files.config, w.base, w.changed),
-        worse_than=lambda w: AUDITS[w.base, w.changed].worse_than,
+        worse_than=lambda w: AUDITS[w.base, w.changed].fail_if_worse_by,
         code=code_digest("tabulate_audit.py"),
     message:
         "Comparing {wildcards.changed} with {wildcards.base}"
@@ -184,7 +184,7 @@ rule audit_gate:
         mem_mb=1000,
         runtime=10,
     params:
-        worse_than=lambda w: AUDITS[w.base, w.changed].worse_than,
+        worse_than=lambda w: AUDITS[w.base, w.changed].fail_if_worse_by,
         code=code_digest("gate_audit.py"),
     message:
         "Is {wildcards.changed} worse than {wildcards.base}?"
@@ -233,7 +233,7 @@ rule audit:
         [
             f"results/audits/{pair.base}/{pair.changed}/passed"
             for pair in AUDITS.values()
-            if pair.worse_than is not None
+            if pair.fail_if_worse_by is not None
         ],
         "results/audits/provenance.json",
     localrule: True

@@ -30,7 +30,7 @@ from needlework.jobs.short_log import shorten
 from needlework.jobs.stop import stop_at_signals
 from needlework.benchmarks.parts import part_file
 from needlework.jobs.job import NEW_OBJECTS
-from needlework.planning.audits import check_audits, check_shared
+from needlework.planning.audit_pairs import check_audits, check_shared
 from needlework.planning.config_files import check_folder
 from needlework.planning.given_files import located, read_nodes
 from needlework.benchmarks.benchmark import load_benchmark
@@ -133,13 +133,11 @@ def shared_or_each(own, wildcard):
 
 
 def scoring_environment(translator="none"):
-    """The metric `released_semantic` needs an embedding model, the others do not."""
-    own = {}
-    for name in files.benchmarks:
-        semantic = (
-            files.scores.scoring_settings(name).get("metric") == "released_semantic"
-        )
-        own[name] = environment("sentence-transformers" if semantic else translator)
+    """A metric that compares embeddings needs their model, the others do not."""
+    own = {
+        name: environment(files.scores.embedder(name) or translator)
+        for name in files.benchmarks
+    }
     return shared_or_each(own, "benchmark")
 
 

@@ -1,5 +1,7 @@
 # Answers: one job for each model and benchmark, or for each shard. The journal keeps finished requests.
 
+from needlework.models.backends import backend_file
+
 # The models with and without shards, as patterns of their names; (?!) matches no name.
 IN_SHARDS = [name for name in config["models"] if files.config.models[name].shards > 1]
 SHARDED = "|".join(map(re.escape, IN_SHARDS))
@@ -41,8 +43,7 @@ rule generate_answers:
             f"logs/generate_answers/{w.model}/{w.benchmark}.json"
         ),
         code=lambda w: code_digest(
-            "generate_answers.py",
-            f"needlework/models/backends/{files.config.models[w.model].backend}.py",
+            "generate_answers.py", backend_file(files.config.models[w.model].backend)
         ),
     message:
         "{wildcards.model} answers {wildcards.benchmark}"

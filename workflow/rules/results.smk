@@ -3,7 +3,7 @@
 # `mlneedle_table1`, `oneruler_figure3` ...
 
 from needlework.planning.affects import numbers_digest, shown_digest
-from needlework.planning.comparisons import compared, pairs
+from needlework.planning.compared_runs import compared_files, pairs
 
 # The titles of all results by their CSV files.
 TITLES = files.results.titles()
@@ -148,7 +148,7 @@ for name in BENCHMARKS:
         name:
             f"{name}_comparisons"
         input:
-            lambda w, name=name: list(comparison(compared, name).values()),
+            lambda w, name=name: list(comparison(compared_files, name).values()),
         output:
             csv=f"results/comparisons/{name}.csv",
             text=f"results/comparisons/{name}.txt",
@@ -174,7 +174,7 @@ for name in BENCHMARKS:
             benchmark=name,
             title=load_benchmark(name).title,
             factors=load_benchmark(name).asked,
-            sides=lambda w, name=name: comparison(compared, name),
+            sides=lambda w, name=name: comparison(compared_files, name),
             pairs=lambda w, name=name: comparison(pairs, name),
             code=code_digest("compare_models.py"),
         message:

@@ -8,7 +8,7 @@ from needlework.errors import UserError
 from needlework.jobs.job import running
 from needlework.records import read_table
 from needlework.results.comparisons import (
-    Pair,
+    ComparedPair,
     as_latex,
     as_text,
     compare,
@@ -21,7 +21,7 @@ from needlework.results.drawing.save import save_figure
 
 with running(snakemake) as logger:
     params, output = snakemake.params, snakemake.output
-    pairs = [Pair(*pair) for pair in params.pairs]
+    pairs = [ComparedPair(*pair) for pair in params.pairs]
     used = dict.fromkeys(chain.from_iterable(pair[:2] for pair in pairs))
     scores = {side: read_table(params.sides[side]).to_pandas() for side in used}
     for first, second, _ in pairs:

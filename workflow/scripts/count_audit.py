@@ -4,7 +4,7 @@ import json
 
 from needlework.atomic import atomic_write
 from needlework.jobs.job import running
-from needlework.models.audits import asked, cells
+from needlework.models.audit_draws import asked, cells
 
 with running(snakemake) as logger:
     params = snakemake.params

@@ -1,7 +1,7 @@
 """Count the tokens of each language's whole books in a tokenizer."""
 
 from needlework.jobs.job import running
-from needlework.prompts.books import token_counts
+from needlework.prompts.book_counts import token_counts
 from needlework.prompts.tokenizers import load_tokenizer
 from needlework.records import write_table
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from needlework.data.corpora.found import Found
 from needlework.jobs.job import running
 from needlework.jobs.progress import tell
+from needlework.prompts.data_report import TableSize, Use, report, write_report
 from needlework.prompts.tokenizers import load_tokenizer
 from needlework.records import read_notes, read_table
-from needlework.results.page.own_data import Size, Use, report, write_report
 
 with running(snakemake):
     files = {f"{Path(path).parent.name}/{Path(path).stem}": path for path in snakemake.input}
@@ -16,13 +16,13 @@ with running(snakemake):
     tokenizer = load_tokenizer(name, snakemake.config["tokenizers"][name])
 
     @cache
-    def size(table: str) -> Size:
+    def size(table: str) -> TableSize:
         """The size of a table of passages or of a book."""
         rows = read_table(files[table])
         tokens = sum(map(tokenizer.count, rows["text"].to_pylist()))
         if "sentence_starts" in rows.column_names:
-            return Size(sum(map(len, rows["sentence_starts"].to_pylist())), tokens)
-        return Size(rows.num_rows, tokens)
+            return TableSize(sum(map(len, rows["sentence_starts"].to_pylist())), tokens)
+        return TableSize(rows.num_rows, tokens)
 
     # A corpus of questions and the passages made of it are the same rows.
     notes = [read_notes(path).get("found") for path in files.values()]

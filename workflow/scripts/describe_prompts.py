@@ -3,7 +3,7 @@
 from needlework.atomic import write_csv
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.jobs.job import running
-from needlework.results.page.prompts import describe
+from needlework.results.numbers.prompt_table import describe
 
 with running(snakemake):
     spec = load_benchmark(snakemake.wildcards.benchmark).shown.prompts

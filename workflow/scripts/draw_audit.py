@@ -1,14 +1,14 @@
 """Draw the questions of an audit from a benchmark's prompts, or those of them that are asked again."""
 
 from needlework.jobs.job import running
-from needlework.models.audits import asked, draw, of_questions
+from needlework.models.audit_draws import asked, draw_questions, of_questions
 from needlework.records import write_table
 
 with running(snakemake) as logger:
     params = snakemake.params
     instances = asked(snakemake.input, params.lengths, params.only)
     names = instances["example_id"].to_pylist()
-    questions = draw(names, None, params.seed, snakemake.wildcards.benchmark)
+    questions = draw_questions(names, None, params.seed, snakemake.wildcards.benchmark)
     for limit in params.limits:
         questions = questions[:limit]
     chosen = of_questions(instances, questions)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from needlework.jobs.job import running
-from needlework.results.cards.drawn import draw, legend, said
+from needlework.results.cards.drawn import draw_card, legend, said
 from needlework.results.drawing.save import save_figure
 from needlework.results.numbers.tables import read
 
@@ -23,8 +23,8 @@ with running(snakemake) as logger:
     Path(snakemake.output.text).write_text(text, encoding="utf-8")
     shown = model, points, compared, answers, titles
     colour = snakemake.params.colours[model]
-    save_figure([draw(*shown, colour=colour)], Path(snakemake.output.svg).with_suffix(""))
+    save_figure([draw_card(*shown, colour=colour)], Path(snakemake.output.svg).with_suffix(""))
     # The page of results has the sentence as text.
     for path in map(Path, snakemake.output.forms):
-        picture = draw(*shown, colour=colour, form=path.parent.name)
+        picture = draw_card(*shown, colour=colour, form=path.parent.name)
         save_figure([picture], path.with_suffix(""), ["svg"])

@@ -15,12 +15,12 @@ from needlework.given import given
 from needlework.jobs.job import running
 from needlework.journal import Record
 from needlework.models.answer_folders import journal_of
-from needlework.models.audits import draw, other_batches
+from needlework.models.audit_draws import draw_questions, other_batches
 from needlework.models.backends.base import Backend, load_backend
 from needlework.models.engine_arguments import judging
-from needlework.models.estimates import Answering, Estimate, PromptSet, Work, as_text, write_csv
+from needlework.models.estimates import Answering, PromptSet, Work, WorkRow, as_text, save_estimates
 from needlework.models.generation import Policy, is_answer
-from needlework.models.outcomes import Outcomes, Size, best_records
+from needlework.models.outcomes import Outcomes, PromptSize, best_records
 from needlework.models.selection import Selection
 from needlework.prompts.spans import Documents
 from needlework.prompts.tokenizers import load_tokenizer
@@ -51,7 +51,7 @@ with running(snakemake) as logger:
         best: Mapping[str, Record],
         policy: Policy,
         backend: Backend,
-        sizes: Mapping[str, Size],
+        sizes: Mapping[str, PromptSize],
     ) -> set[str]:
         """The requests that were answered and are asked again, as the job decides it."""
         records = {key: best[key] for key in sizes if key in best}
@@ -99,7 +99,7 @@ with running(snakemake) as logger:
         lengths = params.lengths[model]
         return [(name, prompts(name, tokenizer), own, only[name]) for name, own in lengths.items()]
 
-    def of_audits() -> list[Estimate]:
+    def of_audits() -> list[WorkRow]:
         """What `snakemake audit` takes: of each model the questions that are drawn, and some again."""
         rows = []
         for model, (turn, limits) in product(params.audited, params.audit_questions.items()):
@@ -111,7 +111,7 @@ with running(snakemake) as logger:
             def drawn(
                 benchmark: str, questions: Sequence[str], limits: Sequence[int | None] = limits
             ) -> list[str]:
-                found = draw(questions, None, config.run.seed, benchmark)
+                found = draw_questions(questions, None, config.run.seed, benchmark)
                 for limit in limits:
                     found = found[:limit]
                 return found
@@ -121,7 +121,7 @@ with running(snakemake) as logger:
                 rows.append(replace(found, benchmark=f"{found.benchmark} ({turn} in audits)"))
         return rows
 
-    def of_judge(name: str, rows: Sequence[Estimate]) -> Estimate:
+    def of_judge(name: str, rows: Sequence[WorkRow]) -> WorkRow:
         """What the judge takes: of prompts that are made, or else of those that are expected."""
         judged = [row for row in rows if row.model not in params.readers]
         entry: AnyModel = given({**dict(config.models[name]), **judging(config.models[name])})
@@ -147,7 +147,7 @@ with running(snakemake) as logger:
     if config.judge:
         rows.append(of_judge(config.judge, rows))
     audits = of_audits()
-    write_csv([*rows, *audits], params.table)
+    save_estimates([*rows, *audits], params.table)
     text = as_text(rows)
     if audits:
         text = (

@@ -1,7 +1,7 @@
 """Download one published file and verify it."""
 
-from needlework.data.registry import SourceFile
-from needlework.data.sources import fetch
+from needlework.data.fetching import fetch
+from needlework.data.published_files import SourceFile
 from needlework.jobs.job import running
 from needlework.services.endpoints import revealed
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from needlework.errors import UserError
 from needlework.jobs.job import running
-from needlework.results.audits import beyond, missing, unproven
+from needlework.results.audit_report import beyond, missing, unproven
 
 with running(snakemake) as logger:
     with Path(snakemake.input[0]).open(encoding="utf-8", newline="") as file:

@@ -17,20 +17,20 @@ from needlework.jobs.stop import Stopped
 from needlework.journal import Journal
 from needlework.models.accounts import account_of, write_account
 from needlework.models.answer_folders import journal_of
-from needlework.models.audits import other_batches
+from needlework.models.audit_draws import other_batches
 from needlework.models.backends.base import Backend, load_backend
 from needlework.models.engine_arguments import judging
 from needlework.models.generation import InstanceRequests, Policy, generate
-from needlework.models.job_records import remember
+from needlework.models.job_records import write_job_record
 from needlework.models.selection import check_room
-from needlework.models.thoughts import Row
+from needlework.models.thoughts import AnswerRow
 from needlework.prompts.spans import Documents
 from needlework.records import GENERATIONS, write_table
 
 if TYPE_CHECKING:
     from needlework.planning.configuration import Configuration
 
-Rows = list[Row]
+Rows = list[AnswerRow]
 
 
 def backend_of(job: Any) -> Backend:
@@ -77,7 +77,7 @@ def answers_of(
         longest = requests.longest(entry.context)
         reserve = config.tokenizers[entry.tokenizer].reserve
         check_room(backend.model, entry, longest, backend.overhead(), reserve)
-        remember(
+        write_job_record(
             folder_of(job) / "jobs" / job.wildcards.model,
             job.wildcards.benchmark,
             backend,

@@ -4,7 +4,7 @@ from needlework.atomic import write_csv
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.jobs.job import running
 from needlework.results import published
-from needlework.results.numbers.made import Scored, ScoreFiles, tables
+from needlework.results.numbers.made import Scored, ScoreFiles, number_tables
 from needlework.results.result import Context
 from needlework.results.rows import result_rows, scores_of
 
@@ -27,5 +27,5 @@ with running(snakemake) as logger:
                 Context(paper, own["run"]),
             )
         )
-    for table, rows in tables(scored, snakemake.params.models).items():
+    for table, rows in number_tables(scored, snakemake.params.models).items():
         write_csv(rows, getattr(snakemake.output, table))

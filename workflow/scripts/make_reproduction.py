@@ -37,14 +37,14 @@ with running(snakemake) as logger:
             for result, file in own["results"].items()
         }
         values = shown(own["scores"], own["factors"])
-        parts.append(reproduction.compared(name, numbers, results, reasons.get(name, []), values))
+        parts.append(reproduction.reproduced(name, numbers, results, reasons.get(name, []), values))
     table = pd.concat(parts) if parts else pd.DataFrame(columns=list(reproduction.COLUMNS))
     if params.beside_alone:
         table = table[table["result"].notna()]
     write_csv(table, snakemake.output.csv)
     write_csv(reproduction.counts(table), snakemake.output.counts)
-    logger.info("%s", reproduction.summary(table))
+    logger.info("%s", reproduction.coverage(table))
     titles = {name: own["title"] for name, own in params.benchmarks.items()}
     drawn = reproduction.comparable(table)
-    figure = reproduction.draw(table, titles) if drawn else notice(reproduction.summary(table))
+    figure = reproduction.picture(table, titles) if drawn else notice(reproduction.coverage(table))
     save_figure([figure], Path(snakemake.output.svg).with_suffix(""))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from needlework.jobs.job import running
 from needlework.records import read_table
-from needlework.retrieval.search import AnswerFree, draw, search
+from needlework.retrieval.search import AnswerFree, random_ranking, search
 from needlework.retrieval.vectors import count_rows, read_array, read_texts, write_array
 
 with running(snakemake):
@@ -39,5 +39,5 @@ with running(snakemake):
     else:
         benchmark, lang = snakemake.wildcards.benchmark, snakemake.wildcards.lang
         names = [(benchmark, "random", lang, example_id) for example_id in example_ids]
-        ranking = draw(names, count_rows(corpus), params.top, allowed)
+        ranking = random_ranking(names, count_rows(corpus), params.top, allowed)
     write_array(ranking, snakemake.output[0])

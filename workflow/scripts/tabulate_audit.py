@@ -9,19 +9,19 @@ from needlework.atomic import atomic_write, write_csv
 from needlework.given import given
 from needlework.jobs.job import running
 from needlework.records import read_notes, read_table
-from needlework.results.audits import (
+from needlework.results.audit_report import (
     ALPHA,
     MARGIN,
     SIDES,
-    Row,
-    Rules,
+    AuditRow,
+    AuditRules,
     Setting,
-    answers,
+    audit_answers,
+    audit_rows,
+    audit_summary,
     engine_used,
     joined,
     pages,
-    rows,
-    summary,
 )
 from needlework.results.drawing.save import save_figure
 
@@ -34,13 +34,13 @@ with running(snakemake) as logger:
         for name, own in params.files.items()
     }
     n_cells = sum(map(len, cells.values()))
-    rules = Rules(ALPHA / max(1, n_cells), MARGIN, audit.again)
-    table: list[Row] = []
+    rules = AuditRules(ALPHA / max(1, n_cells), MARGIN, audit.again)
+    table: list[AuditRow] = []
     used: dict[str, dict[str, object]] = {base: {}, changed: {}}
     for benchmark, own in params.files.items():
         factors = params.factors[benchmark]
         sides = {
-            side: answers(
+            side: audit_answers(
                 read_table(own[side][0]),
                 read_table(own[side][1]),
                 params.metrics[benchmark],
@@ -48,14 +48,14 @@ with running(snakemake) as logger:
             )
             for side in SIDES
         }
-        table += rows(benchmark, joined(sides), cells[benchmark], rules)
+        table += audit_rows(benchmark, joined(sides), cells[benchmark], rules)
         for model, (_, generations) in ((base, own["base"]), (changed, own["changed"])):
             identity = read_notes(generations)["identity"]
             journal = Path(snakemake.config["journal"]) / "jobs" / model
             used[model] |= engine_used(journal, benchmark, identity)
     write_csv(pd.DataFrame(table), output.csv, float_format="%.6g")
     setting = Setting(base, changed, params.changes, used[base], used[changed], params.worse_than)
-    text = summary(table, setting, audit)
+    text = audit_summary(table, setting, audit)
     with atomic_write(output.summary) as part:
         part.write_text(text, encoding="utf-8")
     logger.info("\n%s", text)

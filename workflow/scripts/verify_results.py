@@ -6,7 +6,7 @@ from pathlib import Path
 
 from needlework.errors import UserError
 from needlework.jobs.job import running
-from needlework.results.sealed.provenance import Provenance, differences
+from needlework.results.sealed.provenance import Provenance, unsealed
 
 # The job's own output goes to its log.
 terminal = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="replace")
@@ -16,7 +16,7 @@ with running(snakemake) as logger:
     if not path.is_file():
         raise UserError(f"{path} is missing: run `snakemake` first.")
     provenance: Provenance = json.loads(path.read_text(encoding="utf-8"))
-    found = differences(provenance, ".", snakemake.config["journal"])
+    found = unsealed(provenance, ".", snakemake.config["journal"])
     if found:
         logger.error("\n%s", "\n".join(found))
         shown = "\n".join(found[:20]) + (f"\n... and {len(found) - 20} more" * (len(found) > 20))

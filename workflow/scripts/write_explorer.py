@@ -1,7 +1,7 @@
 """Write the explorer: every prompt, answer and verdict of the run, as static files."""
 
 from needlework.jobs.job import running
-from needlework.results.explorer.data import Answers, Explored, Prompts
+from needlework.results.explorer.data import Explored, ShownAnswers, ShownPrompts
 from needlework.results.explorer.page import write_explorer
 
 with running(snakemake) as logger:
@@ -9,8 +9,8 @@ with running(snakemake) as logger:
         name: Explored(
             **own
             | {
-                "prompts": {name: Prompts(**files) for name, files in own["prompts"].items()},
-                "answers": {name: Answers(**files) for name, files in own["answers"].items()},
+                "prompts": {name: ShownPrompts(**files) for name, files in own["prompts"].items()},
+                "answers": {name: ShownAnswers(**files) for name, files in own["answers"].items()},
             }
         )
         for name, own in snakemake.params.files.items()

@@ -7,20 +7,20 @@ import pandas as pd
 import pyarrow.compute as pc
 
 from needlework.jobs.job import running
-from needlework.models.accounts import Account, account_of, added, read_account
+from needlework.models.accounts import Account, account_of, read_account, summed
+from needlework.prompts.data_report import LeftOut, left_out, read_report
 from needlework.records import read_notes, read_table
+from needlework.results.numbers import judge_verdicts
 from needlework.results.numbers.tables import read
-from needlework.results.page import judge
 from needlework.results.page.overview_page import Front, Ran, write_page
-from needlework.results.page.own_data import Slice, left_out, read_report
 from needlework.results.page.terminal import (
     OF_MEANS,
-    Cell,
+    TerminalCell,
     cell_of,
-    fill,
     lines_of_lower_tasks,
     lines_of_models,
     lines_to_paste,
+    wrapped,
 )
 from needlework.results.sealed.clone import workflow
 
@@ -37,7 +37,7 @@ def account(path: str) -> Account:
     shards = [f".{number}-of-{n}" for number in range(n)] if n > 1 else [""]
     folder = Path("logs/generate_answers", model)
     told = [read_account(folder / f"{benchmark}{shard}.json") for shard in shards]
-    for own in added(one for one in told if one):
+    for own in summed(one for one in told if one):
         sent = {name: getattr(own, name) for name in ("sent_now", "origins", "new_origins")}
         found = replace(found, **sent, address=own.address, losses=own.losses)
     return found
@@ -57,13 +57,13 @@ def left_out_prompts() -> list[str]:
         questions = read_table(path, ["example_id"])["example_id"]
         of = path.parent.parent.name, path.parent.name, path.stem
         counts = read_notes(path).get("left_out", {})
-        slices.append(Slice(*of, len(questions), pc.count_distinct(questions).as_py(), counts))
+        slices.append(LeftOut(*of, len(questions), pc.count_distinct(questions).as_py(), counts))
     return left_out(slices)
 
 
 def last_lines(means: pd.DataFrame) -> list[str]:
     """The run's last lines: what each model scores in each benchmark."""
-    found: dict[str, dict[str, Cell | None]] = {
+    found: dict[str, dict[str, TerminalCell | None]] = {
         model: {
             own["title"]: cell_of(
                 means[(means["model"] == model) & (means["benchmark"] == benchmark)]
@@ -85,10 +85,10 @@ def last_lines(means: pd.DataFrame) -> list[str]:
 
 
 with running(snakemake):
-    judging = judge.summary(snakemake.input.judged) if snakemake.input.judged else None
-    unused = [fill(judging["unused"])] if judging and judging["unused"] else []
+    judging = judge_verdicts.summary(snakemake.input.judged) if snakemake.input.judged else None
+    unused = [wrapped(judging["unused"])] if judging and judging["unused"] else []
     tables = {Path(path).stem: read(path) for path in snakemake.input.numbers}
-    lines = [*map(fill, left_out_prompts()), *last_lines(tables["means"]), *unused]
+    lines = [*map(wrapped, left_out_prompts()), *last_lines(tables["means"]), *unused]
     Path(snakemake.output.lines).write_text("\n".join(lines), encoding="utf-8")
     front = Front(
         run=RUN,

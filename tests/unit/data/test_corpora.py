@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from needlework.data.corpora import extractive, mmarco, sample
-from needlework.data.registry import load_registry
+from needlework.data.published_files import load_registry
 from needlework.errors import UserError
 from needlework.given import given
 from needlework.records import PASSAGES, QUESTIONS

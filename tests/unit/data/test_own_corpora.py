@@ -20,7 +20,7 @@ from factories import demo_run
 from http_server import Hub
 from needlework.data.corpora.found import Found
 from needlework.data.corpora.registry import languages_of, own_corpus
-from needlework.data.corpora.tabular import Context
+from needlework.data.corpora.tabular import SearchedContext
 from needlework.errors import UserError
 from needlework.given import given
 from needlework.planning.config import validated
@@ -243,7 +243,7 @@ def test_an_answer_in_another_writing_is_found(
 
 @pytest.mark.parametrize(("context", "answer"), [("Jo\u0308rg", "o"), ("\ufb01ne", "ine")])
 def test_half_a_character_is_no_answer(context: str, answer: str) -> None:
-    found = Context(context).find(answer)
+    found = SearchedContext(context).find(answer)
     assert found is None or context[slice(*found)] == answer
 
 

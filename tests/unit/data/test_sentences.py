@@ -198,7 +198,7 @@ def book(request, mirror) -> tuple[str, str, list[str]]:
     """A language, its book, and the book's sentences, cut once for all tests."""
     (path,) = (mirror / "oneruler/OneRuler/data/books" / request.param).glob("*.txt")
     text = path.read_text(encoding="utf-8")
-    return request.param, sentences.fold(text), cut(text, request.param)
+    return request.param, sentences.fold_spaces(text), cut(text, request.param)
 
 
 def test_a_book_in_sentences_is_the_book(book):

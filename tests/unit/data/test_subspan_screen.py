@@ -9,7 +9,7 @@ import unicodedata
 import pytest
 
 from needlework.data.comparison.subspan_screen import (
-    Answer,
+    SoughtAnswer,
     Text,
     _letters,
     _silent,
@@ -41,7 +41,7 @@ def test_an_answer_is_found_where_the_normal_forms_hold_it(seed: int) -> None:
             start = draw.randrange(len(text))
             answer = text[start : start + draw.randint(1, 9)]
         held = contains(normalise(answer), normalise(text))
-        assert Answer(answer).held_by(Text(text)) == held, (answer, text)
+        assert SoughtAnswer(answer).held_by(Text(text)) == held, (answer, text)
         found += held
     assert 300 < found < 2900
 
@@ -75,4 +75,4 @@ def test_a_letter_before_a_mark_is_not_found_at_once() -> None:
     assert Text("a cafe in Paris").shows("cafe")
     assert not Text("a cafe\u0301 in Paris").shows("cafe")
     assert not Text("a caf\u00e9 in Paris").shows("cafe")
-    assert not Answer("cafe").held_by(Text("caf\u00e9s"))
+    assert not SoughtAnswer("cafe").held_by(Text("caf\u00e9s"))

@@ -15,7 +15,7 @@ from http_server import OpenAIServer, completion
 from needlework.journal import Journal
 from needlework.models import generation
 from needlework.models.answer_folders import journal_of, may_have_answers
-from needlework.models.backends.openai import OpenAI
+from needlework.models.backends.openai.backend import OpenaiBackend
 from needlework.models.generation import generate
 from needlework.models.request_keys import RequestKeys
 
@@ -91,7 +91,7 @@ def test_a_former_key_counts_only_under_the_own_name(server, tmp_path) -> None:
     """`top_k: 50` was the default: another entry that sets it is another model today."""
     fifty = {"sampling": {"temperature": 0, "top_p": 1, "top_k": 50, "seed": 0}}
     none = {"sampling": {**fifty["sampling"], "top_k": None}}
-    assert isinstance(remote(server.url, **none), OpenAI)
+    assert isinstance(remote(server.url, **none), OpenaiBackend)
     answer(server, tmp_path, "a", **fifty)
     (made,) = (tmp_path / "generations").iterdir()
     answer(server, tmp_path, "b", **none)

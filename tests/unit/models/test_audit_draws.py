@@ -6,7 +6,8 @@ import pyarrow as pa
 import pytest
 
 from factories.models import block
-from needlework.models.audits import MOST_LEVELS, cells, draw, of_questions, other_batches
+from needlework.factor import MOST_LEVELS
+from needlework.models.audit_draws import cells, draw_questions, of_questions, other_batches
 
 TABLE = pa.table(
     {
@@ -21,11 +22,15 @@ TABLE = pa.table(
 
 def test_a_larger_draw_begins_with_a_smaller_one() -> None:
     names = [f"q{n}" for n in range(100)]
-    whole = draw(names * 3, None, 0, "mlneedle")
+    whole = draw_questions(names * 3, None, 0, "mlneedle")
     assert sorted(whole) == sorted(names) and whole != sorted(names)
     for n in (1, 10, 99):
-        assert draw(reversed(names), n, 0, "mlneedle") == whole[:n]
-    assert draw(names, None, 1, "mlneedle") != whole != draw(names, None, 0, "oneruler")
+        assert draw_questions(reversed(names), n, 0, "mlneedle") == whole[:n]
+    assert (
+        draw_questions(names, None, 1, "mlneedle")
+        != whole
+        != draw_questions(names, None, 0, "oneruler")
+    )
 
 
 def test_questions_are_drawn_with_all_their_prompts() -> None:

@@ -29,8 +29,8 @@ from needlework.given import given as blocks
 from needlework.jobs.stop import Stopped
 from needlework.journal import Journal
 from needlework.models import remote_models
-from needlework.models.backends import openai
 from needlework.models.backends.base import Answer
+from needlework.models.backends.openai import backend as openai
 from needlework.models.generation import Policy, generate
 from needlework.planning.preflight.checks import check
 from needlework.planning.preflight.used import Used
@@ -54,7 +54,7 @@ def configured(**changes: Any) -> dict[str, Any]:
     return factories.models.configured("remote", **{**ENTRY, "key_env": "A_KEY", **changes})
 
 
-def backend(server: OpenAIServer, **changes: Any) -> openai.OpenAI:
+def backend(server: OpenAIServer, **changes: Any) -> openai.OpenaiBackend:
     return remote(**{"base_url": server.url, **changes})
 
 

@@ -90,14 +90,14 @@ def mpt(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return saved(tmp_path_factory.mktemp("mpt"), MptForCausalLM, config, {"bos_token_id": 0})
 
 
-def backend(folder: Path, **changes: Any) -> transformers.Transformers:
+def backend(folder: Path, **changes: Any) -> transformers.TransformersBackend:
     own = {"backend": "transformers", "name": str(folder), "chat": False, "dtype": "float32"}
     how = {"device": "cpu", "batch_size": 4, "sampling": GREEDY}
     entry = configured("tiny", **{**own, **how, **changes})["models"]["tiny"]
     return backend_of("transformers", {**entry, "model": "tiny"})
 
 
-def loaded(folder: Path, **changes: Any) -> transformers.Transformers:
+def loaded(folder: Path, **changes: Any) -> transformers.TransformersBackend:
     model = backend(folder, **changes)
     model.load()
     return model
@@ -267,7 +267,7 @@ def test_scaled_positions_reach_further(llama, scaling, limit) -> None:
     assert (found.completion_tokens is None) == (limit < tokens)
 
 
-def frequencies(model: transformers.Transformers) -> Any:
+def frequencies(model: transformers.TransformersBackend) -> Any:
     return model._model.model.rotary_emb.inv_freq.clone()
 
 
@@ -352,7 +352,7 @@ def test_a_wrong_key_of_the_configuration_is_named(mpt, change, wanted) -> None:
 # Batches and memory
 
 
-def batches(model: transformers.Transformers) -> list[tuple[int, int]]:
+def batches(model: transformers.TransformersBackend) -> list[tuple[int, int]]:
     """The shapes of all prefills from now on."""
     seen: list[tuple[int, int]] = []
 
@@ -373,7 +373,7 @@ def test_prompts_of_similar_length_are_asked_together(llama) -> None:
     model.close()
 
 
-def memory_for(model: transformers.Transformers, most: int, error: Exception) -> None:
+def memory_for(model: transformers.TransformersBackend, most: int, error: Exception) -> None:
     """Let the model fail with more than `most` tokens at once, as a device does."""
 
     def refuse(module: Any, args: Any, kwargs: Any) -> None:

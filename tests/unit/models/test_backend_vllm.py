@@ -68,7 +68,7 @@ class Engine:
         return [SimpleNamespace(num_cached_tokens=0, **asked, **done)]
 
 
-class Model(vllm.Vllm):
+class Model(vllm.VllmBackend):
     """The backend with stand-ins for engines, and a token for each byte."""
 
     CONTEXT = 10_000

@@ -12,7 +12,8 @@ import pytest
 
 from factories.models import answers, backend_of
 from needlework.errors import UserError
-from needlework.models.backends.base import Request, backend_names
+from needlework.models.backends import backend_names
+from needlework.models.backends.base import Request
 from needlework.models.backends.lexical import best_sentence, features, read_sentences
 from needlework.models.settings import MODELS
 from needlework.prompts.spans import literal

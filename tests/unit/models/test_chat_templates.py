@@ -92,18 +92,18 @@ def test_what_a_template_raises_is_told(jinja: str, why: str, tokenizer: Any) ->
 def test_the_process_goes_on_after_one_was_ended() -> None:
     chat = [{"role": "user", "content": PROMPT}]
     with pytest.raises(ValueError, match="more than 2 seconds"):
-        chat_templates.fill(LOOPS, chat, {})
+        chat_templates.fill_jinja(LOOPS, chat, {})
     expected = f"<|turn|>user\n{PROMPT}<|end|>\n"
-    assert chat_templates.fill(TURNS, chat, {}) == expected
+    assert chat_templates.fill_jinja(TURNS, chat, {}) == expected
     # A limit is of each text, not of all of them.
     slow = "{% for i in range(60000) %}{% endfor %}"
-    assert {chat_templates.fill(slow + TURNS, chat, {}) for _ in range(3)} == {expected}
+    assert {chat_templates.fill_jinja(slow + TURNS, chat, {}) for _ in range(3)} == {expected}
 
 
 def test_long_prompts_and_odd_texts_pass() -> None:
     for text in ("Ein Satz. 台北 \U0001f600 " * 200_000, "half \ud800", "\x00\u2028\r\n", ""):
         chat = [{"role": "user", "content": text}]
-        assert text in chat_templates.fill(TURNS, chat, {})
+        assert text in chat_templates.fill_jinja(TURNS, chat, {})
 
 
 def test_templates_are_filled_as_transformers_fills_them(tokenizer: Any) -> None:
@@ -118,7 +118,7 @@ def test_templates_are_filled_as_transformers_fills_them(tokenizer: Any) -> None
         chat, chat_template=jinja, add_generation_prompt=True, tokenize=False, **own
     )
     values = {**tokenizer.special_tokens_map, **own, "add_generation_prompt": True}
-    assert chat_templates.fill(jinja, chat, values) == expected
+    assert chat_templates.fill_jinja(jinja, chat, values) == expected
 
 
 # What stands behind a prompt in templates of models, in their form: the end of the user's turn, then how an

@@ -20,13 +20,13 @@ from needlework.journal import Journal
 from needlework.models.estimates import (
     BLOCK,
     Answering,
-    Estimate,
     PromptSet,
     Work,
+    WorkRow,
     as_text,
     billions,
+    save_estimates,
     throughput,
-    write_csv,
 )
 from needlework.models.generation import InstanceRequests, Policy, generate
 from needlework.prompts.spans import render
@@ -87,7 +87,7 @@ def passages(n: int, draw: Any) -> list[list[dict]]:
     return made
 
 
-def of(model: dict, prompts: PromptSet, *, done: Any = (), gpus: int = 0, **own: Any) -> Estimate:
+def of(model: dict, prompts: PromptSet, *, done: Any = (), gpus: int = 0, **own: Any) -> WorkRow:
     entry = ENTRY | model
     backend = own.get("backend") or backend_of("lexical", {**entry, "model": "m"})
     answering = Answering("m", block(entry), backend, gpus, done=done)
@@ -284,7 +284,7 @@ def test_a_name_tells_a_size(name, size) -> None:
 # What is shown
 
 
-def row(**changes: Any) -> Estimate:
+def row(**changes: Any) -> WorkRow:
     numbers = {
         **{"prompts": 84_000, "skipped": 0, "prompt_tokens": 1_264_000_000},
         **{"output_tokens": 10_752_000, "left_prompts": 42_000, "left_prompt_tokens": 632_000_000},
@@ -292,7 +292,7 @@ def row(**changes: Any) -> Estimate:
         **{"throughput": "guessed from 8B", "prefill_per_s": 20_000.0, "decode_per_s": 2_000.0},
         **{"gpus": 1, "hours": 5.1355, "gpu_hours": 5.1355, "cost": None},
     }
-    return Estimate("a-model", "mlneedle", "vllm", **numbers | changes)
+    return WorkRow("a-model", "mlneedle", "vllm", **numbers | changes)
 
 
 def test_the_table_says_what_is_left_and_assumed() -> None:
@@ -325,7 +325,7 @@ def test_the_table_fits_a_terminal_of_80_columns() -> None:
 
 
 def test_the_file_has_it_all(tmp_path) -> None:
-    write_csv([row()], tmp_path / "new/estimate.csv")
+    save_estimates([row()], tmp_path / "new/estimate.csv")
     (found,) = csv.DictReader((tmp_path / "new/estimate.csv").read_text("utf-8").splitlines())
     assert found["left_cached_tokens"] == "316000000"
     assert (found["hours"], found["cost"]) == ("5.1355", "")

@@ -13,13 +13,13 @@ from types import SimpleNamespace
 import pytest
 
 from needlework.atomic import STALE_S, host
-from needlework.models import gguf_models
+from needlework.models.backends.openvino import gguf_models
 
 JOB = """
 import sys, time
 from pathlib import Path
 from types import SimpleNamespace
-from needlework.models import gguf_models
+from needlework.models.backends.openvino import gguf_models
 
 def convert(file, folder):
     (folder / "half").write_text("a model")

@@ -17,15 +17,16 @@ import pyarrow as pa
 import pytest
 
 from factories.models import backend_of
+from needlework.answer_states import BESIDE_PROMPT, LONGER, UNKNOWN_END
 from needlework.errors import UserError
 from needlework.journal import Journal
-from needlework.models.accounts import BESIDE_PROMPT, LONGER, UNKNOWN_END, account_of
+from needlework.models.accounts import account_of
 from needlework.models.backends.base import Answer, Request
 from needlework.models.generation import generate
 from needlework.models.logs import files
 from needlework.models.logs.files import answer_files
 from needlework.models.logs.formats import logged
-from needlework.models.logs.logged import NAMED, Logged, Run, text_digest
+from needlework.models.logs.logged import NAMED, Logged, LogRun, text_digest
 from needlework.prompts.spans import literal
 
 ID = "5a" * 32
@@ -33,7 +34,7 @@ PROMPT = "Where is Quillmouth? \u2028é\n"
 
 
 def read(path: Path) -> tuple[list[Logged], dict[str, object]]:
-    run = Run()
+    run = LogRun()
     return list(logged(path, run)), run.said
 
 

@@ -11,7 +11,7 @@ import pytest
 from factories.models import backend_of, configured
 from needlework.errors import UserError
 from needlework.given import given
-from needlework.models.backends import openai
+from needlework.models.backends.openai.backend import OPENAI
 from needlework.planning.affects import effective_config
 from needlework.planning.config import validated
 from needlework.planning.rule_inputs import RuleInputs
@@ -154,7 +154,7 @@ def test_what_is_not_set_is_safe() -> None:
     assert config("vllm")["models"]["mine"]["trust_remote_code"] is False
     own = config("openai")
     del own["models"]["mine"]["base_url"]
-    assert validated(own)["models"]["mine"]["base_url"] == openai.OPENAI
+    assert validated(own)["models"]["mine"]["base_url"] == OPENAI
     private = config("inspect", args={"base_url": "http://box.corp/v1", "region": "x"})
     shown = effective_config(given(private))
     assert "box.corp" not in str(shown) and shown["models"]["mine"]["args"]["region"] == "x"

@@ -28,9 +28,9 @@ from http_server import BatchServer, Reply, completion, prompt_of, refusal
 from needlework.errors import UserError
 from needlework.jobs.stop import FILE, Stopped
 from needlework.journal import Journal
-from needlework.models import openai_batches
 from needlework.models.backends.base import Answer, Request
-from needlework.models.backends.openai import OpenAI
+from needlework.models.backends.openai import batches
+from needlework.models.backends.openai.backend import OpenaiBackend
 from needlework.models.generation import Policy, generate
 from needlework.services.endpoints import Passing
 
@@ -39,16 +39,16 @@ TESTS = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def server(own_key, monkeypatch) -> Iterator[BatchServer]:
-    monkeypatch.setattr(openai_batches, "FIRST_PAUSE_S", 0.01)
-    monkeypatch.setattr(openai_batches, "LONGEST_PAUSE_S", 0.05)
-    monkeypatch.setattr(openai_batches, "SETTLE_S", 0.05)
+    monkeypatch.setattr(batches, "FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr(batches, "LONGEST_PAUSE_S", 0.05)
+    monkeypatch.setattr(batches, "SETTLE_S", 0.05)
     # A test may set it.
-    monkeypatch.setattr(openai_batches, "MOST_REQUESTS", openai_batches.MOST_REQUESTS)
+    monkeypatch.setattr(batches, "MOST_REQUESTS", batches.MOST_REQUESTS)
     with BatchServer() as running:
         yield running
 
 
-def backend(url: str, journal: Path, **changes: Any) -> OpenAI:
+def backend(url: str, journal: Path, **changes: Any) -> OpenaiBackend:
     return remote(url, **{"batch": True, "journal": str(journal), "timeout": 5, **changes})
 
 
@@ -122,13 +122,13 @@ def test_requests_of_equal_bodies_have_answers_of_their_own(server, tmp_path) ->
 def test_batches_keep_the_endpoint_s_limits(
     server, tmp_path, monkeypatch, limit, most, expected
 ) -> None:
-    monkeypatch.setattr(openai_batches, limit, most)
+    monkeypatch.setattr(batches, limit, most)
     found = answers(backend(server.url, tmp_path), requests(*"abcdefg"))
     assert [a.text for a in found] == [f"<{letter}>" for letter in "abcdefg"]
     assert sizes(server) == expected
     for batch in server.batches.values():
         size = len(server.files[batch["input_file_id"]])
-        assert size <= openai_batches.MOST_BYTES or expected == [1] * 7
+        assert size <= batches.MOST_BYTES or expected == [1] * 7
 
 
 def test_no_more_tokens_are_under_way_than_allowed(server, tmp_path) -> None:
@@ -205,7 +205,7 @@ def failing(server: BatchServer, said: str, *names: str) -> None:
 @pytest.mark.parametrize("most", [None, 80])
 def test_a_batch_over_the_limit_waits_for_others(server, tmp_path, most) -> None:
     failing(server, "Enqueued token limit.", "batch_1", "batch_2", "batch_4")
-    openai_batches.MOST_REQUESTS = 2
+    batches.MOST_REQUESTS = 2
     expected = [f"<{letter}>" for letter in "abcdef"]
     assert texts(server, tmp_path, "abcdef", model={"batch_tokens": most}) == expected
     # The endpoint has their files.
@@ -279,7 +279,7 @@ def test_only_what_a_damaged_file_lacks_is_paid_for_again(
     assert texts(server, tmp_path / "one", "ab") == ["<a>", "<b>"]
     assert sizes(server) == [2]
     server.batches.clear()
-    monkeypatch.setattr(openai_batches, "ATTEMPTS", 3)
+    monkeypatch.setattr(batches, "ATTEMPTS", 3)
     damaged_until(server, DAMAGED[damage], 1000)
     with pytest.raises(UserError, match=r"1 of 2 requests failed.*(cannot be read|hold 1 of 2)"):
         texts(server, tmp_path, "ab")
@@ -310,7 +310,7 @@ def test_a_line_too_many_holds_nothing_up(server, tmp_path, line) -> None:
 
 
 def test_an_unknown_status_is_polled_for_a_limited_time(server, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(openai_batches, "ATTEMPTS", 3)
+    monkeypatch.setattr(batches, "ATTEMPTS", 3)
     server.works = False
     create = server.create
     server.create = lambda body: create(body | {"status": "paused"})
@@ -497,7 +497,7 @@ RUNS: dict[str, tuple[Callable[[BatchServer], None], str, str, list[int]]] = {
 
 @pytest.mark.parametrize("how", RUNS)
 def test_the_next_run_asks_only_what_has_no_answer(server, tmp_path, monkeypatch, how) -> None:
-    monkeypatch.setattr(openai_batches, "ATTEMPTS", 3)
+    monkeypatch.setattr(batches, "ATTEMPTS", 3)
     go_wrong, prompts, said, expected = RUNS[how]
     right = server.retrieve
     go_wrong(server)
@@ -516,7 +516,7 @@ def test_answers_come_as_soon_as_their_batch_has_ended(server, tmp_path) -> None
     """Not in the order of requests: what is known and not given is lost in a kill."""
     late = Reply({"id": "batch_0", "status": "in_progress"})
     server.fault = lambda number, method, path: late if path == "/batches/batch_0" else None
-    openai_batches.MOST_REQUESTS = 1
+    batches.MOST_REQUESTS = 1
     model = backend(server.url, tmp_path)
     model.load()
     found = model.answers(requests(*"abc"))
@@ -536,9 +536,9 @@ LOST = {
 @pytest.mark.parametrize("how", LOST)
 def test_a_lost_batch_costs_the_others_nothing(server, tmp_path, how, monkeypatch) -> None:
     """Their answers are kept, and the lost one's requests are paid for again when that is said."""
-    monkeypatch.setattr(openai_batches, "ATTEMPTS", 3)
+    monkeypatch.setattr(batches, "ATTEMPTS", 3)
     refuse(server, LOST[how][1], "GET", LOST[how][0])
-    openai_batches.MOST_REQUESTS = 1
+    batches.MOST_REQUESTS = 1
     for _ in range(2):
         with pytest.raises(UserError, match=r"batch_0.*after `touch ") as error:
             texts(server, tmp_path, "abc")
@@ -556,7 +556,7 @@ def test_a_lost_batch_costs_the_others_nothing(server, tmp_path, how, monkeypatc
 def test_several_lost_batches_are_all_named(server, tmp_path, caplog) -> None:
     gone = refusal(404, "No such batch.")
     server.fault = lambda number, method, path: gone if path[-2:] in ("_0", "_2") else None
-    openai_batches.MOST_REQUESTS = 1
+    batches.MOST_REQUESTS = 1
     with pytest.raises(UserError, match=r"batch_0 .* The log has 1 more of this kind\."):
         texts(server, tmp_path, "abc")
     assert kept(tmp_path) == ["<b>"]
@@ -570,7 +570,7 @@ MONEY = refusal(400, "Billing hard limit has been reached.", "billing_hard_limit
 @pytest.mark.parametrize("path", ["/files", "/batches"])
 def test_a_refused_batch_costs_those_under_way_nothing(server, tmp_path, path) -> None:
     refuse(server, MONEY, "POST", path, after=2)
-    openai_batches.MOST_REQUESTS = 1
+    batches.MOST_REQUESTS = 1
     with pytest.raises(UserError, match=r"status 400: Billing hard limit .*; check the key"):
         texts(server, tmp_path, "abcd")
     assert kept(tmp_path) == ["<a>", "<b>"]
@@ -586,16 +586,16 @@ def test_a_refused_batch_costs_those_of_an_earlier_run_nothing(server, tmp_path)
     # Its job was killed before the answer was in the journal.
     answers(backend(server.url, tmp_path), asked[2:3])
     refuse(server, MONEY, "POST", "/")
-    openai_batches.MOST_REQUESTS = 1
+    batches.MOST_REQUESTS = 1
     with pytest.raises(UserError, match="Billing hard limit"):
         rows(server, tmp_path, asked)
     assert kept(tmp_path) == ["<c>"]
 
 
 def test_batches_share_one_wait_for_a_dead_endpoint(server, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(openai_batches, "ATTEMPTS", 4)
+    monkeypatch.setattr(batches, "ATTEMPTS", 4)
     refuse(server, Reply(b"", 503), "GET", "/batches/")
-    openai_batches.MOST_REQUESTS = 1
+    batches.MOST_REQUESTS = 1
     with pytest.raises(UserError, match=r"keeps failing .* run again to collect it"):
         texts(server, tmp_path, "abcdef")
     assert server.count("GET", "/batches/") == 4 + 5
@@ -642,14 +642,14 @@ sys.path[:0] = {paths!r}
 logging.basicConfig(level=logging.INFO)
 from pathlib import Path
 from factories.models import remote, requests
-from needlework.models import openai_batches
+from needlework.models.backends.openai import batches
 from needlework.models.generation import generate
 from needlework.journal import Journal
 from needlework.records import write_table
 
-openai_batches.FIRST_PAUSE_S = openai_batches.LONGEST_PAUSE_S = 0.05
-openai_batches.SETTLE_S = 0.3
-openai_batches.MOST_REQUESTS = 4
+batches.FIRST_PAUSE_S = batches.LONGEST_PAUSE_S = 0.05
+batches.SETTLE_S = 0.3
+batches.MOST_REQUESTS = 4
 folder = Path(sys.argv[2])
 asked = requests(*(f"prompt {{n}}" for n in range(9)))
 model = remote(sys.argv[1], batch=True, journal=str(folder))
@@ -698,7 +698,7 @@ class Mortal:
 def test_a_run_killed_at_any_call_pays_for_nothing_twice(server, at, after) -> None:
     """Nor where its answers were collected and not kept."""
     server.batches.clear()
-    openai_batches.MOST_REQUESTS = 2
+    batches.MOST_REQUESTS = 2
     with TemporaryDirectory() as folder:
         killed = backend(server.url, Path(folder))
         killed.load()
@@ -773,7 +773,7 @@ def hide(server: BatchServer, seconds: float) -> None:
 
 def test_a_kill_after_a_late_attempt_submits_nothing_twice(server, tmp_path, monkeypatch) -> None:
     """However long ago the first attempt was."""
-    monkeypatch.setattr(openai_batches, "SETTLE_S", 0.6)
+    monkeypatch.setattr(batches, "SETTLE_S", 0.6)
     hide(server, 0.3)
     asked = requests("a", "b")
     killed = backend(server.url, tmp_path)
@@ -789,7 +789,7 @@ def test_a_kill_after_a_late_attempt_submits_nothing_twice(server, tmp_path, mon
         raise Killed
 
     endpoint.create = create_and_die
-    monkeypatch.setattr(openai_batches, "ATTEMPTS", 1000)
+    monkeypatch.setattr(batches, "ATTEMPTS", 1000)
     with pytest.raises(Killed):
         list(killed.generate(asked))
     killed.close()
@@ -842,7 +842,7 @@ def test_a_batch_that_another_run_ended_is_not_created(server, tmp_path) -> None
 
 def test_an_attempt_recorded_before_the_end_is_waited_for(server, tmp_path, monkeypatch) -> None:
     """As another run's may be at the last moment."""
-    monkeypatch.setattr(openai_batches, "SETTLE_S", 2)
+    monkeypatch.setattr(batches, "SETTLE_S", 2)
     hide(server, 0.2)
     (asked,) = requests("a")
     batch, planned = another_run(server, tmp_path, asked)
@@ -887,7 +887,7 @@ def test_the_key_shows_nowhere(server, tmp_path, caplog, monkeypatch, escaped) -
         caplog.set_level(logging.DEBUG, library or None)
     key = "ABSKabc/def+ghi0123456789=="
     monkeypatch.setenv("A_KEY", key)
-    monkeypatch.setattr(openai_batches, "ATTEMPTS", 2)
+    monkeypatch.setattr(batches, "ATTEMPTS", 2)
     written = (key.replace("/", "\\/").replace("=", "\\u003d") if escaped else key).encode()
 
     def finish(batch: dict) -> None:
@@ -925,7 +925,7 @@ def test_a_stopped_run_submits_nothing_and_collects_it_later(
     server, stop_run, tmp_path, monkeypatch
 ) -> None:
     """The endpoint works on, so the job does not wait. Two batches had been submitted of four."""
-    monkeypatch.setattr(openai_batches, "MOST_REQUESTS", 2)
+    monkeypatch.setattr(batches, "MOST_REQUESTS", 2)
     server.works = False
 
     def see(number: int, method: str, path: str) -> None:

@@ -16,16 +16,10 @@ import pytest
 from factories.models import requests
 from needlework.errors import UserError
 from needlework.journal import Journal
-from needlework.models.accounts import (
-    Account,
-    account_of,
-    last_lines,
-    read_account,
-    write_account,
-)
+from needlework.models.accounts import Account, account_of, last_lines, read_account, write_account
 from needlework.models.backends.base import Answer, Backend, Request
 from needlework.models.generation import Policy, generate
-from needlework.models.outcomes import Read, cut_prompts, odd_prompts, read_tokens
+from needlework.models.outcomes import PromptRead, cut_prompts, odd_prompts, read_tokens
 from needlework.prompts.ordering import common
 
 
@@ -254,7 +248,7 @@ def reads(own: list[int], ratio: float, most: int = 10**9, kind: str = "en", noi
     dice = random.Random(0)
     counted = [int(n * ratio * dice.uniform(1 - noise, 1 + noise)) for n in own]
     return [
-        Read(kind, n, min(most, m), str(i))
+        PromptRead(kind, n, min(most, m), str(i))
         for i, (n, m) in enumerate(zip(own, counted, strict=True))
     ]
 
@@ -267,20 +261,24 @@ TWENTY = reads(list(range(950, 970)), 1.0)
     [
         (reads(list(range(955, 967)), 1.0, most=300), list(range(12))),
         # All are equally long.
-        ([Read("en", 20, 20, str(n)) for n in range(3)] + reads([960] * 3, 1.0, 300), [3, 4, 5]),
+        (
+            [PromptRead("en", 20, 20, str(n)) for n in range(3)] + reads([960] * 3, 1.0, 300),
+            [3, 4, 5],
+        ),
         # The longer ones alone.
         (reads([100, 200, 295, 500, 960], 1.0, most=300), [3, 4]),
         # A replica that cuts, beside whole ones.
         (TWENTY + reads([950, 960, 970], 1.0, most=300), [20, 21, 22]),
         # One question at several positions has one count.
         (
-            [Read("ta", 960, 250, "q")] * 5 + [Read("ta", 960, 240 + n, str(n)) for n in range(9)],
+            [PromptRead("ta", 960, 250, "q")] * 5
+            + [PromptRead("ta", 960, 240 + n, str(n)) for n in range(9)],
             [],
         ),
         # Short prompts with a long template change no usual ratio.
-        ([Read("en", 10, 90, "q")] * 50 + reads([900, 1000, 1100], 1.0), []),
+        ([PromptRead("en", 10, 90, "q")] * 50 + reads([900, 1000, 1100], 1.0), []),
         # Counts are padded to blocks.
-        ([Read("en", own, 1024, str(own)) for own in range(950, 1000)], []),
+        ([PromptRead("en", own, 1024, str(own)) for own in range(950, 1000)], []),
     ],
 )
 def test_only_prompts_that_a_limit_cut_are_told(prompts, cut) -> None:
@@ -294,7 +292,11 @@ def test_only_prompts_that_a_limit_cut_are_told(prompts, cut) -> None:
 
 def test_a_count_above_ours_is_told_as_such() -> None:
     # Two equal counts by chance, then a limit, both above our own counts.
-    chance = [*reads([300, 350], 1.1), Read("en", 400, 450, "a"), Read("en", 448, 450, "b")]
+    chance = [
+        *reads([300, 350], 1.1),
+        PromptRead("en", 400, 450, "a"),
+        PromptRead("en", 448, 450, "b"),
+    ]
     assert cut_prompts(chance) == {}
     found = cut_prompts(reads([300, 400, 448, 500, 560, 700], 1.5, most=600))
     assert sorted(found) == [2, 3, 4, 5]
@@ -313,7 +315,7 @@ def test_an_honest_tokenizer_cuts_nothing(ratio) -> None:
 
 
 def test_a_constant_that_is_no_count_is_odd() -> None:
-    prompts = [Read("en", own, 3, str(own)) for own in range(300, 1000, 100)]
+    prompts = [PromptRead("en", own, 3, str(own)) for own in range(300, 1000, 100)]
     assert cut_prompts(prompts) == {}
     assert "counted 3 tokens, our tokenizer 300" in odd_prompts(prompts)[0]
 
@@ -340,9 +342,9 @@ ALIKE = begun_alike()
 SHARED = [shared_words(own, ALIKE[:i] + ALIKE[i + 1 :]) for i, own in enumerate(ALIKE)]
 
 
-def read_as(counts: list[int]) -> list[Read]:
+def read_as(counts: list[int]) -> list[PromptRead]:
     rows = zip(ALIKE, counts, SHARED, strict=True)
-    return [Read("en", len(own), n, own[-1], shared) for own, n, shared in rows]
+    return [PromptRead("en", len(own), n, own[-1], shared) for own, n, shared in rows]
 
 
 @pytest.mark.parametrize("ratio", [0.4, 1.0, 2.5])

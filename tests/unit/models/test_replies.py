@@ -18,7 +18,7 @@ from http_server import OpenAIServer, Reply
 from needlework.errors import UserError
 from needlework.models import remote_models
 from needlework.models.backends.base import Answer
-from needlework.models.openai_batch_endpoint import read_result
+from needlework.models.backends.openai.batch_endpoint import read_result
 from needlework.models.openai_protocol import (
     Refusal,
     connection_trouble,

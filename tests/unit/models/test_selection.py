@@ -16,7 +16,7 @@ from needlework.given import given
 from needlework.models.selection import in_words, mask, only_of
 from needlework.planning.config import validated
 from needlework.planning.layout import ROOT
-from needlework.planning.model_checks import left_out
+from needlework.planning.model_checks import models_left_out
 from needlework.planning.rule_inputs import RuleInputs
 
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
@@ -132,4 +132,4 @@ def test_a_packaged_name_names_only_what_is_there(name: str) -> None:
 def test_a_packaged_file_is_found_without_its_code() -> None:
     found = packaged.find("package:pip/pip/__init__.py")
     assert found is not None and found.name == "__init__.py"
-    assert left_out(given(configured({}))) == []
+    assert models_left_out(given(configured({}))) == []

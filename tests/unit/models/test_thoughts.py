@@ -16,7 +16,7 @@ from needlework.given import given as blocks
 from needlework.journal import Journal
 from needlework.models.backends.base import Answer, Backend, Request
 from needlework.models.generation import Policy, generate
-from needlework.models.thoughts import KNOWN, Mark, marks, part, undecoded, unknown_mark
+from needlework.models.thoughts import KNOWN, ReasoningMark, marks_of, part, undecoded, unknown_mark
 
 HARMONY = "<|channel|>analysis<|message|>Paris?<|end|><|start|>assistant<|channel|>final<|message|>"
 
@@ -78,14 +78,14 @@ def test_what_stands_between_known_marks_is_never_the_answer(mark, thought, answ
 
 
 def test_the_configuration_names_other_marks_or_none() -> None:
-    own = marks(blocks([{"begin": "(((", "end": ")))"}, {"end": "So:"}]), None)
-    assert own == (Mark("(((", ")))"), Mark(None, "So:"))
+    own = marks_of(blocks([{"begin": "(((", "end": ")))"}, {"end": "So:"}]), None)
+    assert own == (ReasoningMark("(((", ")))"), ReasoningMark(None, "So:"))
     assert part("(((a.c)))b", own, cut=False).text == "b"
     assert part("hm. So: b", own, cut=False).text == "b"
     assert part("<think>a</think>b", own, cut=False) is None
-    assert part("<think>a</think>b", marks([], None), cut=False) is None
-    assert marks(None, None) == KNOWN
-    assert marks(None, blocks({"end": "So:"})) == (Mark(None, "So:"), *KNOWN)
+    assert part("<think>a</think>b", marks_of([], None), cut=False) is None
+    assert marks_of(None, None) == KNOWN
+    assert marks_of(None, blocks({"end": "So:"})) == (ReasoningMark(None, "So:"), *KNOWN)
 
 
 class Thinking(Backend):
@@ -116,7 +116,7 @@ def test_another_mark_asks_nothing_again(tmp_path) -> None:
     first = row(backend, tmp_path)
     assert (first["text"], first["finish_reason"]) == ("Rome. So: London", "stop")
     assert first["raw_text"] == backend.answer.text and first["reasoning_tokens"] == 4
-    second = row(backend, tmp_path, marks=(Mark(None, "So:"),))
+    second = row(backend, tmp_path, marks=(ReasoningMark(None, "So:"),))
     assert second["text"] == "London"
     third = row(backend, tmp_path, marks=())
     assert (third["text"], third["raw_text"]) == (backend.answer.text, None)
@@ -180,7 +180,7 @@ def test_a_thought_is_no_answer_in_any_benchmark(tmp_path) -> None:
         found = score(instances, answers, None, model="m", settings=settings)
         return found["value"].to_pylist()
 
-    assert values(mlneedle, metric="containment") == values(lost, "") == [0.0, 0.0]
+    assert values(mlneedle, metric="containment") == values(lost, "best_subspan_em") == [0.0, 0.0]
     # The released code reads all that a model wrote.
     assert values(mlneedle, metric="released") == [1.0, 0.0]
 

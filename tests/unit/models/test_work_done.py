@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from needlework.models.outcomes import Size
+from needlework.models.outcomes import PromptSize
 from needlework.models.work_done import ANSWER_TOKEN, WorkDone
 
 
@@ -15,7 +15,9 @@ class Job:
 
     def __init__(self, tokens: Sequence[int]) -> None:
         self.now = 1000.0
-        sizes = {str(place): Size("kind", str(place), n, 100) for place, n in enumerate(tokens)}
+        sizes = {
+            str(place): PromptSize("kind", str(place), n, 100) for place, n in enumerate(tokens)
+        }
         self.work = WorkDone(sizes, sizes, clock=lambda: self.now)
 
     def answer(self, place: int, at: float, tokens: int | None = 0, failed: bool = False) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from needlework.prompts.ordering import Prompts
+from needlework.prompts.ordering import PromptStore
 from needlework.prompts.spans import render
 from needlework.seeding import rng
 from prefix_cache import PrefixCache, Work, lower_bound, simulate
@@ -77,7 +77,7 @@ BLOCK = 16
 
 def orders(made: PromptSet) -> tuple[dict[str, Work], int]:
     """The work in our order, the files' and a random one, with a cache of four prompts; the least."""
-    prompts = Prompts()
+    prompts = PromptStore()
     for column in made.columns:
         prompts.add(column)
     known: dict[str, int] = {}

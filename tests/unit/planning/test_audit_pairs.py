@@ -9,7 +9,7 @@ import pytest
 from factories import demo_run
 from needlework.errors import UserError
 from needlework.given import given
-from needlework.planning.audits import Audit, audits, check_audits, check_shared
+from needlework.planning.audit_pairs import check_audits, check_shared
 from needlework.planning.config import validated
 from needlework.planning.layers import layered
 
@@ -29,12 +29,13 @@ def config(changes: dict[str, Any], pairs: list[Any] | None = None, **own: Any) 
 def test_a_setting_that_changes_answers_makes_a_pair() -> None:
     own = config({"engine": {"kv_cache_dtype": "fp8"}})
     check_audits(own)
-    assert audits(own) == [Audit("a", "b", None)]
+    (pair,) = own.run.audits
+    assert (pair.base, pair.changed, pair.fail_if_worse_by) == ("a", "b", None)
 
 
 def test_a_threshold_is_that_of_its_pair() -> None:
     own = config({"variant": "v"}, [{**PAIR, "fail_if_worse_by": 0.02}])
-    assert audits(own) == [Audit("a", "b", 0.02)]
+    assert [pair.fail_if_worse_by for pair in own.run.audits] == [0.02]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from factories import demo_run
 from needlework.errors import UserError
 from needlework.given import given
-from needlework.planning.comparisons import compared, pairs, sides
+from needlework.planning.compared_runs import compared_files, pairs, sides
 from needlework.planning.config import validated
 
 
@@ -47,8 +47,8 @@ def test_controls_are_compared_where_there_is_no_other_pair() -> None:
 def test_only_named_pairs_and_their_scores_are_compared() -> None:
     assert pairs(config(compare=[["empty", "oracle"]]), "mlneedle") == [("empty", "oracle", True)]
     own = config(compare=[["empty", "oracle"], ["mine", "oracle"]])
-    assert list(compared(own, "mlneedle")) == ["empty", "oracle", "mine"]
-    assert compared(own, "mlneedle")["mine"] == "results/scores/mine/mlneedle.parquet"
+    assert list(compared_files(own, "mlneedle")) == ["empty", "oracle", "mine"]
+    assert compared_files(own, "mlneedle")["mine"] == "results/scores/mine/mlneedle.parquet"
 
 
 def test_another_run_is_compared_model_by_model(other) -> None:

@@ -523,7 +523,6 @@ OWN_FILES = {"kind": "passages", "columns": {"text": "text"}}
         ("models.lexical.engine", {"a\0": 1}, "the control character U+0000"),
         ("journal", "a\ud800b", "half of a character"),
         ("benchmarks.mlneedle.question_lang", "e" * 300, "of 300 characters"),
-        ("benchmarks.lost_in_the_middle.unambiguous", "a\0b", "the control character U+0000"),
         ("models.lexical.revision", "x" * 5_000_000, "the most is 100,000"),
         ("models.Lexical", {"backend": "oracle"}, "lacks the key"),
         ("models." + "m" * 300, DEFAULT["models"]["lexical"], "of 300 characters"),
@@ -658,6 +657,7 @@ def test_a_template_date_is_a_date():
     [
         ("records", "no records of Every Eval Ever are written any more: use `artifact`"),
         ("published", "read the papers' numbers from resources/published."),
+        ("lost_in_the_middle_figure15", "the paper's list of unambiguous questions is not public"),
         ("between_papers", "read docs/results.md, whose numbers perf/between_papers.py makes."),
         ("provenence", "did you mean 'provenance'?"),
     ],

@@ -374,7 +374,8 @@ def test_what_scores_make_names_its_metric(name: str) -> None:
             grids = [] if result.kind == "figures" else result.shown
             columns = {factor.name for grid in grids for factor in (*grid.rows, *grid.columns)}
             said = [files.facts.caption(name, result).replace("\\", ""), told(result, facts)]
-            by_metric = result.needs == "scores" and result.by_metric and "metric" not in columns
+            chosen = result.by_metric in (True, metric)
+            by_metric = result.needs == "scores" and chosen and "metric" not in columns
             assert all((f"Metric: {metric}" in text) == by_metric for text in said), result.name
             papers = f"{said} {result.full_caption} {result.shown}".casefold()
             assert metric == "containment" or "exact accuracy" not in papers

@@ -11,6 +11,7 @@ import subprocess
 import threading
 from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,16 +19,24 @@ import pytest
 from factories import demo_run
 from needlework.errors import UserError
 from needlework.given import given as blocks
+from needlework.models.backends import backend_names
 from needlework.planning.config import validated
 from needlework.planning.preflight.checks import check
 from needlework.planning.preflight.files import check_model_files, without_records
-from needlework.planning.preflight.packages import BACKENDS, EMBEDDERS, PROVIDERS, TRANSLATORS
-from needlework.planning.preflight.used import Used
+from needlework.planning.preflight.packages import (
+    BACKENDS,
+    EMBEDDERS,
+    PROVIDERS,
+    TRANSLATORS,
+    missing_packages,
+)
+from needlework.planning.preflight.used import Used, used_by
 from needlework.scoring.translators.base import translator_kinds
 from needlework.services.endpoints import PROVIDER_KEYS
 from smollm2 import NAME, smollm2
 
 ROOT = Path(__file__).resolve().parents[3]
+LACKS_MPNET = r"benchmarks\.mlneedle\.metric: the model .*all-mpnet-base-v2' is not in the cache"
 INSPECT = {"backend": "inspect", "sampling": {"temperature": None}}
 
 
@@ -196,11 +205,7 @@ def test_the_locked_environments_hold_every_package_of_the_tables() -> None:
     tables = (BACKENDS, PROVIDERS, EMBEDDERS, TRANSLATORS)
     named = {package for table in tables for own in table.values() for package in own}
     assert {package.replace(".", "_") for package in named} <= locked
-    folder = ROOT / "workflow/scripts/needlework/models/backends"
-    kinds = {path.stem.removesuffix("_settings") for path in folder.glob("*.py")}
-    kinds -= {"__init__", "base", "controls"}
-    readers = {"lexical", "oracle", "empty", "replay"}
-    assert set(BACKENDS) == kinds - readers
+    assert set(BACKENDS) == set(backend_names()) - {"lexical", "oracle", "empty", "replay"}
     assert set(TRANSLATORS) == set(translator_kinds()) - {"none"}
 
 
@@ -270,3 +275,24 @@ def test_a_length_without_room_for_the_template_names_the_reserve() -> None:
         check(blocks(with_smollm2(29)), Used(models={"full"}))
     for enough in (with_smollm2(30), with_smollm2(0, chat=False)):
         assert check(blocks(enough), Used(models={"full"})) == []
+
+
+@pytest.mark.parametrize("metric", ["containment", "released_semantic"])
+def test_weights_and_packages_of_a_metric_are_looked_for(
+    metric: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("HF_HUB_CACHE", "SENTENCE_TRANSFORMERS_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    config = blocks(validated(demo_run(benchmarks={"mlneedle": {"metric": metric}})))
+    jobs = [("score_answers", SimpleNamespace(model="lexical", benchmark="mlneedle"))]
+    used, compares = used_by(config, jobs), metric == "released_semantic"
+    with pytest.raises(UserError, match=LACKS_MPNET) if compares else nullcontext():
+        check(config, used)
+    check(config, used, local=False)
+    monkeypatch.setitem(EMBEDDERS, "sentence-transformers", ("a_package_that_is_nowhere",))
+    missing, _ = missing_packages(config, used)
+    assert [sentence.partition(" is ")[0] for sentence in missing] == (
+        ["benchmarks.mlneedle.metric: a_package_that_is_nowhere"] if compares else []
+    )

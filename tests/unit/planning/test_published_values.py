@@ -14,7 +14,7 @@ from factories.models import backend_of
 from needlework.errors import UserError
 from needlework.given import given
 from needlework.planning.affects import effective_config
-from needlework.planning.audits import changes
+from needlework.planning.audit_pairs import changes
 from needlework.planning.config import validated
 from needlework.planning.preflight.secrets import hide_logins
 from needlework.planning.rule_inputs import RuleInputs

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from factories import demo_run
+from needlework.given import given
 from needlework.planning.affects import effective_config
-from needlework.planning.audits import Audit
 from needlework.planning.config import validated
 from needlework.planning.layout import paths
 from needlework.planning.preflight.secrets import key_variables
@@ -73,7 +73,7 @@ def test_vectors_are_read_for_semantic_retrieval_alone() -> None:
 
 
 def test_an_audit_reads_each_side_first_and_again() -> None:
-    found = inputs().audits.audit_files(Audit("lexical", "oracle", None))["mlneedle"]
+    found = inputs().audits.audit_files(given({"base": "lexical", "changed": "oracle"}))["mlneedle"]
     assert found["cells"] == "results/audit_answers/lexical/mlneedle/cells.json"
     assert found["changed_again"] == [
         f"results/audit_answers/oracle/mlneedle/again/{kind}.parquet"

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.prompts import ordering
-from needlework.prompts.ordering import Prompts, common, cut
+from needlework.prompts.ordering import PromptStore, common, cut
 from needlework.prompts.spans import Span, literal, render
 from needlework.records import SPAN
 from needlework.seeding import rng
@@ -19,9 +19,9 @@ from needlework.seeding import rng
 WORDS = ("ab", "abc", "a", "b", "ba", "", "abcab")
 
 
-def prompts_of(*prompts: list[Span], parts: int = 1) -> Prompts:
+def prompts_of(*prompts: list[Span], parts: int = 1) -> PromptStore:
     """Prompts from files of as many prompts each."""
-    made, size = Prompts(), max(1, -(-len(prompts) // parts))
+    made, size = PromptStore(), max(1, -(-len(prompts) // parts))
     for start in range(0, len(prompts), size):
         rows = [[span._asdict() for span in prompt] for prompt in prompts[start : start + size]]
         made.add(pa.chunked_array([rows], pa.list_(SPAN)))
@@ -47,10 +47,10 @@ def test_a_slice_of_a_table_and_no_prompts_at_all() -> None:
     column = pa.chunked_array(
         [[[literal("question", str(n))._asdict()] for n in range(5)]], pa.list_(SPAN)
     )
-    made = Prompts()
+    made = PromptStore()
     made.add(column.slice(3))
     assert [p[0].text for p in made] == ["3", "4"]
-    empty = Prompts()
+    empty = PromptStore()
     assert empty.order({}).places == [] and len(empty.order({}).shared) == 0
 
 

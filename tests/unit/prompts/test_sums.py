@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 import tokenizers_made
-from needlework.benchmarks.oneruler.haystack import Haystack, Run
+from needlework.benchmarks.oneruler.niah import Haystack
 from needlework.data.corpora.books import BOOKS
 from needlework.errors import UserError
 from needlework.prompts.counting.pieces import Counter, Pieces
@@ -274,9 +274,9 @@ def test_two_million_tokens_take_little_time_and_memory(named_tokenizer) -> None
     haystack = Haystack("books", "en", table, pieces, 2_000_000)
     haystack.most(1)
     before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
-    run = Run(0, haystack.most(1_990_000))
+    most = haystack.most(1_990_000)
     head, tail = "Read this. ", "\n\nWhat now?"
-    numbers = [pieces.literal("instruction", head), *haystack.numbers(run)]
+    numbers = [pieces.literal("instruction", head), *haystack.numbers(0, most)]
     numbers.append(pieces.literal("question", tail))
     tokens = pieces.tokens(numbers)
     spent = time.process_time() - start

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 import yaml
 
-from needlework.data.registry import load_registry
+from needlework.data.published_files import load_registry
 from needlework.errors import UserError
 from needlework.journal import Journal
 from needlework.models.backends.base import Answer, Backend, Request
@@ -20,7 +20,7 @@ from needlework.prompts.spans import literal
 from needlework.records import GENERATIONS, ROOT, file_digest, write_table
 from needlework.results.sealed import artifact
 from needlework.results.sealed.artifact import RulePaths, jobs_of, withheld, write_artifact
-from needlework.results.sealed.provenance import differences, seal, used_records
+from needlework.results.sealed.provenance import seal, unsealed, used_records
 from needlework.services.endpoints import PRIVATE_URL
 from rocrate_cache import errors
 
@@ -53,12 +53,12 @@ def run(tmp_path, monkeypatch) -> dict:
 
 def test_only_records_that_were_used_are_sealed(run) -> None:
     """So a shared journal may grow."""
-    assert differences(run, ".", "journal") == []
+    assert unsealed(run, ".", "journal") == []
     assert run["seal"]["journal"]["m"]["records"] == 1
     assert [r["text"] for r in used_records("journal/generations/m", [GENERATED])] == ["Ada"]
     with Journal("journal/generations/m") as journal:
         journal.append([{"key": "new", "text": "y", "finish_reason": "stop"}])
-    assert differences(json.loads(json.dumps(run)), ".", "journal") == []
+    assert unsealed(json.loads(json.dumps(run)), ".", "journal") == []
 
 
 class Thinking(Backend):
@@ -111,13 +111,13 @@ def test_what_differs_from_the_seal_is_named(run) -> None:
     lines = file.read_text().splitlines(keepends=True)
     file.write_text("".join(line for line in lines if '"Ada"' not in line))
     lost = "The journal of m holds 0 of the 1 answers that were used."
-    assert differences(run, ".", "journal") == [lost]
+    assert unsealed(run, ".", "journal") == [lost]
     Path("results/tables/a.csv").write_text("value\n0.9\n")
     Path(GENERATED).unlink()
-    found = differences(run, ".", "journal")
+    found = unsealed(run, ".", "journal")
     assert found[:2] == [f"{GENERATED} is missing.", "results/tables/a.csv has changed."]
     with pytest.raises(UserError, match="holds no seal"):
-        differences({}, ".", "journal")
+        unsealed({}, ".", "journal")
 
 
 RULES = [

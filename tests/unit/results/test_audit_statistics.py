@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.results.audits import (
+from needlework.results.audit_report import (
     NOTHING,
     PLANNED,
     Interval,
     half_width,
     interval,
-    sentence,
     settled,
+    verdict_in_words,
 )
 
 
@@ -56,7 +56,7 @@ def test_intervals_shrink_with_questions_and_grow_with_cells(n, more, alpha) -> 
 
 def test_nothing_says_nothing() -> None:
     assert interval([], 0.05, 10) == NOTHING
-    assert "no question was answered by both" in sentence(NOTHING, 0.04)
+    assert "no question was answered by both" in verdict_in_words(NOTHING, 0.04)
     assert not settled(NOTHING, 0.04)
 
 
@@ -72,7 +72,7 @@ def test_nothing_says_nothing() -> None:
 )
 def test_an_interval_is_a_sentence(low, high, said, is_settled) -> None:
     found = Interval((low + high) / 2, low, high, 100)
-    assert sentence(found, 0.04) == said
+    assert verdict_in_words(found, 0.04) == said
     assert settled(found, 0.04) == is_settled
 
 

@@ -13,20 +13,20 @@ from matplotlib.text import Text
 
 from needlework.factor import Factor
 from needlework.results import published
-from needlework.results.cards.card import Card, Part
-from needlework.results.cards.drawn import FORMS, HEADS, draw, percent
+from needlework.results.cards.card import Card, CardPart
+from needlework.results.cards.drawn import FORMS, HEADS, draw_card, whole_percent
 from needlework.results.drawing.style import COLUMN, TALLEST, style
 from needlework.results.numbers.answers import answers as answers_of
-from needlework.results.numbers.claims import claims, compared
+from needlework.results.numbers.claims import claims, comparison_rows
 from needlework.results.numbers.curves import crossed, curves
+from needlework.results.numbers.in_words import lengths_in_words, loss, missed, sentence
 from needlework.results.numbers.means import KEYS
 from needlework.results.numbers.tables import COMPARED, frame, panels, read
-from needlework.results.page.words import lengths_in_words, loss, missed, sentence
 from needlework.results.result import Context
 
 RUN = Context(published.none(), {})
 LENGTH = Factor("length", "int32", label="tokens")
-PART = Part(
+PART = CardPart(
     lambda rows, run: rows,
     held=("lang", "length", "depth"),
     length=LENGTH,
@@ -68,7 +68,9 @@ def curves_of(
 def tables(found):
     """Points and comparisons of curves."""
     points = frame("points", [point for curve in found for point in curve.points()])
-    return points, claims(frame("comparisons", [row for own in found for row in compared(own)]))
+    return points, claims(
+        frame("comparisons", [row for own in found for row in comparison_rows(own)])
+    )
 
 
 def made(rows: pd.DataFrame, *models: str):
@@ -136,7 +138,7 @@ def test_questions_are_pairs_and_few_show_no_loss() -> None:
         rows = scores(
             "a", lambda lang, length, *_: length == 1, lengths=(1, 2), depths=range(5), n=n
         )
-        part = Part(PART.rows, PART.held, length=LENGTH)
+        part = CardPart(PART.rows, PART.held, length=LENGTH)
         found = tables(curves_of(rows, "a", card=Card((part,), CARD.asked_in)))[1]
         assert found["shown"].tolist() == [n >= 5]
     # Nine answers per point show nothing, whatever they are.
@@ -191,14 +193,20 @@ def test_questions_of_other_levels_have_no_part() -> None:
         ((0.0, 0.55, 1.0), ("at the ends", "in the middle")),
         ((0.0, 0.5), ("at the start", "in the middle")),
         ((0.0, 1.0), ("at the start", "at the end")),
-        ((0.25, 0.75), ("at depth 0.25", "at depth 0.75")),
-        ((0.5, 0.75, 1.0), ("in the middle and at the end", "at depth 0.75")),
+        ((0.25, 0.75), ("at depth 25%", "at depth 75%")),
+        ((0.5, 0.75, 1.0), ("in the middle and at the end", "at depth 75%")),
     ],
 )
 def test_a_depth_is_called_the_end_only_at_the_end(depths, said) -> None:
     rows = scores("a", lambda *_: True, depths=depths)
     (row,) = tables(curves_of(rows, "a"))[1].to_dict("records")
     assert (row["first_side"], row["second_side"]) == said
+
+
+def test_points_name_depths_in_percent() -> None:
+    rows = scores("a", lambda *_: True, depths=(0.0, 0.125, 1.0))
+    points = tables(curves_of(rows, "a"))[0]
+    assert list(points["called"]) == ["0%", "12.5%", "100%"]
 
 
 def test_chance_alone_seldom_makes_a_loss() -> None:
@@ -281,9 +289,9 @@ def test_prompts_of_one_kind_show_nothing() -> None:
     points, found, answers = made(scores("mine", lambda *_: True), "mine")
     said = sentence("mine", found, TITLES)
     assert "To show where mine breaks, ask the same questions at two lengths" in said
-    figure = draw("mine", points, found, answers, TITLES)
+    figure = draw_card("mine", points, found, answers, TITLES)
     assert figure.get_size_inches()[0] == pytest.approx(COLUMN)
-    bare = draw("mine", points, found, answers, TITLES, form="page")
+    bare = draw_card("mine", points, found, answers, TITLES, form="page")
     assert bare.get_supxlabel() == "" != figure.get_supxlabel()
     assert bare.get_size_inches()[1] < figure.get_size_inches()[1]
 
@@ -307,7 +315,7 @@ def test_what_a_reader_must_know_of_answers_is_counted() -> None:
 
 
 def test_a_share_is_never_rounded_to_none_or_all() -> None:
-    assert [percent(*pair) for pair in ((0, 9), (1, 1000), (999, 1000), (9, 9), (0, 0))] == [
+    assert [whole_percent(*pair) for pair in ((0, 9), (1, 1000), (999, 1000), (9, 9), (0, 0))] == [
         *("0%", "<1%", ">99%", "100%", "\u2013")
     ]
 
@@ -315,7 +323,7 @@ def test_a_share_is_never_rounded_to_none_or_all() -> None:
 def test_names_of_models_stay_on_the_card_as_they_are() -> None:
     model = "$x_1$ " + "long-name-" * 9
     rows = scores(model, lambda lang, n, d, i: i < 5, ("en", "hi"), (1000, 2000), (0.0, 0.5, 1.0))
-    figure = draw(model, *made(rows, model), TITLES)
+    figure = draw_card(model, *made(rows, model), TITLES)
     with style():
         figure.draw_without_rendering()
     assert figure.get_size_inches()[1] <= TALLEST
@@ -334,7 +342,7 @@ def test_a_card_from_its_files_is_the_same(tmp_path, langs, depths) -> None:
     again = [read(file) for file in files]
     assert sentence("007", again[1], TITLES) == sentence("007", kept[1], TITLES)
     words = [
-        {text.get_text() for text in draw("007", *tables, TITLES).findobj(Text)}
+        {text.get_text() for text in draw_card("007", *tables, TITLES).findobj(Text)}
         for tables in (kept, again)
     ]
     assert words[0] == words[1] and "2000" in words[0]
@@ -369,7 +377,7 @@ def test_effective_lengths_are_of_the_same_questions(lost: int, reached: tuple) 
     right = scores("a", lambda lang, n, depth, i: n < 2 or i >= lost, lengths=(1, 2), n=40)
     alone = scores("a", lambda lang, n, depth, i: i < 40, lengths=(0,), n=80)
     rows = pd.concat([right, alone], ignore_index=True)
-    part = Part(lambda rows, run: rows[rows["length"] > 0], held=("lang",), length=LENGTH)
+    part = CardPart(lambda rows, run: rows[rows["length"] > 0], held=("lang",), length=LENGTH)
     baseline = (lambda rows, run: rows[rows["length"] == 0], ("lang",))
     card = Card((part,), CARD.asked_in, baseline=baseline)
     run = Context(published.none(), {"claimed_length": {"a": 8}})
@@ -380,7 +388,7 @@ def test_effective_lengths_are_of_the_same_questions(lost: int, reached: tuple) 
 
 def test_languages_are_one_strip_with_the_best_first() -> None:
     rows = scores("a", lambda lang, n, d, i: i < {"en": 20, "hi": 5}[lang], ("hi", "en"))
-    figure = draw("a", *made(rows, "a"), TITLES, colour="#123456", form="page")
+    figure = draw_card("a", *made(rows, "a"), TITLES, colour="#123456", form="page")
     (strip,) = [
         ax
         for ax in figure.axes
@@ -393,7 +401,7 @@ def test_languages_are_one_strip_with_the_best_first() -> None:
 def test_the_table_of_answers_lies_on_the_card(form: str) -> None:
     """Also where nothing is compared, so that no panel is wider."""
     rows = scores("mine", lambda *place: True, ("en",), (1000,), (0.0,))
-    figure = draw("mine", *made(rows, "mine"), TITLES, form=form)
+    figure = draw_card("mine", *made(rows, "mine"), TITLES, form=form)
     with style():
         figure.draw_without_rendering()
     heads = [text for text in figure.findobj(Text) if text.get_text() in HEADS]

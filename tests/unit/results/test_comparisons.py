@@ -14,7 +14,7 @@ from needlework.benchmarks.benchmark import load_benchmark
 from needlework.benchmarks.parts import names
 from needlework.errors import UserError
 from needlework.results.comparisons import (
-    Pair,
+    ComparedPair,
     as_latex,
     as_text,
     compare,
@@ -62,8 +62,8 @@ def test_sets_overlap_where_a_middle_model_is_like_both() -> None:
     assert indistinguishable(["a", "b"], []) == []
     # Models that were not compared share no set.
     for pairs, found in (
-        ([Pair("a", "b"), Pair("b", "c")], [("a", "b"), ("b", "c")]),
-        ([Pair(*two) for two in combinations("abc", 2)], [("a", "b", "c")]),
+        ([ComparedPair("a", "b"), ComparedPair("b", "c")], [("a", "b"), ("b", "c")]),
+        ([ComparedPair(*two) for two in combinations("abc", 2)], [("a", "b", "c")]),
     ):
         table = compare(alike("abc", 5), pairs, FACTORS)
         assert sets_of(table, list("abc")) == {"exact": found}
@@ -74,7 +74,7 @@ def test_compare_says_which_is_better_where() -> None:
     one = scores([0.0] * 30, "one")
     two = scores([1.0] * 15 + [0.0] * 15, "two")
     two.loc[two["tongue"] == "hi", "value"] = 0.0
-    table = compare({"one": one, "two": two}, [Pair("one", "two")], FACTORS)
+    table = compare({"one": one, "two": two}, [ComparedPair("one", "two")], FACTORS)
     overall = table[table["by"] == "all"].iloc[0]
     assert (overall["n"], overall["n_questions"]) == (60, 30)
     assert overall["difference"] == 0.25
@@ -92,7 +92,7 @@ def test_compare_says_which_is_better_where() -> None:
 
 def test_mcnemars_p_is_of_answers_that_are_right_or_wrong() -> None:
     one, two = scores([0.0] * 8, "one", ("en",)), scores([1.0] * 7 + [0.0], "two", ("en",))
-    asked, both = [Pair("one", "two")], {"one": one, "two": two}
+    asked, both = [ComparedPair("one", "two")], {"one": one, "two": two}
     assert compare(both, asked, FACTORS)["p_mcnemar"].iloc[0] == scipy_stats.binomtest(0, 7).pvalue
     two["value"] /= 2
     table = compare(both, asked, FACTORS)
@@ -106,10 +106,10 @@ def test_mcnemars_p_is_of_answers_that_are_right_or_wrong() -> None:
 def test_prompts_in_another_tokenizer_pair_by_question_and_factors() -> None:
     one, two = scores([1.0, 0.0], "one"), scores([1.0, 1.0], "two")
     two["instance_id"] = "other-" + two["instance_id"]
-    table = compare({"one": one, "two": two}, [Pair("one", "two", False)], FACTORS)
+    table = compare({"one": one, "two": two}, [ComparedPair("one", "two", False)], FACTORS)
     assert table.iloc[0][["n", "difference"]].tolist() == [4, 0.5]
     with pytest.raises(UserError, match="4 of 4 prompts have another text"):
-        compare({"one": one, "two": two}, [Pair("one", "two")], FACTORS)
+        compare({"one": one, "two": two}, [ComparedPair("one", "two")], FACTORS)
 
 
 def test_how_prompts_differ_is_said() -> None:
@@ -137,7 +137,7 @@ def several() -> tuple[pd.DataFrame, dict]:
         values = (rng.random(40) < (0.1 if name == "c" else 0.7)).astype(float).tolist()
         parts = [scores(values, name).assign(metric=metric) for metric in ("lax", "exact_match")]
         sides[name] = pd.concat(parts)
-    table = compare(sides, [Pair(*two) for two in combinations("abc", 2)], FACTORS)
+    table = compare(sides, [ComparedPair(*two) for two in combinations("abc", 2)], FACTORS)
     return table, sets_of(table, list("abc"))
 
 
@@ -160,7 +160,7 @@ def test_three_questions_are_said_to_show_nothing() -> None:
     """In words, in the table and below the figure; forty questions could show something."""
     for n, said in ((3, True), (40, False)):
         sides = {name: scores([1.0] * n, name) for name in "ab"}
-        table = compare(sides, [Pair("a", "b")], FACTORS)
+        table = compare(sides, [ComparedPair("a", "b")], FACTORS)
         texts = as_text(table, {}), as_latex(table, {}, "x", "X"), " ".join(small_print(table, {}))
         for text in texts:
             assert (f"{n} questions, too few to show a difference" in text) is said

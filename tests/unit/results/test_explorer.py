@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import base64
 import gzip
 import json
@@ -14,17 +13,19 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from explorer_run import FACTORS, PROGRAM, ROOT, STYLE, Asked, explore, identifier, write_files
+from explorer_run import FACTORS, PROGRAM, STYLE, Asked, explore, identifier, write_files
+from needlework import answer_states
 from needlework.benchmarks.benchmark import load_benchmark
+from needlework.benchmarks.mlneedle.metrics import METRICS
 from needlework.errors import UserError
-from needlework.models import accounts
 from needlework.prompts.spans import Documents, Span, literal
 from needlework.records import DOCUMENTS, read_table, write_table
 from needlework.results.explorer import page as verdicts
 from needlework.results.explorer.data import Explored
+from needlework.results.explorer.data_files import column_shard, encoded, smallest
 from needlework.results.explorer.documents import DocumentShards
-from needlework.results.explorer.page import IN_WORDS, MEANINGS, write_explorer
-from needlework.results.explorer.shards import columns, encoded, smallest
+from needlework.results.explorer.page import write_explorer
+from needlework.scoring.metric import meanings
 
 TYPES = {"u8": "<u1", "u16": "<u2", "u32": "<u4", "i32": "<i4", "f32": "<f4"}
 SPANS = [
@@ -106,7 +107,7 @@ def test_columns_come_back_as_they_were() -> None:
         "real": np.array([0.5, np.nan], np.float32),
         "whole": np.array([-1, 2**31 - 1], np.int32),
     }
-    header, back = unpacked(columns({"name": "नाम"}, arrays))
+    header, back = unpacked(column_shard({"name": "नाम"}, arrays))
     assert header["name"] == "नाम"
     for name, array in arrays.items():
         np.testing.assert_array_equal(back[name], array)
@@ -286,36 +287,34 @@ def test_answers_without_an_instance_are_refused(tmp_path) -> None:
         written(tmp_path / "out", fewer, answers, ("task", *FACTORS))
 
 
-def returned_verdicts(file: Path) -> set[str]:
-    """The first parts of the texts that a file's functions return as verdicts."""
-    found = set()
-    for function in ast.walk(ast.parse(file.read_text("utf-8"))):
-        if not isinstance(function, ast.FunctionDef) or function.returns is None:
-            continue
-        if ast.unparse(function.returns) == "tuple[float, str]" or function.name == "_verdict":
-            returned = [node for node in ast.walk(function) if isinstance(node, ast.Return)]
-            parts = [node for statement in returned for node in ast.walk(statement)]
-            found |= {str(node.value) for node in parts if isinstance(node, ast.Constant)}
-    return {text.partition(":")[0] for text in found if re.match("[a-z_]+(:|$)", text)}
-
-
-def test_every_verdict_that_a_metric_writes_has_a_meaning() -> None:
-    package = ROOT / "workflow/scripts/needlework"
-    files = [package / "scoring/metrics.py", *package.glob("benchmarks/**/*.py")]
-    found = {verdict for file in files for verdict in returned_verdicts(file)}
-    assert {"correct", "partial", "no_match", "empty", "several", "wrong", "not_found"} <= found
-    assert found <= set(MEANINGS)
-    assert set(IN_WORDS) == set(MEANINGS)
+def test_the_page_has_the_meanings_of_its_metrics(tmp_path) -> None:
+    prompts, answers = write_files(tmp_path / "run", asked(3), PASSAGES)
+    told = Explored("Made up", ["task"], prompts, answers, meanings=meanings(METRICS.values()))
+    write_explorer(tmp_path, {"made_up": told}, program=PROGRAM, style=STYLE)
+    page = (tmp_path / "index.html").read_text("utf-8")
+    about = json.loads(re.search(r'id="about">(.*?)</script>', page)[1])
+    assert about["meanings"]["match"] == METRICS["containment"].verdicts["match"].sentence
+    assert about["words"]["skipped"] == "not sent: too long"
+    assert about["words"].keys() == about["meanings"].keys()
 
 
 def test_every_outcome_and_remark_is_in_words() -> None:
-    assert set(verdicts.OUTCOMES) == set(accounts.OUTCOMES)
-    told = {value for name, value in vars(accounts).items() if name.isupper() and name[0] != "_"}
-    ends = {accounts.STOP, accounts.LENGTH, accounts.UNKNOWN, accounts.ERROR}
+    assert set(verdicts.OUTCOMES) == set(answer_states.OUTCOMES)
+    told = {
+        value for name, value in vars(answer_states).items() if name.isupper() and name[0] != "_"
+    }
+    ends = {answer_states.STOP, answer_states.LENGTH, answer_states.UNKNOWN, answer_states.ERROR}
     assert {remark for remark in told if isinstance(remark, str)} - ends == {
         *verdicts.OUTCOMES,
         *verdicts.REMARKS,
     }
+
+
+def test_shares_are_written_in_percent(tmp_path) -> None:
+    page = explore(tmp_path, asked(), PASSAGES, percent={"place": 100, "gone": 100})
+    header, _ = unpacked(shards(page)["made_up-index"])
+    assert header["labels"] == {"place": ["0%", "50%", "100%"]}
+    assert header["values"][header["columns"].index("place")] == [0, 0.5, 1]
 
 
 def test_benchmarks_say_what_they_vary_and_hold() -> None:

@@ -9,8 +9,8 @@ import pandas as pd
 from needlework.factor import Factor, in_1024
 from needlework.results.result import (
     INCOMPLETE,
+    FurtherLine,
     Grid,
-    Line,
     Mark,
     Number,
 )
@@ -19,7 +19,7 @@ from needlework.results.written_tables import MOST_ROWS, html_table
 GRID = Grid(
     rows=(Factor("model", label="Model"),),
     columns=(Factor("length", label="Context", format=in_1024), Factor("metric")),
-    lines=(Line("failed", ("n_error",), Number(0), "n_error > 0"),),
+    lines=(FurtherLine("failed", ("n_error",), Number(0), "n_error > 0"),),
     marks=(Mark("value > 0.7", "high", underline=True),),
     note="Shares.",
 )

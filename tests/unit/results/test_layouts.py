@@ -21,8 +21,8 @@ from needlework.benchmarks.benchmark import load_benchmark
 from needlework.factor import Factor
 from needlework.records import write_table
 from needlework.results import written_tables
-from needlework.results.page.prompts import describe
-from needlework.results.result import PERCENT, Grid, Line, Mark, Number, PromptTable
+from needlework.results.numbers.prompt_table import describe
+from needlework.results.result import PERCENT, FurtherLine, Grid, Mark, Number, PromptTable
 from needlework.results.written_tables import escape, html_table, lay_out
 
 TABLES = each("tables")
@@ -299,7 +299,7 @@ def test_marks_and_lines_stand_where_their_condition_holds():
         rows=BY_COLOUR.rows,
         columns=(COLOUR,),
         marks=(Mark("odd > 0", "odd"), Mark("odd < 1", "even", underline=True)),
-        lines=(Line("oddity", ("odd", "n"), Number(0), "odd > 0"),),
+        lines=(FurtherLine("oddity", ("odd", "n"), Number(0), "odd > 0"),),
     )
     text = lay_out(table, (grid,), "x", "X")
     block = lines(text, "m00")

@@ -24,7 +24,7 @@ from needlework.results.numbers.means import means
 from needlework.results.numbers.tables import empty, frame
 from needlework.results.page import overview
 from needlework.results.page.overview_page import Front, write_page, write_unfinished
-from needlework.results.reproduction import draw
+from needlework.results.reproduction import picture
 from needlework.results.result import Grid
 from needlework.results.written_tables import html_table
 
@@ -51,7 +51,7 @@ def made(*models: list[dict]) -> pd.DataFrame:
     return pd.DataFrame([row for own in models for row in own])
 
 
-def grids_of(name: str, scores: pd.DataFrame, *shown: Any) -> list[overview.Grid]:
+def grids_of(name: str, scores: pd.DataFrame, *shown: Any) -> list[overview.MeanGrid]:
     return overview.grids(frame("means", list(means(name, scores, *shown))))
 
 
@@ -166,7 +166,9 @@ def test_printed_numbers_stand_above_the_means(verdict: str, tmp_path: Path) -> 
     numbers = {"published": 0.5, "value": 0.5, "ci_low": 0.4, "ci_high": 0.6}
     said = {"verdict": verdict, "reason": "other <data>", "link": "explorer/index.html#b=b"}
     table = pd.DataFrame([place | numbers | said])[list(reproduction.COLUMNS)]
-    figure = draw(table, {"b": "B"}) if verdict == "covers" else notice(reproduction.summary(table))
+    figure = (
+        picture(table, {"b": "B"}) if verdict == "covers" else notice(reproduction.coverage(table))
+    )
     save_figure([figure], tmp_path / "results/reproduction")
     table.to_csv(tmp_path / "results/reproduction.csv", index=False)
     both = [tmp_path / f"results/reproduction.{ending}" for ending in ("csv", "svg")]

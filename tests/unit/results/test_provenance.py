@@ -18,7 +18,7 @@ import yaml
 from needlework.given import given as blocks
 from needlework.journal import Journal
 from needlework.models.backends.base import Backend, Request
-from needlework.models.job_records import SHOWN, gpus, remember, software
+from needlework.models.job_records import SHOWN, software, visible_gpus, write_job_record
 from needlework.planning.affects import effective_config
 from needlework.planning.config import validated
 from needlework.planning.preflight.secrets import key_variables
@@ -64,20 +64,20 @@ def fake_smi(folder: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> None:
 
 def test_a_job_is_remembered_once(tmp_path) -> None:
     for revision in ("1", "1", "2"):
-        remember(tmp_path, "b", Parrot({"revision": revision}), request("Wh\ud800?"))
+        write_job_record(tmp_path, "b", Parrot({"revision": revision}), request("Wh\ud800?"))
     found = list(Journal(tmp_path).load().values())
     assert [record["identity"]["revision"] for record in found] == ["1", "2"]
     # Half a character is no reason to fail.
     assert found[0]["first_prompt"]["text"] == "<user>Wh??</user>"
     assert found[0]["first_prompt"]["form"] == "in a template"
     assert found[0]["gpus"] == []
-    remember(tmp_path, "other", Parrot({"revision": "1"}))
+    write_job_record(tmp_path, "other", Parrot({"revision": "1"}))
     assert len(Journal(tmp_path).load()) == 3
 
 
 def test_of_a_long_prompt_both_ends_are_shown(tmp_path) -> None:
     text = "a" * SHOWN + "middle" * 5000 + "z" * SHOWN
-    remember(tmp_path, "b", Parrot({}), request(text))
+    write_job_record(tmp_path, "b", Parrot({}), request(text))
     (record,) = Journal(tmp_path).load().values()
     first = record["first_prompt"]
     assert first["characters"] == len(text) + 13
@@ -98,14 +98,14 @@ def test_gpus_are_the_driver_s(tmp_path, monkeypatch) -> None:
     line = "NVIDIA H100 80GB HBM3, 81559 MiB, 550.54.15"
     fake_smi(tmp_path, monkeypatch, f'echo "$@" > {tmp_path}/asked; echo "{line}"; echo "{line}"')
     one = {"name": "NVIDIA H100 80GB HBM3", "memory": "81559 MiB", "driver": "550.54.15"}
-    assert gpus() == [one, one]
+    assert visible_gpus() == [one, one]
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,2")
-    gpus()
+    visible_gpus()
     assert "--id=0,2" in (tmp_path / "asked").read_text()
     fake_smi(tmp_path, monkeypatch, "exit 9")
-    assert gpus() == []
+    assert visible_gpus() == []
     monkeypatch.setenv("PATH", "")
-    assert gpus() == []
+    assert visible_gpus() == []
 
 
 # The configuration
@@ -300,9 +300,9 @@ def test_answers_are_counted_and_their_jobs_named(run) -> None:
     # What was not written down is not invented.
     assert (part["first_prompt"], part["ran_on"]) == (None, [])
     model = Parrot({"revision": "1"})
-    remember("journal/jobs/m", "b", model, request("first"))
-    remember("journal/jobs/m", "b", Parrot({"revision": "0"}), request("another model's"))
-    remember("journal/jobs/m", "other", model, request("another benchmark's"))
+    write_job_record("journal/jobs/m", "b", model, request("first"))
+    write_job_record("journal/jobs/m", "b", Parrot({"revision": "0"}), request("another model's"))
+    write_job_record("journal/jobs/m", "other", model, request("another benchmark's"))
     found = collected()["models"]["m"]
     assert found["identity"] == {"backend": "parrot", "revision": "1"}
     part = found["benchmarks"]["b"]
@@ -316,10 +316,10 @@ def test_answers_are_counted_and_their_jobs_named(run) -> None:
 
 def test_answers_from_two_machines_name_both(run, tmp_path, monkeypatch) -> None:
     model = Parrot({"revision": "1"})
-    remember("journal/jobs/m", "b", model, request("first"), on_gpus=True)
+    write_job_record("journal/jobs/m", "b", model, request("first"), on_gpus=True)
     (tmp_path / "bin").mkdir()
     fake_smi(tmp_path / "bin", monkeypatch, 'echo "NVIDIA H200, 1 MiB, 1"')
-    remember("journal/jobs/m", "b", model, request("first"), on_gpus=True)
+    write_job_record("journal/jobs/m", "b", model, request("first"), on_gpus=True)
     ran_on = collected()["models"]["m"]["benchmarks"]["b"]["ran_on"]
     assert sorted(len(job["gpus"]) for job in ran_on) == [0, 1]
 
@@ -341,7 +341,9 @@ def test_times_are_snakemake_s(run) -> None:
 
 def test_it_is_the_same_each_time_and_holds_no_key(run) -> None:
     odd = 'key-with-"quotes"-ü'
-    remember("journal/jobs/m", "b", Parrot({"revision": "1"}), request(f"{CANARY} {odd} short"))
+    write_job_record(
+        "journal/jobs/m", "b", Parrot({"revision": "1"}), request(f"{CANARY} {odd} short")
+    )
     for name in ("a.json", "b.json"):
         provenance.write(collected(), name, [CANARY, odd, "", "short"])
     text = Path("a.json").read_text(encoding="utf-8")

@@ -101,7 +101,7 @@ def test_the_repositorys_shares_are_whole_counts_that_the_paper_prints(numbers):
 def test_lookup(numbers):
     place = ("table1", "Llama3-8B-Instruct", "4096")
     found = printed(numbers, *place)
-    assert found == published.Number(0.479, 16800, "paper", published.cell_name(*place))
+    assert found == published.PrintedNumber(0.479, 16800, "paper", published.cell_name(*place))
     assert printed(numbers, "table1", "Llama3-8B-Instruct", "average").n is None
     assert printed(numbers, "table1", "Llama3-8B-Instruct", "16384") is None
     assert printed(numbers, "table2", "Cohere-Aya-23-8B/es", "zh").value == 0.35
@@ -164,7 +164,7 @@ def test_compare(number, obstacle, verdict):
     ],
 )
 def test_a_fact_equals_the_printed_one_rounded_or_cut(value, digits, said) -> None:
-    number = published.Number(2.37, None, "paper")
+    number = published.PrintedNumber(2.37, None, "paper")
     assert published.equal(value, number, digits) == said
     assert published.equal(value, None, digits) == "cannot tell: no published number"
     assert published.equal(value, number, digits, "other texts") == "cannot tell: other texts"

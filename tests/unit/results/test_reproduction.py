@@ -17,7 +17,7 @@ from needlework.results import published, reproduction
 from needlework.results.drawing.save import save_figure
 from needlework.results.drawing.style import PAGE, TALLEST
 from needlework.results.published import COVERED, JUDGED
-from needlework.results.reproduction import Reason, draw
+from needlework.results.reproduction import Reason, picture
 
 ROOT = Path(__file__).resolve().parents[3]
 REASONS = reproduction.read_reasons(ROOT / "resources/reasons.csv")
@@ -36,7 +36,7 @@ def made(benchmark: str) -> pd.DataFrame:
                 run = preset_runs.context(files, benchmark, result.needs)
                 results[f"{result.name}/{i}"] = result(frames[result.needs], run)
     numbers = published.load(ROOT / f"resources/published/{benchmark}.csv")
-    return reproduction.compared(benchmark, numbers, results, REASONS.get(benchmark, []), {})
+    return reproduction.reproduced(benchmark, numbers, results, REASONS.get(benchmark, []), {})
 
 
 # By paper: how many numbers there are, and how many of them have a verdict.
@@ -84,7 +84,7 @@ def row(cell: str, comparison: str, **own: object) -> dict[str, object]:
 
 def compared(results: dict[str, list[dict[str, object]]], *reasons: Reason) -> pd.DataFrame:
     frames = {name: pd.DataFrame(rows) for name, rows in results.items()}
-    return reproduction.compared("b", NUMBERS, frames, reasons, {"model": {"m"}, "length": {"8"}})
+    return reproduction.reproduced("b", NUMBERS, frames, reasons, {"model": {"m"}, "length": {"8"}})
 
 
 def test_a_verdict_comes_before_a_reason_and_names_its_result() -> None:
@@ -146,10 +146,10 @@ def test_a_dot_leads_to_the_prompts_of_its_labels() -> None:
 
 def test_a_run_without_a_verdict_says_so_in_one_sentence() -> None:
     found = compared({"one": [row("table1 | a | x", "cannot tell: other data")]})
-    assert reproduction.summary(found).startswith("None of the 3 printed numbers can be")
+    assert reproduction.coverage(found).startswith("None of the 3 printed numbers can be")
     judged = compared({"one": [row("table1 | a | x", "covers"), row("table1 | b | x", "above")]})
     said = "1 of 2 printed numbers are covered; 1 more have no verdict."
-    assert reproduction.summary(judged) == said
+    assert reproduction.coverage(judged) == said
 
 
 @pytest.mark.parametrize("line", ["m4le,table2,*,*,*,", "m4le,table2"])
@@ -193,7 +193,7 @@ def test_each_dot_is_drawn_once_and_leads_somewhere(
     """On a page, with room for dots in every panel."""
     names = [f"benchmark{i}" for i in range(n_benchmarks)]
     table = many(names, n)
-    figure = draw(table, {name: name.capitalize() for name in names})
+    figure = picture(table, {name: name.capitalize() for name in names})
     width, height = figure.get_size_inches()
     assert width <= PAGE + 0.01 and height <= TALLEST
     save_figure([figure], tmp_path / "picture", ["svg"])
@@ -203,7 +203,7 @@ def test_each_dot_is_drawn_once_and_leads_somewhere(
     counts = np.array(re.findall(r": (\d+) of (\d+)", titles), dtype=int).sum(axis=0)
     judged, covered = (table["verdict"].isin(kind).sum() for kind in (JUDGED, COVERED))
     assert counts.tolist() == [covered, judged]
-    assert reproduction.summary(table).startswith(f"{table['verdict'].eq('covers').sum():,} of ")
+    assert reproduction.coverage(table).startswith(f"{table['verdict'].eq('covers').sum():,} of ")
     boxes = [axes.get_window_extent() for axes in figure.axes if axes.get_title()]
     assert all(box.width > 60 and box.height > 60 for box in boxes)
 

@@ -11,10 +11,10 @@ from needlework.results.page.terminal import (
     MOST_LINES,
     WIDTH,
     cell_of,
-    fill,
     lines_of_lower_tasks,
     lines_of_models,
     lines_to_paste,
+    wrapped,
 )
 
 TITLES = ("MLNeedle", "Lost in the Middle", "ONERULER", "mLongRR", "M4LE")
@@ -97,7 +97,7 @@ def test_controls_are_shown_only_alone() -> None:
     assert max(map(len, alone)) <= WIDTH
     assert "Built-in readers" in alone[1] and alone[-1].split() == ["oracle", "100", "100"]
     # A long sentence is wrapped.
-    lines = fill("word " * 40).splitlines()
+    lines = wrapped("word " * 40).splitlines()
     assert max(map(len, lines)) <= WIDTH and lines[1].startswith("  word")
 
 

@@ -128,11 +128,6 @@ TOLD: dict[str, dict[str, Told]] = {
             {"metric": "careful", "max_new_tokens": "5"},
         ),
         "benchmarks.lost_in_the_middle.needles": ("nq_gold", "corpus is nq_gold", *PAIRS),
-        "benchmarks.lost_in_the_middle.gold_without_answer": (
-            "drop",
-            "gold_without_answer is drop",
-            *PAIRS,
-        ),
         "benchmarks.lost_in_the_middle.instructions": (
             "{en: {pairs: '{pairs} {key}'}}",
             OWN,
@@ -268,7 +263,6 @@ FREE: dict[str, dict[str, str]] = {
         "source": "both make the same prompts, and drawn pairs are as hard as released ones",
         "haystack": "not with the paper's needles",
         "random_from": "the paper prints no number of random distractors",
-        "unambiguous": "the paper prints no number of them",
         "words": "the paper has UUIDs",
         "comparisons.instruction_tuning": PAIRED,
         "comparisons.encoder_decoder": PAIRED,
@@ -362,7 +356,7 @@ def judged(benchmark: str, rows: pd.DataFrame, run: Mapping[str, Any]) -> pd.Dat
         rows = rows.replace({"template": {"paper": run["template"]}})
     results = load_benchmark(benchmark).by_name
     made = {name: results[name](rows, Context(paper, run)) for name in LOOKED_AT[benchmark]}
-    return reproduction.compared(benchmark, paper, made, [], {}).set_index(PLACE)
+    return reproduction.reproduced(benchmark, paper, made, [], {}).set_index(PLACE)
 
 
 @cache

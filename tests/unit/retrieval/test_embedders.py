@@ -11,7 +11,7 @@ import pytest
 
 from needlework.data.packaged import find
 from needlework.errors import UserError
-from needlework.retrieval.embedders import GRID, Embedder, NgramEmbedder, load_embedder
+from needlework.retrieval.embedders import GRID, Embedder, NgramHasher, load_embedder
 
 LANGS = ("en", "zh", "ar")
 TEXTS = [
@@ -97,7 +97,7 @@ def test_ngram_vectors_are_units_on_the_grid() -> None:
 def test_float64_products_of_vectors_are_exact() -> None:
     from fractions import Fraction
 
-    a, b = NgramEmbedder(64).encode(TEXTS[:2])
+    a, b = NgramHasher(64).encode(TEXTS[:2])
     exact = sum((Fraction(float(x)) * Fraction(float(y)) for x, y in zip(a, b, strict=True)))
     shuffled = np.random.default_rng(0).permutation(64)
     a64, b64 = a.astype(np.float64), b.astype(np.float64)
@@ -105,24 +105,24 @@ def test_float64_products_of_vectors_are_exact() -> None:
 
 
 def test_ngram_vectors_are_the_same_on_every_machine() -> None:
-    vectors = NgramEmbedder().encode(TEXTS).astype("<f4")
+    vectors = NgramHasher().encode(TEXTS).astype("<f4")
     expected = "4c8d023aa991ebda3293ad6048919aed539705363b6e5f897d6a3fa6a69d84f2"
     assert hashlib.sha256(vectors.tobytes()).hexdigest() == expected
 
 
 def test_ngram_weights_are_square_roots_of_counts() -> None:
     # " ab " has the bigrams " a", "ab", "b "; twice the word, twice each.
-    once, twice, other = NgramEmbedder(4096, (2, 2)).encode(["ab", "ab ab", "ab cd"])
+    once, twice, other = NgramHasher(4096, (2, 2)).encode(["ab", "ab ab", "ab cd"])
     np.testing.assert_array_equal(once, twice)
     assert sorted(np.abs(once[once != 0])) == pytest.approx([3**-0.5] * 3, abs=GRID)
     # " a" once and "aa" twice: weights 1 and sqrt(2) over sqrt(1 + 2 + 1).
-    (repeated,) = NgramEmbedder(4096, (2, 2)).encode(["aaa"])
+    (repeated,) = NgramHasher(4096, (2, 2)).encode(["aaa"])
     assert sorted(np.abs(repeated[repeated != 0])) == pytest.approx([0.5, 0.5, 0.5**0.5], abs=GRID)
     assert once @ other == pytest.approx(0.5**0.5, abs=1e-6)
 
 
 def test_ngrams_stay_within_words_and_texts() -> None:
-    encode = NgramEmbedder(4096, (3, 3)).encode
+    encode = NgramHasher(4096, (3, 3)).encode
     np.testing.assert_array_equal(*encode(["ab cd", "cd ab"]))
     np.testing.assert_array_equal(*encode(["abc", "  ABC\n"]))
     alone = encode(["abc"])[0]
@@ -130,19 +130,19 @@ def test_ngrams_stay_within_words_and_texts() -> None:
 
 
 def test_a_text_of_nothing_is_the_zero_vector() -> None:
-    assert not NgramEmbedder(64).encode(["", " \n"]).any()
-    assert NgramEmbedder(64).encode([]).shape == (0, 64)
+    assert not NgramHasher(64).encode(["", " \n"]).any()
+    assert NgramHasher(64).encode([]).shape == (0, 64)
     # A lone surrogate cannot be written as UTF-8, and is a character here.
-    assert NgramEmbedder(64).encode(["\ud800"]).any()
+    assert NgramHasher(64).encode(["\ud800"]).any()
 
 
 @pytest.mark.parametrize("lang", LANGS)
 def test_ngrams_find_the_paragraph_of_a_question(mirror: Path, lang: str) -> None:
     articles = json.loads((mirror / "xquad" / f"xquad.{lang}.json").read_text())["data"]
     paragraphs = [paragraph for article in articles for paragraph in article["paragraphs"]]
-    passages = NgramEmbedder().encode([paragraph["context"] for paragraph in paragraphs])
+    passages = NgramHasher().encode([paragraph["context"] for paragraph in paragraphs])
     asked = [(i, qa["question"]) for i, p in enumerate(paragraphs) for qa in p["qas"]]
-    scores = NgramEmbedder().encode([question for _, question in asked]) @ passages.T
+    scores = NgramHasher().encode([question for _, question in asked]) @ passages.T
     own = scores[np.arange(len(asked)), [i for i, _ in asked]]
     rank = (scores > own[:, None]).sum(axis=1)
     # Of 240 paragraphs; chance is 0.04.

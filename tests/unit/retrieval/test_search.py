@@ -10,13 +10,13 @@ import pytest
 
 from needlework import records
 from needlework.errors import UserError
-from needlework.retrieval.embedders import NgramEmbedder
+from needlework.retrieval.embedders import NgramHasher
 from needlework.retrieval.search import (
     NOTHING,
     RANKED,
     AnswerFree,
     distractors,
-    draw,
+    random_ranking,
     search,
 )
 from needlework.retrieval.vectors import BLOCK, read_array, write_array
@@ -183,7 +183,7 @@ def test_no_distractor_holds_an_answer() -> None:
     asked = [" ".join(rng.choice(words, 5)) for _ in range(25)]
     # The answer is a word of the question, so the nearest passages hold it.
     answers = [[question.split()[0].upper() + "."] for question in asked]
-    embedder = NgramEmbedder(256)
+    embedder = NgramHasher(256)
     allowed = AnswerFree(texts, answers, metrics.normalise, metrics.contains)
     found = search(embedder.encode(asked), embedder.encode(texts), 300, allowed)
     exact = expected(
@@ -198,15 +198,15 @@ def test_no_distractor_holds_an_answer() -> None:
 
 def test_a_draw_is_uniform_and_depends_on_its_name_alone() -> None:
     names = [("random", f"q{i}", "de") for i in range(400)]
-    whole = draw(names, 200, 20)
+    whole = random_ranking(names, 200, 20)
     assert (np.diff(whole["score"], axis=1) <= 0).all()
     assert whole["score"].min() >= 0 and whole["score"].max() < 1
     assert all(len(set(rows)) == 20 for rows in whole["row"].tolist())
     # 400 x 20 draws of 200 passages: 40 each, with a standard deviation of about 6.
     counts = np.bincount(whole["row"].ravel(), minlength=200)
     assert counts.min() > 10 and counts.max() < 75
-    np.testing.assert_array_equal(draw(names[7:9], 200, 20), whole[7:9])
-    other = draw([("random", "q0", "en")], 200, 20)
+    np.testing.assert_array_equal(random_ranking(names[7:9], 200, 20), whole[7:9])
+    other = random_ranking([("random", "q0", "en")], 200, 20)
     assert other["row"][0].tolist() != whole["row"][0].tolist()
 
 
@@ -214,11 +214,11 @@ def test_a_draw_has_allowed_passages_alone() -> None:
     n = 2 * BLOCK + 50
     answers = np.random.default_rng(0).random((30, n)) < 0.7
     names = [("random", f"q{i}") for i in range(30)]
-    drawn = draw(names, n, 300, lambda question, rows: ~answers[question, rows])
+    drawn = random_ranking(names, n, 300, lambda question, rows: ~answers[question, rows])
     assert (drawn["row"] >= 0).all()
     assert not answers[np.arange(30)[:, None], drawn["row"]].any()
     # Also where it asks for more than there is.
-    (drawn,) = draw([("q",)], 10, 15, lambda question, rows: rows % 2 == 0)
+    (drawn,) = random_ranking([("q",)], 10, 15, lambda question, rows: rows % 2 == 0)
     assert sorted(drawn["row"].tolist()) == [-1] * 10 + [0, 2, 4, 6, 8]
 
 

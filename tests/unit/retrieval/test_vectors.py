@@ -10,7 +10,7 @@ import pytest
 
 from needlework import records
 from needlework.errors import UserError
-from needlework.retrieval.embedders import NgramEmbedder
+from needlework.retrieval.embedders import NgramHasher
 from needlework.retrieval.vectors import (
     BLOCK,
     count_rows,
@@ -49,14 +49,14 @@ def test_read_texts_of_several_row_groups(tmp_path: Path) -> None:
 
 
 def test_vectors_are_those_of_the_texts(table: Path, texts: list[str], tmp_path: Path) -> None:
-    embed_texts(NgramEmbedder(128), table, "text", tmp_path / "vectors.npy")
+    embed_texts(NgramHasher(128), table, "text", tmp_path / "vectors.npy")
     made = read_array(tmp_path / "vectors.npy")
     assert made.dtype == np.float32
-    assert made.tobytes() == NgramEmbedder(128).encode(texts).tobytes()
+    assert made.tobytes() == NgramHasher(128).encode(texts).tobytes()
 
 
 def test_a_failure_leaves_no_file(table: Path, tmp_path: Path) -> None:
-    class FailsAtSecondBlock(NgramEmbedder):
+    class FailsAtSecondBlock(NgramHasher):
         def encode(self, texts: list[str]) -> np.ndarray:
             if len(list(tmp_path.glob("out/*.part"))) and len(texts) != BLOCK:
                 raise MemoryError

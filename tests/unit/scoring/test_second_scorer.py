@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from num2words import num2words
 
-from needlework.scoring.answer_language import languages_of
+from needlework.scoring.answer_language import identified_languages
 from needlework.scoring.careful.spelled import is_spelled
 from needlework.scoring.careful.verdicts import of_numbers, of_words
 from needlework.scoring.scores import second
@@ -65,4 +65,4 @@ def test_another_persons_initials_are_another_name():
     ],
 )
 def test_language_of_an_answer_is_identified(text, lang):
-    assert languages_of([text]) == [lang]
+    assert identified_languages([text]) == [lang]

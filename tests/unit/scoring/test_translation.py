@@ -31,7 +31,7 @@ from needlework.records import GENERATIONS, QUESTIONS, TRANSLATIONS
 from needlework.scoring import metrics
 from needlework.scoring.translation import (
     LANGUAGES,
-    Translation,
+    Translated,
     identify,
     translate,
     translate_generations,
@@ -90,12 +90,12 @@ def test_only_what_is_foreign_is_translated_and_each_text_once(tmp_path):
     translator = Dictionary()
     texts = [SENTENCES["de"], SENTENCES["en"], "1942", "გამარჯობა", SENTENCES["de"], ""]
     assert translate(texts, translator, tmp_path) == [
-        Translation("de", f"<{SENTENCES['de']}>"),
-        Translation("en", SENTENCES["en"]),
-        Translation("und", "1942"),
-        Translation("und", "<გამარჯობა>"),
-        Translation("de", f"<{SENTENCES['de']}>"),
-        Translation("und", ""),
+        Translated("de", f"<{SENTENCES['de']}>"),
+        Translated("en", SENTENCES["en"]),
+        Translated("und", "1942"),
+        Translated("und", "<გამარჯობა>"),
+        Translated("de", f"<{SENTENCES['de']}>"),
+        Translated("und", ""),
     ]
     assert translator.batches == [[(SENTENCES["de"], "de"), ("გამარჯობა", "und")]]
 
@@ -111,7 +111,7 @@ def test_a_second_run_translates_only_what_is_new(tmp_path):
     assert translate([SENTENCES["de"], SENTENCES["es"]], again, tmp_path) == first
     assert again.batches == [[(SENTENCES["es"], "es")]]
     other = Dictionary({SENTENCES["de"]: "river"}, version=2)
-    assert translate([SENTENCES["de"]], other, tmp_path) == [Translation("de", "river")]
+    assert translate([SENTENCES["de"]], other, tmp_path) == [Translated("de", "river")]
     # Batches hold texts of similar length.
     base, lengths = SENTENCES["de"], Dictionary()
     translate([base * 5, base * 2, base * 4, base * 3], lengths, tmp_path)
@@ -154,7 +154,7 @@ def test_without_a_translator_texts_stay_and_nothing_is_kept(tmp_path):
     translator = load_translator(given({"kind": "none"}))
     translator.check()
     # Nor is its language asked for, which takes seconds to tell.
-    stays = [Translation("und", SENTENCES["de"])]
+    stays = [Translated("und", SENTENCES["de"])]
     assert translate([SENTENCES["de"]], translator, tmp_path / "cache") == stays
     assert not (tmp_path / "cache").exists()
     with pytest.raises(UserError, match=r"'goggle'.*did you mean 'google'"):
@@ -272,8 +272,8 @@ def test_nllb_translates_a_mixed_batch_by_source_language(tiny_nllb, tmp_path):
     assert translator.translate(texts, languages) == expected
     assert translator.translate(["gift", "pan"], ["und", "pl"]) == ["gift", "mister"]
     assert translate(["hola amigo mio", "1942"], translator, tmp_path) == [
-        Translation("es", "hello my friend"),
-        Translation("und", "1942"),
+        Translated("es", "hello my friend"),
+        Translated("und", "1942"),
     ]
     of_any_device = load_translator(nllb(tiny_nllb, device="auto"))
     assert of_any_device.translate(["gift"], ["sv"]) == ["married"]
@@ -509,7 +509,7 @@ def test_reasoning_is_no_part_of_a_translation(service, tmp_path):
             found = translate(
                 [SENTENCES["de"]], load_translator(llm(service)), tmp_path / str(place)
             )
-            assert found == [Translation("de", english)]
+            assert found == [Translated("de", english)]
     assert len(service.received) == 4
 
 
@@ -521,7 +521,7 @@ def test_a_cut_translation_is_an_error_and_not_kept(service, tmp_path):
             translate([SENTENCES["de"]], load_translator(llm(service)), tmp_path)
     service.reply = lambda number, body: llm_answer(body)
     found = translate([SENTENCES["de"]], load_translator(llm(service)), tmp_path)
-    assert found == [Translation("de", f"<{SENTENCES['de']}>")]
+    assert found == [Translated("de", f"<{SENTENCES['de']}>")]
 
 
 A_NUMBER = {"translations": [{"translatedText": 7}]}

@@ -1,4 +1,4 @@
-"""Atomic writing: a file gets its name only when it is complete. CSV that spreadsheets may open."""
+"""Atomic writing: a file gets its name only when it is complete. Also CSV that is safe in spreadsheets."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ _NUMBER = re.compile(r"[-+]?[\d.,]*(?:[eE][-+]?\d+)?%?")
 
 
 def inert(value: object) -> object:
-    """A cell of a CSV file: an apostrophe stands before text that a spreadsheet would run as a formula.
+    """Text that is safe in a cell of a CSV file.
 
-    A carriage return, which no writer of CSV quotes, would begin a cell: it becomes a line feed.
+    An apostrophe is put before text that a spreadsheet would run as a formula. A carriage return becomes a
+    line feed, since no writer of CSV quotes it and it would begin a new cell.
     """
     if not isinstance(value, str):
         return value
@@ -38,7 +39,7 @@ def inert(value: object) -> object:
 
 
 def write_csv(frame: pd.DataFrame, path: str | Path, float_format: str | None = None) -> None:
-    """Write a table as CSV, without its index; text of models and data is `inert`."""
+    """Write a table as CSV, without its index. Texts of models and data are made `inert`."""
     made = frame.rename(columns=inert)
     for name in made.select_dtypes(exclude="number"):
         made[name] = made[name].map(inert)
@@ -48,11 +49,11 @@ def write_csv(frame: pd.DataFrame, path: str | Path, float_format: str | None = 
 
 @contextmanager
 def atomic_write(path: str | Path) -> Iterator[Path]:
-    """A temporary path to write a file to, which is then moved to `path`; its folder is made.
+    """A temporary path to write a file to, which is then moved to `path`. The folder of `path` is made.
 
-    If the block raises, the temporary file is removed; so are those that killed jobs have left of this
-    file. Its name is unique to this writer: a job that its scheduler reports as dead may still write the
-    same file.
+    If the block raises, the temporary file is removed. So are the temporary files that killed jobs have left
+    of this file. The temporary name is unique to this writer, since a job that its scheduler reports as dead
+    may still write the same file.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)

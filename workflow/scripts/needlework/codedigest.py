@@ -40,10 +40,10 @@ def remember(path: Path) -> None:
 
 @lru_cache(None)
 def code_digest(*files: str) -> str:
-    """The digest of `files` (paths below workflow/scripts) and of all they import, transitively.
+    """The digest of `files` (paths below workflow/scripts) and of all modules that they import, transitively.
 
-    Modules chosen at run time by name (backends, benchmarks, tokenizers) are not imports: a rule
-    names the one it uses as a further file.
+    Modules chosen at run time by name (backends, benchmarks, tokenizers) are not imports: a rule names the
+    module that it uses as a further file.
     """
     digest = hashlib.sha256()
     for file in import_closure(*files):
@@ -54,7 +54,7 @@ def code_digest(*files: str) -> str:
 
 @lru_cache(None)
 def module_digest(file: str | Path) -> str:
-    """The digest of one module's code without its imports: the same wherever it and they lie."""
+    """The digest of one module's code without its imports. It does not depend on where they lie."""
     tree = ast.parse(Path(file).read_bytes(), filename=str(file))
     tree.body = [node for node in tree.body if not isinstance(node, ast.Import | ast.ImportFrom)]
     return hashlib.sha256(_text(tree, []).encode()).hexdigest()[:16]
@@ -62,7 +62,7 @@ def module_digest(file: str | Path) -> str:
 
 @lru_cache(None)
 def import_closure(*files: str) -> tuple[Path, ...]:
-    """The local files that `files` are made of, themselves included, in a fixed order."""
+    """The local files of which `files` are made: themselves and all imports, in a fixed order."""
     todo, seen = [ROOT / file for file in files], set()
     while todo:
         file = todo.pop()

@@ -1,6 +1,6 @@
 """Types that construction and planning of all benchmarks share.
 
-Apart from `benchmark`, so that prompts do not depend on how results are described.
+They are apart from `benchmark`, so that a change to how results are described does not change prompts.
 """
 
 from __future__ import annotations
@@ -80,7 +80,10 @@ CorpusTable: TypeAlias = tuple[str, str]
 
 
 def block_of(config: Any, benchmark: str) -> Any:
-    """A benchmark's block of the configuration, with the run's seed: the benchmark knows its class."""
+    """A benchmark's block of the configuration, with the run's seed.
+
+    Only the benchmark knows the class of its block.
+    """
     return given({**config["benchmarks"][benchmark], "seed": config["run"]["seed"]})
 
 
@@ -91,27 +94,27 @@ def in_words(corpus: str, number: int | str, of: str) -> str:
 
 
 class Search(NamedTuple):
-    """The search of distractors in one language: the questions, and the passages to search.
+    """The search of distractors in one language."""
 
-    A passage that holds an answer in one of `answer_languages` is never found. The module
-    `needlework.data.comparison.<comparison>` decides whether it holds one, by its `normalise` and
-    `contains`, and agrees with the benchmark's metric. `kinds` are "semantic" (near the question) and
-    "random".
-    """
-
+    # The questions, and their language.
     needles: str
     question_lang: str
+    # The passages to search, and their language.
     haystack: str
     lang: str
+    # A passage that holds an answer in one of these languages is never found.
     answer_languages: list[str]
+    # "semantic" (near the question) and "random".
     kinds: list[str]
+    # The module `needlework.data.comparison.<comparison>` decides whether a passage holds an answer, by its
+    # `normalise` and `contains`. It agrees with the benchmark's metric.
     comparison: str = "normalisation"
 
 
 class Built(NamedTuple):
-    """The prompts of a slice, counts of what could not be built, and documents that construction made itself.
+    """The prompts of a slice, counts of prompts that could not be built, and documents of the construction.
 
-    `documents` has the schema records.DOCUMENTS; prompts refer to its rows as
+    `documents` has the schema records.DOCUMENTS. Prompts refer to its rows as
     `<benchmark>/<slice>/<passage_id>`.
     """
 

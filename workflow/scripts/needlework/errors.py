@@ -10,7 +10,7 @@ class UserError(Exception):
 
 
 def not_installed(where: str, error: ImportError) -> UserError:
-    """What to raise where a package is missing that `SET_UP` installs; `where` is the key."""
+    """The error to raise if a package that `SET_UP` installs is missing; `where` is the key."""
     return UserError(f"{where}: the package {error.name!r} is not installed: {SET_UP}.")
 
 

@@ -1,10 +1,10 @@
 """Lists folders and reads files that may be absent, and tells absent from unreadable.
 
-`Path.glob`, `is_file` and `exists` call a folder that this user may not read empty, and a loop of links
-absent. What lies there would be made, or paid for, a second time.
+If this user may not read a folder, `Path.glob`, `is_file` and `exists` call it empty; a loop of links they
+call absent. The files in it would then be made, or paid for, a second time.
 
-Hidden files and folders are left out: Jupyter keeps older copies in `.ipynb_checkpoints`, macOS attributes
-in `._<name>`.
+Hidden files and folders are left out: Jupyter keeps older copies in `.ipynb_checkpoints`, macOS attributes in
+`._<name>`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ _REMEDIES = {
 def entries(folder: str | Path, suffix: str = "", *, hidden: bool = False) -> list[Path]:
     """The paths in a folder whose names end with `suffix`, sorted; none if the folder is absent.
 
-    `hidden`: also names that begin with a dot. Raises UserError if the folder is there and cannot be listed.
+    With `hidden`, names that begin with a dot are included. Raises UserError if the folder exists but cannot
+    be listed.
     """
     folder = Path(folder)
     try:
@@ -40,6 +41,11 @@ def entries(folder: str | Path, suffix: str = "", *, hidden: bool = False) -> li
         raise unreadable(folder, error) from None
     shown = (name for name in names if hidden or not name.startswith("."))
     return sorted(folder / name for name in shown if name.endswith(suffix))
+
+
+def sibling_folders(folder: Path) -> list[Path]:
+    """The other folders in the parent of a folder, sorted."""
+    return [path for path in entries(folder.parent) if path.is_dir() and path != folder]
 
 
 def matching(folder: str | Path, pattern: str) -> list[Path]:
@@ -104,7 +110,7 @@ def content(path: str | Path) -> bytes | None:
 
 
 def unreadable(path: str | Path, error: OSError) -> UserError:
-    """What to raise for a path that is there and cannot be read. A long path is shown by its ends."""
+    """The error to raise if a path exists but cannot be read. A long path is shown by its ends."""
     shown = str(path)
     if len(shown) > 200:
         shown = f"{shown[:100]}[...]{shown[-90:]}"

@@ -1,10 +1,10 @@
 """Settings as jobs and rules read them: validated plain values, whose keys are attributes.
 
-Planning validates a configuration with the classes of settings, which need pydantic. Behind it, and in jobs,
-the same values are read as blocks without pydantic. A function takes a block as its class says, such as
-`def build(own: Mlneedle)`, and the type checker refuses an attribute that the class does not have. Import a
-class of settings for annotations alone, below `if TYPE_CHECKING:`. A block has the keys that it was given and
-no defaults: a key that a rule does not hand to its job is an error there, and no silent default.
+Planning validates a configuration with the classes of settings, which need pydantic. After that, and in jobs,
+the same values are read as blocks without pydantic. A function names the class of the block that it takes,
+such as `def build(own: Mlneedle)`, and the type checker refuses attributes that the class lacks. Import a
+class of settings for annotations alone, below `if TYPE_CHECKING:`. A block has no defaults, only the keys
+that it was given. So if a rule does not hand a key to its job, the job fails.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ ABSENT = frozenset({"fail_if_worse_by", "spread", "effort"})
 class Block(dict[str, Any]):
     """A block of settings: a dict of plain values, of which each key is also an attribute.
 
-    As an attribute, a list is a tuple, as in the class of the settings. Pickled, a block is a plain dict:
-    jobs get their parameters without this class. No block is changed: another is made of it, as
+    Read as an attribute, a list is a tuple, as in the class of the settings. A pickled block is a plain dict,
+    so jobs get their parameters without this class. Blocks are not changed; make a new one with
     `given({**block, "seed": 1})`.
     """
 

@@ -1,15 +1,14 @@
 """An append-only store of finished work, keyed by content, that survives a kill at any moment.
 
-A journal is a directory of JSON Lines files, one a writer. Nobody ever appends to another writer's
-file, so there is nothing to lock, it works on NFS with many writers at once, and the torn last line
-of a killed writer is never glued to a new record. It lives outside Snakemake's outputs, which are
-deleted before a rerun.
+A journal is a directory of JSON Lines files, one per writer. Nobody appends to another writer's file. So
+there is nothing to lock, it works on NFS with many writers at once, and the torn last line of a killed writer
+is never glued to a new record. A journal is no output of Snakemake, since outputs are deleted before a rerun.
 
-Two runs may finish the same key. A record counts from its publication, and the one that was published
+Two runs may finish the same key. A record counts from its publication, and the record that was published
 first is the answer of all runs (`published_records`).
 
-Each line has its number in its file, and publications have the last number. So it is known how many records
-are lost where a disk has damaged or cut a file.
+Each line has its number in its file, and publications have the last number. So if a disk has damaged or cut a
+file, the number of lost records is known.
 """
 
 from __future__ import annotations
@@ -48,27 +47,27 @@ _PART = 1 << 20
 ACTIVE_SECONDS = 600.0
 
 
-class Read(NamedTuple):
-    """How far a writer's file was read: to a byte and the number of a line; its unreadable lines.
+class ReadState(NamedTuple):
+    """How far a writer's file was read."""
 
-    `lost` is the number of records that should stand in their place; `sure` is "" if that is exact.
-    """
-
+    # The byte, and the number of the line.
     end: int = 0
     number: int = 0
+    # How many lines are unreadable.
     unreadable: int = 0
+    # How many records should stand in place of the unreadable lines.
     lost: int = 0
+    # "" if `lost` is exact.
     sure: str = ""
 
 
-_UNREAD = Read()
+_UNREAD = ReadState()
 
 
 class Journal:
     """The records under `directory`. A record is a JSON object with a string field `key`.
 
-    `older` are folders to which nobody writes any more: they are searched, one after the other, for the
-    keys that `directory` lacks.
+    `older` are folders that get no new records. Keys that `directory` lacks are searched in them, in order.
     """
 
     def __init__(
@@ -80,7 +79,7 @@ class Journal:
         self._name = ""
         # How many lines this writer's file has.
         self._written = 0
-        self._read: dict[str, Read] = {}
+        self._read: dict[str, ReadState] = {}
         # By the key of a record that counts: the day on which its writer started (ISO; "" if unknown).
         self.days: dict[str, str] = {}
         # What is lost of a file, by its name, in a sentence.
@@ -89,9 +88,9 @@ class Journal:
     def records(self) -> Iterator[Record]:
         """Every complete record of every writer, in order of the writers' start, one at a time.
 
-        A line that is still being written, or was when its writer died, is left out. So is a line
-        elsewhere that is unreadable or does not match its checksum (a damaged disk), with a warning
-        that counts what is lost. The records of `older` come last.
+        The last line of a file is left out if it is still being written, or was when its writer died. Any
+        other line is left out if it is unreadable or does not match its checksum (a damaged disk); a warning
+        counts them. The records of `older` come last.
         """
         for path in self._files():
             for _, record in self._records_of(path):
@@ -107,9 +106,9 @@ class Journal:
     ) -> dict[str, Record]:
         """The record that counts for each key (only of `keys`, if given), if one `holds`.
 
-        That is the one published first; of those not published yet, the first of the writer that
-        started first. A record takes about 1 KB of memory, so give `keys` if the journal may hold many
-        more.
+        This is the record that was published first. If none is published yet, it is the first record of the
+        writer that started first. A record takes about 1 KB of memory, so give `keys` if the journal may hold
+        many more.
         """
         found = self._load(Publications(self.directory), keys, holds)[0]
         return self._with_older(found, keys, holds)
@@ -119,9 +118,9 @@ class Journal:
         keys: Collection[str] | None = None,
         holds: Callable[[Record], bool] = lambda record: True,
     ) -> dict[str, Record]:
-        """As `load`, and published: no later run gets another record, whoever writes it.
+        """The records of `load`, and published: no later run gets other records, whoever writes them.
 
-        If this user may not write in the directory, nothing is published, with a warning.
+        If this user may not write in the directory, nothing is published, and a warning is logged.
         """
         while True:
             publications = Publications(self.directory)
@@ -199,7 +198,7 @@ class Journal:
         return files
 
     def _records_of(
-        self, path: Path, before: Read = _UNREAD, keys: Collection[str] | None = None
+        self, path: Path, before: ReadState = _UNREAD, keys: Collection[str] | None = None
     ) -> Iterator[tuple[int, Record]]:
         """The complete records of a file from where it was read to, each with the byte at which it ends.
 
@@ -240,7 +239,7 @@ class Journal:
             raise unreadable(path, error) from None
         if damaged:
             sure = "at least "
-        self._read[path.name] = Read(
+        self._read[path.name] = ReadState(
             end, number + damaged, n_unreadable + damaged, lost + damaged, sure
         )
 
@@ -286,7 +285,7 @@ class Journal:
             raise self._unwritable(error) from error
 
     def begin(self) -> int:
-        """Make this writer's file; how many other writers, who started before, seem to be at work.
+        """Make this writer's file; return how many other writers, who started before, seem to be at work.
 
         Raises UserError as `append` does.
         """

@@ -1,7 +1,7 @@
 """Text of servers, logs and data, made harmless before a terminal or a log file shows it.
 
-Such a text may hold escape sequences that rewrite a terminal, marks that turn the direction of what
-follows, and the user's own keys.
+Such text may hold escape sequences that rewrite a terminal, marks that reverse the direction of the text
+after them, and the user's own keys.
 """
 
 from __future__ import annotations

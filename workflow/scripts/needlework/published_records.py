@@ -1,14 +1,16 @@
-"""Which record of a journal counts where several have one key: the one that was published first.
+"""Which record of a journal counts if several have one key: the record that was published first.
 
-Before a run ends, it publishes what it has read of the journal: the lengths of all writers' files, as
-the next of a row of numbered publications. Files are only appended to, so a publication names records,
-and its number ranks them: what a run has read and published stays first, whatever is written later, by
-a run that started earlier or on another machine's clock. Several runs may want the same number; a
-rename onto a directory that holds something fails on every POSIX file system, NFS too, so one of them
-has it, and the others read what was published before they take the next.
+Before a run ends, it publishes what it has read of the journal: the lengths of all writers' files, as a
+publication with the next number. Files are only appended to, so lengths identify records. A record's rank is
+the number of its first publication. So a published record stays first, even if a run that started earlier, or
+on a machine with another clock, writes later.
 
-A publication also has the number of the last line of each file, so that the records are counted that a
-file has lost since.
+Several runs may want the same number. A rename onto a directory that holds something fails on every POSIX
+file system, NFS too, so only one run gets the number. The others read what was published before they take the
+next one.
+
+A publication also has the number of the last line of each file, so that records that a file has lost since
+are counted.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 class Publications:
-    """What has been published of the journal in `directory`."""
+    """The publications of the journal in `directory`."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory / "published"
@@ -69,19 +71,23 @@ class Publications:
                     self._numbers.setdefault(name, []).append(self._count)
 
     def rank(self, name: str, end: int) -> float:
-        """The number of the publication of the record that ends at a byte of a file; inf of none."""
+        """The number of the publication that has the record ending at this byte of a file.
+
+        Infinity if no publication has it.
+        """
         lengths = self._lengths.get(name, [])
         place = bisect_left(lengths, end)
         return self._numbers[name][place] if place < len(lengths) else float("inf")
 
     def names(self) -> list[str]:
-        """The files of which something has been published."""
+        """The files of which some lines are published."""
         return list(self._lengths)
 
     def missing(self, name: str, end: int, lines: int) -> tuple[int, bool]:
-        """How many records a file lacks that was published, and has now `end` bytes and `lines` lines.
+        """How many published records a file has lost, and whether this number is exact.
 
-        And whether that is exact: an older publication has no number of lines.
+        The file now has `end` bytes and `lines` lines. The number is not exact if an older publication has no
+        number of lines.
         """
         if name in self._lines:
             return max(0, self._lines[name] - lines), True
@@ -90,11 +96,12 @@ class Publications:
         return (max(1, round(bytes_lost / size)) if bytes_lost else 0), not bytes_lost
 
     def add(self, files: Mapping[str, tuple[int, int]]) -> bool:
-        """Publish files up to these lengths and lines; False if another run was first, and is to be read.
+        """Publish files up to these lengths and lines.
 
-        What a file has lost since its publication is no longer missing then.
+        False if another run was first: then read its publication before the next try. Lines that a file has
+        lost since its last publication no longer count as missing.
 
-        Raises UserError if the disk is full or the number that is taken stays invisible.
+        Raises UserError if the disk is full, or if the number that was taken stays invisible.
         """
         now = {**dict.fromkeys(self._lengths, (0, 0)), **files}
         new = {name: end for name, (end, _) in sorted(now.items()) if end > self._length(name)}
@@ -144,7 +151,7 @@ class Publications:
         return self._directory / f"{number:06d}"
 
     def _published(self, number: int) -> dict[str, int] | None:
-        """The lengths of a publication; None if the number is free. UserError if it cannot be read."""
+        """The lengths of a publication; None if the number is free. Raises UserError if it cannot be read."""
         path = self._path(number) / LENGTHS
         read = content(path)
         if read is None:

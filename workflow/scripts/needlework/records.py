@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -99,7 +99,7 @@ GENERATIONS = pa.schema(
         ("error", pa.string()),
         # All that the model wrote, if reasoning was removed from `text`.
         ("raw_text", pa.string()),
-        # What became of the request, and what else is to be told of it (`models.accounts`).
+        # What became of the request, and what else is to be told of it (`answer_states`).
         ("outcome", pa.string()),
         ("remarks", pa.list_(pa.string())),
         # What an endpoint gave beside an empty text.
@@ -115,6 +115,14 @@ TRANSLATIONS = pa.schema(
         ("text", pa.string()),
     ]
 )
+
+
+class AuditCell(TypedDict):
+    """A cell of an audit: a level of a factor ("all" and "" for all prompts), and its number of questions."""
+
+    by: str
+    level: str
+    questions: int
 
 
 def _columns(factors: Mapping[str, str]) -> list[tuple[str, pa.DataType]]:
@@ -188,7 +196,7 @@ def config_digest(config: object) -> str:
 
 
 def file_digest(path: str | Path) -> str:
-    """The sha256 of a file's bytes."""
+    """The sha256 of a file's content."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -202,12 +210,12 @@ def write_table(
     notes: Mapping[str, object] | None = None,
     page_bytes: int = 1 << 20,
 ) -> None:
-    """Write Parquet atomically, with the workflow's version and the digests of what it was made from.
+    """Write Parquet atomically, with the workflow's version and the digests of the files it was made from.
 
-    `notes` are further facts for the schema metadata (counts of what was left out, for instance).
-    The bytes depend on the arguments alone: no time, host or absolute path is recorded. `page_bytes`
-    is how much of a column is compressed as one; instances repeat whole lists of spans from row to
-    row and gain much from large pages.
+    `notes` are further facts for the schema metadata, such as counts of rows that were left out. The bytes
+    depend on the arguments alone: no time, host or absolute path is recorded. `page_bytes` is how much of a
+    column is compressed as one. Instances repeat whole lists of spans from row to row and gain much from
+    large pages.
     """
     digests = {Path(p): file_digest(p) for p in inputs}
     named = {_name(p, digest): digest for p, digest in digests.items()}
@@ -280,7 +288,7 @@ LARGE_BYTES = 1 << 30
 
 
 def taken(table: pa.Table, rows: pa.Array) -> pa.Table:
-    """The rows of a table with these numbers, in their order, however long its texts are.
+    """The rows of a table with these numbers, in their order. Texts may be of any total length.
 
     Arrow's `take` and `sort_by` make one array of a column first, which fails above 2 GB of text.
     """

@@ -1,4 +1,4 @@
-"""Randomness seeded from the names of what is drawn, so that no draw depends on another.
+"""Randomness seeded from names, so that no draw depends on another.
 
 Adding a language, a length or a core changes no other draw.
 """
@@ -21,7 +21,7 @@ def rng(*names: object) -> np.random.Generator:
 
 
 def rank_key(*names: object) -> str:
-    """A hexadecimal key; sorting candidates by it is a seeded shuffle in which each keeps its rank.
+    """A hexadecimal key for sorting candidates: a seeded shuffle in which a candidate's rank never changes.
 
     The first n of a ranking are a sample of n, and a larger sample contains every smaller one.
     """

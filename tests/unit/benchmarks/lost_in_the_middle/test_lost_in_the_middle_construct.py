@@ -25,7 +25,6 @@ from factories import templates
 from factories.lost_in_the_middle import INDICES, block, settings
 from invariants import check_document_row
 from needlework.benchmarks.lost_in_the_middle import corpus as nq_open
-from needlework.benchmarks.lost_in_the_middle import pairs_corpus as key_value
 from needlework.benchmarks.lost_in_the_middle import plan, scores
 from needlework.benchmarks.lost_in_the_middle.documents import Item, gold_text
 from needlework.benchmarks.lost_in_the_middle.factors import COLUMNS
@@ -38,8 +37,8 @@ from needlework.errors import UserError
 from needlework.prompts.spans import ROLES, Documents, render
 from needlework.prompts.tokenizers import Tokenizer, load_tokenizer
 from needlework.records import instances_schema, write_table
-from needlework.results.page.prompts import describe
-from needlework.retrieval.embedders import NgramEmbedder
+from needlework.results.numbers.prompt_table import describe
+from needlework.retrieval.embedders import NgramHasher
 from needlework.retrieval.search import AnswerFree, distractors, search
 
 WORDS = load_tokenizer("words", {"kind": "words"})
@@ -185,7 +184,7 @@ def test_closed_book_and_oracle_have_the_paper_s_token_counts(
 
 
 def test_75_pairs_have_the_paper_s_token_counts(mirror: Path, cl100k: Tokenizer) -> None:
-    tables = {"pairs_75": {"en": key_value.read(mirror / data.pairs_path(75), 75)}}
+    tables = {"pairs_75": {"en": nq_open.read_pairs(mirror / data.pairs_path(75), 75)}}
     own = {"n_pairs": [{"n": 75, "indices": [*INDICES[75]]}], "query_aware_pairs": []}
     rows = counted(Made(settings("en-pairs-uuid-plain", **own), tables, cl100k), "table4", 75)
     for _, group in rows.groupby("gold_index"):
@@ -206,7 +205,7 @@ def test_released_and_constructed_prompts_are_those_of_every_published_file(
     assert ids[0] == ids[1] and len(ids[0]) == 15 * N
     said = {"task": "multi_document_qa", "lang": "en", "distractors": "retrieved"}
     said |= {"order": "relevance", "query_aware": False, "keys": "none", "length": 0}
-    said |= {"answer_present": None, "unambiguous": None, "metric": "best_subspan_em"}
+    said |= {"answer_present": None, "metric": "best_subspan_em"}
     for row in released.rows:
         assert row.items() >= (said | {"max_new_tokens": 100}).items()
         assert row["references"] == retrieved[int(row["example_id"])]["answers"]
@@ -438,21 +437,15 @@ def test_a_value_within_another_word_is_not_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "own", "counts"),
+    ("change", "counts"),
     [
-        ({"context": "Der Turm ist alt."}, {}, {"gold_without_answer_kept": 1}),
-        (
-            {"context": "Der Turm ist alt."},
-            {"gold_without_answer": "drop"},
-            {"gold_without_answer": 1},
-        ),
-        *(({"answers": ["1873", a]}, {}, {"answer_of_punctuation": 1}) for a in ("*", "The", "$")),
+        ({"context": "Der Turm ist alt."}, {"gold_without_answer_kept": 1}),
+        *(({"answers": ["1873", a]}, {"answer_of_punctuation": 1}) for a in ("*", "The", "$")),
     ],
 )
-def test_peculiar_answers_are_counted(change: dict, own: dict, counts: dict) -> None:
-    made = Made(settings("en-documents-plain", **FEW, **own), one_question(**change))
-    assert made.counts == counts
-    assert made.asked == (["00001"] if "drop" in own.values() else ["00000", "00001"])
+def test_peculiar_answers_are_counted(change: dict, counts: dict) -> None:
+    made = Made(settings("en-documents-plain", **FEW), one_question(**change))
+    assert made.counts == counts and made.asked == ["00000", "00001"]
 
 
 def test_released_distractors_with_an_answer_are_counted() -> None:
@@ -508,18 +501,6 @@ def test_own_data_is_asked_with_the_documents_there_are() -> None:
         made(numbers[1:])
 
 
-def test_the_unambiguous_subset(tmp_path: Path) -> None:
-    path = tmp_path / "list.txt"
-    own = {**FEW, "unambiguous": str(path)}
-    path.write_text("und wann\n", encoding="utf-8")
-    made = Made(settings("en-documents-plain", **own), one_question())
-    assert [row["unambiguous"] for row in made.rows] == [False, True] and not made.counts
-    path.write_text("und wann\nund warum\n", encoding="utf-8")
-    said = r"names 1 of 2 questions that nq_open does not have in 'en', such as 'und warum'"
-    with pytest.raises(UserError, match=said):
-        Made(settings("en-documents-plain", **own), one_question())
-
-
 # Samples and determinism
 
 
@@ -550,7 +531,7 @@ OTHER = {"source": "constructed", "tasks": ["oracle", "multi_document_qa"]}
 
 def searched(questions: pa.Table, passages: pa.Table, top: int = 40) -> pa.Table:
     """Distractors of real retrieval with the demo's embedder."""
-    embedder = NgramEmbedder(dimensions=256)
+    embedder = NgramHasher(dimensions=256)
     comparison = plan.search(block(**OTHER, needles="xquad"), "en").comparison
     screen = import_module(f"needlework.data.comparison.{comparison}")
     texts, answers = passages["text"].to_pylist(), questions["answers"].to_pylist()

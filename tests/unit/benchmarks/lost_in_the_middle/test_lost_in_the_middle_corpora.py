@@ -11,11 +11,10 @@ import pytest
 
 import factories.lost_in_the_middle as data
 from needlework.benchmarks.lost_in_the_middle import corpus as nq_open
-from needlework.benchmarks.lost_in_the_middle import pairs_corpus as key_value
 from needlework.benchmarks.lost_in_the_middle import wikipedia
 from needlework.data.corpora import extractive, json_lines, titled
 from needlework.data.corpora.registry import languages_of
-from needlework.data.registry import load_registry
+from needlework.data.published_files import load_registry
 from needlework.errors import UserError
 from needlework.given import given
 
@@ -56,8 +55,8 @@ def test_the_oracle_file(mirror: Path) -> None:
 
 def test_the_released_pairs(mirror: Path) -> None:
     path = mirror / data.pairs_path(75)
-    table = key_value.table("key_value_75", "en", [str(path)], {})
-    assert table.schema == key_value.PAIRS and table.num_rows == 500
+    table = nq_open.table("key_value_75", "en", [str(path)], {})
+    assert table.schema == nq_open.PAIRS and table.num_rows == 500
     for made, row in zip(table.to_pylist(), data.read(path), strict=True):
         others = [pair for pair in row["ordered_kv_records"] if pair[0] != row["key"]]
         assert (made["key"], made["value"]) == (row["key"], row["value"])
@@ -189,7 +188,7 @@ def test_an_absurdly_long_line_is_refused(tmp_path: Path, monkeypatch) -> None:
 def test_a_file_without_gzip_is_read_too(tmp_path: Path) -> None:
     path = tmp_path / "pairs.jsonl"
     path.write_text(json.dumps(PAIRS) + "\n")
-    (row,) = key_value.read(path, 3).to_pylist()
+    (row,) = nq_open.read_pairs(path, 3).to_pylist()
     text = '"a": "1",\n "c": "3"'
     asked = {"key": "b", "value": "2"}
     assert row == {"passage_id": "0000", "text": text, "starts": [0, 11], **asked}
@@ -210,10 +209,10 @@ def test_a_file_without_gzip_is_read_too(tmp_path: Path) -> None:
 def test_wrong_pairs_are_named(tmp_path: Path, changes: dict, problem: str) -> None:
     path = lines(tmp_path, PAIRS, PAIRS | changes)
     with pytest.raises(UserError, match=rf"file\.jsonl\.gz, line 2 .*{problem}"):
-        key_value.read(path, 3)
+        nq_open.read_pairs(path, 3)
     path = lines(tmp_path, without(PAIRS, "value"))
     with pytest.raises(UserError, match="line 1 lacks the field 'value'"):
-        key_value.read(path, 3)
+        nq_open.read_pairs(path, 3)
 
 
 # Wikipedia
@@ -258,7 +257,7 @@ def test_a_damaged_wikipedia_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"ends before passage 9: delete the file"):
         wikipedia.read(path, [1, 9])
     path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(UserError, match="cannot be read to its end"):
+    with pytest.raises(UserError, match="cannot be read after line"):
         wikipedia.read(path, [1, 9])
     with pytest.raises(UserError, match="does not exist"):
         wikipedia.read(tmp_path / "none.tsv.gz", [1])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -288,7 +287,6 @@ NINE = [documents(9, index)["n_documents"][0] for index in (0, 1)]
             documents(31, 0) | {"query_aware": []},
             "n_documents has 31, .* have 30 documents at most: .* set `source: constructed`",
         ),
-        ({"unambiguous": "none.txt"}, "unambiguous is 'none.txt', which cannot be read as text"),
         (ORCALE, "comparisons.encoder_decoder names 'orcale', .* did you mean 'oracle'"),
         ({"n_documents": [{"n": 10}]}, "lacks the key 'gold_indices'"),
     ],
@@ -343,20 +341,18 @@ def test_what_can_be_built_is_not_refused(own: dict) -> None:
     assert plan.slices(block(**own))
 
 
-def test_a_list_of_unambiguous_questions_is_english(tmp_path: Path) -> None:
-    path = tmp_path / "unambiguous.txt"
-    path.write_text("who was it\n\n  when was it \nwho was it\n", encoding="utf-8")
-    own = block(**SAMPLE, unambiguous=str(path))
-    for name, settings in slice_settings(own).items():
-        if settings["task"] != "key_value":
-            wanted = ["when was it", "who was it"] if name.startswith("en-") else None
-            assert settings["unambiguous"] == wanted, name
-    assert "figure15" in filled(NAME, "figures", own)
-    assert "figure15" not in filled(NAME, "figures", own | {"languages": ["de"]})
-    path.write_text("\n")
-    assert "holds no question" in complaint(unambiguous=str(path))
-    path.write_bytes(b"\xff\xfe\xff")
-    assert "cannot be read as text (UnicodeDecodeError)" in complaint(unambiguous=str(path))
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("unambiguous", "list.txt", "list of unambiguous questions is not public: leave it out"),
+        ("unambiguous", None, "list of unambiguous questions is not public: leave it out"),
+        ("gold_without_answer", "drop", "always kept, and counted as `gold_without_answer`"),
+        ("gold_without_answer", "keep", "always kept, and counted as `gold_without_answer`"),
+    ],
+)
+def test_a_key_that_went_says_what_to_do(key: str, value: str | None, said: str) -> None:
+    told = complaint(**{key: value})
+    assert told.startswith(f"benchmarks.lost_in_the_middle.{key} is ") and said in told
 
 
 # The preset

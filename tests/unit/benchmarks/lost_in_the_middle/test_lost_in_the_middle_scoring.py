@@ -31,7 +31,7 @@ def scored(*asked: tuple[str, str, list[str]], given: pa.Table, **own: Any) -> l
 def test_careful_verdicts_stand_beside_or_alone():
     asked = ("a", "oracle", ["Paris"]), ("b", "key_value", [VALUE])
     given = generations(("a", "Not Paris, but Lyon."), ("b", f"It is {VALUE}."))
-    found = scored(*asked, given=given, metric="")
+    found = scored(*asked, given=given, metric="best_subspan_em")
     values = [(metric, value) for _, metric, value, _ in found]
     papers = [("best_subspan_em", 1.0), ("key_value_accuracy", 1.0)]
     assert values == [papers[0], ("careful", 0.0), papers[1], ("careful", 1.0)]

@@ -233,3 +233,11 @@ def test_printed_numbers_follow_from_each_other() -> None:
     result = load_benchmark("m4le").by_name["derived"]
     text = lay_out(made, result.shown, "m4le-derived", result.title)
     assert "Average" in text and "Slope" in text
+
+
+def test_places_are_percent_and_lengths_thousands() -> None:
+    called = load_benchmark("m4le").called
+    places = [called["place"].called(place) for place in (0.0, 0.25, 0.5, 1.0)]
+    assert places == ["first", "25%", "middle", "last"]
+    assert called["position"].called(0.5) == "50%"
+    assert called["column"].called("3000") == called["length"].called(3000) == "3K"

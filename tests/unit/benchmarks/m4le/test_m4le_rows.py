@@ -21,7 +21,7 @@ from needlework.benchmarks.m4le.data import rows as sample_module
 from needlework.benchmarks.m4le.data.families import Recipe, construct, lower_bound, positions
 from needlework.benchmarks.m4le.data.origins import ORIGINS, source_files
 from needlework.benchmarks.m4le.data.rows import ROWS, Record, Row, length, read_rows
-from needlework.benchmarks.m4le.data.sources import _READERS
+from needlework.benchmarks.m4le.data.sources import READERS
 from needlework.benchmarks.m4le.data.tasks import CONSTRUCTED, SAMPLED, SLUGS, TASKS
 from needlework.errors import UserError
 
@@ -158,7 +158,7 @@ def test_all_sources_write_one_schema(tmp_path: Path, mirror: Path) -> None:
 
 
 def test_the_sample_has_every_ability_and_type_in_both_languages() -> None:
-    assert set(sample_module._READERS) == set(SAMPLED)
+    assert set(sample_module.READERS) == {TASKS[name].sample for name in SAMPLED}
     tasks = [TASKS[name] for name in SAMPLED]
     for ability in {task.ability for task in TASKS.values()}:
         langs = {lang for t in tasks if t.ability == ability for lang in t.lang.split(",")}
@@ -323,7 +323,7 @@ def test_every_task_is_made_from_its_source(name: str, raw: Path) -> None:
 
 def test_every_task_has_an_origin_a_reader_and_a_name() -> None:
     assert [lower_bound(b) for b in (500, 1000, 2000, 3000, 128000)] == [0, 0, 1000, 2000, 64000]
-    assert set(ORIGINS) == set(_READERS) == set(TASKS)
+    assert set(ORIGINS) == set(READERS) == {task.source for task in TASKS.values()}
     assert len(SLUGS) == len(CONSTRUCTED) == 39 + 6 * 11 + 3
     assert {task.frame for task in CONSTRUCTED.values()} == set(frames())
 

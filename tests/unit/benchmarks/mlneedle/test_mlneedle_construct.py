@@ -27,8 +27,8 @@ from needlework.errors import UserError
 from needlework.prompts.spans import Documents, render
 from needlework.prompts.tokenizers import Tokenizer, load_tokenizer
 from needlework.records import DISTRACTORS, PASSAGES, QUESTIONS, instances_schema, write_table
-from needlework.retrieval.embedders import NgramEmbedder
-from needlework.retrieval.search import AnswerFree, distractors, draw, search
+from needlework.retrieval.embedders import NgramHasher
+from needlework.retrieval.search import AnswerFree, distractors, random_ranking, search
 from needlework.scoring.metrics import contains, normalise
 
 # What MLNeedle's instances say beside the factors.
@@ -77,7 +77,7 @@ def retrieved(
     questions: Mapping[str, pa.Table], passages: Mapping[str, pa.Table], top: int = 300
 ) -> dict[str, pa.Table]:
     """Distractors of English questions, by both retrievals, as the rules find them."""
-    embedder = NgramEmbedder()
+    embedder = NgramHasher()
     example_ids = questions["en"]["example_id"].to_pylist()
     vectors = embedder.encode(questions["en"]["question"].to_pylist())
     answers: dict[str, list[str]] = {i: [] for i in example_ids}
@@ -91,7 +91,7 @@ def retrieved(
         keys = [("mlneedle", "random", lang, i) for i in example_ids]
         rankings = {
             "semantic": search(vectors, embedder.encode(texts), top, allowed),
-            "random": draw(keys, len(texts), top, allowed),
+            "random": random_ranking(keys, len(texts), top, allowed),
         }
         found[lang] = pa.concat_tables(
             [distractors(kind, example_ids, passage_ids, r) for kind, r in rankings.items()]

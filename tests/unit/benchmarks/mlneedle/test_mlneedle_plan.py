@@ -57,7 +57,8 @@ def test_the_papers_slices() -> None:
     names = plan.slices(own)
     assert len(names) == len(set(names)) == 7 * (8 + 1)
     assert {"en-en", "ar-multilingual", "zh-none"} <= set(names)
-    assert plan.slice_languages("ar-multilingual") == ("ar", "multilingual")
+    found = plan.settings(own, "ar-multilingual", [512])
+    assert (found["needle_lang"], found["haystack_lang"]) == ("ar", "multilingual")
     assert plan.baseline_slices(own) == [n for n in names if n.endswith("-none")]
 
 
@@ -171,3 +172,8 @@ def test_every_task_has_a_template() -> None:
     own = schema()["properties"]["benchmarks"]["properties"]["mlneedle"]["properties"]
     found = {path.stem for path in (ROOT / "resources/prompts/mlneedle").glob("*.txt")}
     assert found == set(own["tasks"]["items"]["enum"])
+
+
+def test_the_explorer_writes_depths_in_percent() -> None:
+    found = RuleInputs(validated(configuration("mlneedle", demo("mlneedle")))).explorer
+    assert found.explored("mlneedle")["percent"] == {"depth": 100}

@@ -12,7 +12,7 @@ import pytest
 import factories.mlneedle
 import golden_runs
 from described import COMPARED, cell, is_mean_of, of, verdicts
-from needlework.benchmarks.mlneedle.card import CARD
+from needlework.benchmarks.mlneedle.benchmark import CARD
 from needlework.results import stats
 from needlework.results.numbers.answers import answers
 from needlework.results.numbers.curves import curves

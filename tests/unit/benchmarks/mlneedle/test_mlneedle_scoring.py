@@ -16,7 +16,7 @@ from needlework.benchmarks.mlneedle.scores import score as all_scores
 from needlework.errors import UserError
 from needlework.given import given as blocks
 from needlework.records import scores_schema, write_table
-from needlework.results.page.misreads import misreads
+from needlework.results.numbers.misreads import misreads
 from needlework.results.rows import result_rows
 
 

@@ -25,7 +25,7 @@ from needlework.prompts.counting.pieces import Pieces
 from needlework.prompts.spans import Documents, render, span_text
 from needlework.prompts.tokenizers import load_tokenizer
 from needlework.records import write_table
-from needlework.results.page.prompts import describe
+from needlework.results.numbers.prompt_table import describe
 
 WORDS = load_tokenizer("words", {"kind": "words"})
 CHARACTERS = load_tokenizer("characters", {"kind": "characters"})

@@ -38,14 +38,15 @@ def test_the_papers_settings_are_the_default() -> None:
     assert plan.slices(own) == [
         f"{lang}-mlongrr-articles" for lang in ("en", "vi", "id", "sw", "so")
     ]
-    cells = list(plan.cells(plan.Slice(**settings("en", own.lengths))))
+    kinds = list(plan.prompt_kinds(plan.Slice(**settings("en", own.lengths))))
     each = Counter({(1, "city"): 0})
-    for c in cells:
-        each[c.n, c.question] += 25
+    for kind in kinds:
+        each[kind.n_needles, kind.question] += 25
     several = dict.fromkeys(product((2, 3), ("number", "city")), 100)
     assert each == {(1, "number"): 125, (1, "city"): 0, **several}
-    assert [c.depth for c in cells if c.n == 2 and c.question == "city"] == [0, 25, 50, 75]
-    assert {c.spread for c in cells if c.n > 1} == {25}
+    cities = [kind for kind in kinds if kind.n_needles == 2 and kind.question == "city"]
+    assert [kind.depth for kind in cities] == [0, 25, 50, 75]
+    assert {kind.spread for kind in kinds if kind.n_needles > 1} == {25}
 
 
 def test_a_further_haystack_has_the_languages_that_it_has() -> None:
@@ -115,7 +116,7 @@ def test_released_files_decide_what_they_are_made_of() -> None:
     asked = {**demo("mlongrr"), **RELEASED, "languages": ["en"], "lengths": [2000]}
     made = config(**asked)
     own = given(made["benchmarks"]["mlongrr"])
-    assert plan.texts(own) == [("mlongrr_articles", "en")]
+    assert plan.texts(own) == {"en-mlongrr-articles": ("mlongrr_articles", "en")}
     assert (own.data, own.examples, own.budget) == ("mlongrr", 1, "released")
     assert decided({"benchmarks": {"mlongrr": asked}}, given(made)) == [
         "benchmarks.mlongrr: other keys decide haystacks: [mlongrr_articles] (not [sample_books]), "

@@ -19,14 +19,14 @@ from factories.oneruler import book_of, slice_settings, tables
 from needlework.benchmarks.oneruler import niah, plan
 from needlework.benchmarks.oneruler import prompts as construct
 from needlework.benchmarks.oneruler.cwe import vocabulary
-from needlework.benchmarks.oneruler.haystack import Haystack, Run
+from needlework.benchmarks.oneruler.niah import Haystack
 from needlework.benchmarks.oneruler.tables import PROMPTS
 from needlework.errors import UserError
 from needlework.prompts.counting.pieces import Pieces, fit
 from needlework.prompts.spans import Documents, numbered, render, span_text
 from needlework.prompts.tokenizers import Tokenizer, load_tokenizer
 from needlework.records import DOCUMENTS, write_table
-from needlework.results.page.prompts import describe
+from needlework.results.numbers.prompt_table import describe
 from needlework.seeding import rng
 
 WORDS = load_tokenizer("words", {"kind": "words"})
@@ -194,10 +194,10 @@ def test_several_books_follow_each_other() -> None:
     pieces = Pieces(WORDS)
     hay = Haystack("books", "en", both, pieces, 25)
     sentences = ["A b.", "C d.", "E f.", "G h.", "I j.", "A b.", "C d."]
-    assert [hay.sentence(i) for i in range(7)] == sentences
-    assert pieces.text(hay.numbers(Run(2, 4))) == "E f. G h."
-    assert pieces.text(hay.numbers(Run(1, 7))) == " ".join(sentences[1:])
-    assert pieces.tokens(hay.numbers(Run(1, 7))) == 12
+    assert [pieces.text(hay.numbers(i, i + 1)) for i in range(7)] == sentences
+    assert pieces.text(hay.numbers(2, 4)) == "E f. G h."
+    assert pieces.text(hay.numbers(1, 7)) == " ".join(sentences[1:])
+    assert pieces.tokens(hay.numbers(1, 7)) == 12
 
 
 # Common words

@@ -23,7 +23,7 @@ from needlework.data import sentences
 from needlework.data.corpora.books import BOOKS
 from needlework.data.corpora.registry import folder_languages, languages_of
 from needlework.data.language_names import LANGUAGE_NAMES
-from needlework.data.registry import load_registry
+from needlework.data.published_files import load_registry
 from needlework.errors import UserError
 from needlework.planning.config import validated
 from needlework.planning.rule_inputs import RuleInputs

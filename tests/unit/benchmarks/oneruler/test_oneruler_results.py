@@ -210,7 +210,7 @@ def test_figure23_is_the_words_of_wrong_answers(scores) -> None:
 
 def test_resources_of_languages_that_the_paper_lacks() -> None:
     context = Context(NUMBERS, {"wikipedia_articles": {"eu": 450_000, "zu": 11_000}})
-    groups = [oneruler_rows.resources(lang, context) for lang in ("en", "eu", "zu", "xx")]
+    groups = [oneruler_rows.resources(lang, context.run) for lang in ("en", "eu", "zu", "xx")]
     assert groups == ["english", "high", "low", "unknown"]
     assert oneruler_rows.by_articles(["zu", "xx", "de", "eu"], context) == ["de", "eu", "zu", "xx"]
 

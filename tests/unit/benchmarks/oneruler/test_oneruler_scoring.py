@@ -8,22 +8,19 @@ import pytest
 from factories.oneruler import slice_settings, tables
 from needlework.benchmarks.oneruler import plan
 from needlework.benchmarks.oneruler import prompts as construct
+from needlework.benchmarks.oneruler.factors import COLUMNS
 from needlework.benchmarks.oneruler.scores import METRICS, score
 from needlework.errors import UserError
 from needlework.given import given
 from needlework.prompts.tokenizers import load_tokenizer
 from needlework.records import GENERATIONS, scores_schema, write_table
 
-FACTORS = {
-    **{"instruction_lang": "string", "context_lang": "string", "length": "int32"},
-    **{"none_option": "bool", "n_needles": "int32", "exhausted": "bool"},
-}
 CORRECT = (1.0, "correct")
 
 
 def instances(*rows: tuple[str, str, str, list[str]]) -> pa.Table:
     """Rows of (instance_id, task, instruction's language, references)."""
-    fields = {"instance_id": "string", "task": "string", "example_id": "string", **FACTORS}
+    fields = {"instance_id": "string", "task": "string", "example_id": "string", **COLUMNS}
     columns = [(name, pa.type_for_alias(kind)) for name, kind in fields.items()]
     shared = {"context_lang": "en", "length": 8000, "none_option": True}
     shared |= {"n_needles": 1, "exhausted": False}
@@ -49,7 +46,7 @@ def scored(asked: pa.Table, answers: pa.Table, model: str = "m", books=(), **set
     """{(instance, metric): (value, verdict)}"""
     own = given({"none_words": {}, "answer_tags": [], **settings})
     table = score(asked, answers, None, model=model, settings=own, books=books)
-    assert table.schema.equals(scores_schema(FACTORS))
+    assert table.schema.equals(scores_schema(COLUMNS))
     return {
         (row["instance_id"], row["metric"]): (row["value"], row["verdict"])
         for row in table.to_pylist()

@@ -1,5 +1,5 @@
-"""Benchmarks: one package or module each. `benchmark`, `parts` and `contract` say what one is.
+"""Benchmarks: one package or module each. Their interfaces are `benchmark`, `parts` and `contract`.
 
-A benchmark uses every room. No room, and no other benchmark, imports it: it is loaded by the name that the
-configuration gives (`benchmark.load_benchmark`, `parts.load_part`).
+A benchmark may use every room. No room and no other benchmark imports it: it is loaded by its name in the
+configuration (`benchmark.load_benchmark`, `parts.load_part`).
 """

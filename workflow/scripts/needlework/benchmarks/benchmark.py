@@ -1,4 +1,15 @@
-"""What a benchmark is; docs/adding-a-benchmark.md shows how to write one."""
+"""What a benchmark is; docs/adding-a-benchmark.md shows how to write one.
+
+| class | says | of MLNeedle |
+|---|---|---|
+| Benchmark | its name, factors and results, and the groups below | benchmark.py |
+| Plan | which prompts there are, and what they are made of | plan.py |
+| Scoring | what scores need beside prompts and answers | benchmark.py, scores.py |
+| Shown | how prompts and scores are shown | tables.py, figures.py |
+| RunFacts | what results state of a run, and for which of them it has data | plan.py |
+
+Only `Plan.slices`, `settings`, `reads` and `quotes`, and `Shown.prompts`, have no default.
+"""
 
 from __future__ import annotations
 
@@ -12,41 +23,18 @@ from needlework.contract import CorpusTable, Run, Search, SliceSettings
 from needlework.factor import Factor
 from needlework.results.cards.card import Card
 from needlework.results.result import PromptTable, Result
+from needlework.scoring.metric import Metric
 
 # The class of a benchmark's keys, a subclass of `settings.base.BenchmarkSettings`.
 S = TypeVar("S")
 
 
-def _nothing(settings: object) -> list[str]:
-    return []
-
-
-def _no_values(settings: object) -> Any:
-    return {}
-
-
-def _never(settings: object) -> bool:
-    return False
-
-
-def _unbounded(settings: object) -> int | None:
-    return None
-
-
-def _no_data(settings: object) -> tuple[str, str]:
-    return "", ""
-
-
-def _nothing_wrong(config: object) -> None:
-    pass
-
-
 @dataclass(frozen=True)
 class Plan(Generic[S]):
-    """Which prompts there are, and what they are made of.
+    """The prompts of a benchmark, and the data that they are made of.
 
-    Functions get the benchmark's block of the configuration (`needlework.given`), or slice settings, which
-    `settings` returns.
+    Functions get the benchmark's block of the configuration (`needlework.given`), or slice settings as
+    `settings` returns them.
     """
 
     # The names of the files into which prompts are divided.
@@ -59,18 +47,18 @@ class Plan(Generic[S]):
     # The tables that any prompt can refer to.
     quotes: Callable[[S], list[CorpusTable]]
     # The languages of a slice's distractors.
-    searches: Callable[[SliceSettings], list[str]] = _nothing
+    searches: Callable[[SliceSettings], list[str]] = lambda own: []
     # How distractors of a language are found; None: the benchmark has none.
     search: Callable[[S, str], Search] | None = None
     # The slices that together ask every question.
-    baseline_slices: Callable[[S], list[str]] = _nothing
+    baseline_slices: Callable[[S], list[str]] = lambda own: []
     # Keys whose values follow from other keys, with these values.
-    decided: Callable[[S], Mapping[str, object]] = _no_values
+    decided: Callable[[S], Mapping[str, object]] = lambda own: {}
     # Sentences about what the prompts leave out.
-    notices: Callable[[S], list[str]] = _nothing
+    notices: Callable[[S], list[str]] = lambda own: []
     # Tokens of each length that a chat template may take beside the tokenizer's `reserve`; None: lengths are
     # not in tokens.
-    spare: Callable[[S], int | None] = _unbounded
+    spare: Callable[[S], int | None] = lambda own: None
     # What a table of the benchmark's own corpora depends on, by language.
     corpus_settings: Callable[[S, str], SliceSettings] | None = None
     # The files of a table of such a corpus; None: those of the registry.
@@ -81,16 +69,14 @@ class Plan(Generic[S]):
 class Scoring(Generic[S]):
     """The inputs of scores, beside prompts and answers."""
 
-    # Files below resources/, by the argument of `score` that gets them.
-    scoring_files: Mapping[str, str] = field(default_factory=dict)
+    # The metrics by name (`scoring.metric.by_name`); the first is the default of the key `metric`.
+    metrics: Mapping[str, Metric] = field(default_factory=dict)
     # The argument of `score` that gets the tables that prompts quote; "": none.
     scores_read: str = ""
     # Columns of instances that scores need beside the factors.
     scored_by: tuple[str, ...] = ()
-    # Metrics of further rows of scores; results have one only where the key `metric` names it.
-    beside: tuple[str, ...] = ()
-    # Whether answers are scored in English too. Then the part `scores` has a function `metric`.
-    translated: Callable[[S], bool] = _never
+    # Whether metrics that read a translation get one. Then the part `scores` has a function `metric`.
+    translated: Callable[[S], bool] = lambda own: False
     # The judge's prompt (resources/judge/<name>.txt) of a task, where it is not `answer`.
     judged: Mapping[str, str] = field(default_factory=dict)
 
@@ -119,13 +105,13 @@ class RunFacts(Generic[S]):
     """
 
     # What the prompts and the paper's prompts are made of, in words.
-    data: Callable[[S], tuple[str, str]] = _no_data
+    data: Callable[[S], tuple[str, str]] = lambda own: ("", "")
     # Where the configuration has what the paper's numbers depend on ("benchmarks.x.needles"), by name.
     setup: Mapping[str, str] = field(default_factory=dict)
     # What else results need to know of the configuration.
-    run_settings: Callable[[Any], Run] = _no_values
+    run_settings: Callable[[Any], Run] = lambda own: {}
     # Whether the configuration fills the results that name a condition (`Result.when`), by condition.
-    conditions: Callable[[Any], dict[str, bool]] = _no_values
+    conditions: Callable[[Any], dict[str, bool]] = lambda own: {}
     # The keys and values (YAML; <model> and <file> are the user's) with which a condition holds.
     filled_by: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
@@ -146,7 +132,7 @@ class Benchmark:
     scoring: Scoring[Any] = Scoring()
     run: RunFacts[Any] = RunFacts()
     # Raises UserError if the whole configuration, in blocks, does not allow to build the benchmark.
-    check: Callable[[Any], None] = _nothing_wrong
+    check: Callable[[Any], None] = lambda config: None
     # The address of its paper.
     paper: str = ""
 
@@ -167,7 +153,7 @@ class Benchmark:
 
     @property
     def asked(self) -> list[str]:
-        """The columns that say what a prompt asks: the task, and the factors by which prompts were made."""
+        """The columns that prompts were made to have: the task, and the factors with `asked`."""
         return ["task", *(factor.name for factor in self.factors if factor.asked)]
 
     @cached_property

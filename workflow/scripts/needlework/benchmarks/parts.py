@@ -1,21 +1,18 @@
-"""Where the parts of a benchmark lie.
-
-A benchmark is a package beside this module, or a single module. Its parts are modules of the package:
+"""Where the parts of a benchmark lie: modules of a package beside this module.
 
 | module | what the workflow reads in it |
 |---|---|
-| benchmark | BENCHMARK: all that planning and results know of it |
+| benchmark | BENCHMARK: all that planning and results know of it, from plan, tables and figures |
 | settings | the class of its keys: of lost_in_the_middle, `LostInTheMiddle` |
 | prompts | `build(slice_settings, tables, templates, tokenizer) -> Built` |
 | scores | `score(instances, generations, translations, *, model, settings, **files) -> scores` |
 
-BENCHMARK is put together from a package's further modules: plan, checks, tables, figures, card. It is not in
-the package's `__init__`, which runs before every module of the package: each prompt's code digest would then
-change with each figure.
+BENCHMARK is not in the package's `__init__`, which runs before every module of the package: each prompt's
+code digest would then change with each figure. Planning imports `benchmark` in an environment without pandas
+and Arrow: the modules that it names import them inside functions. Jobs import the part that they run, and
+lack pydantic, which `settings` needs.
 
-A single module has all of them but the settings, which are in `<name>_settings.py` beside it. Planning
-imports `benchmark`, whose modules therefore import pandas and Arrow inside functions; jobs import the part
-that they run. Jobs lack pydantic, which settings need.
+A small benchmark is a single module with all of them but its settings, in `<name>_settings.py` beside it.
 """
 
 from __future__ import annotations
@@ -25,19 +22,17 @@ from pathlib import Path
 from types import ModuleType
 
 HERE = Path(__file__).parent
-# What a package has to have to be a benchmark, and the modules beside the packages that are none.
+# The part that makes a package a benchmark, and the part that a single module has in a file beside it.
 OBJECT, SETTINGS = "benchmark", "settings"
-NONE = ("__init__", "benchmark", "parts")
 # The parts that make and show numbers.
 RESULTS = ("tables", "figures")
 
 
 def names() -> list[str]:
-    """All benchmarks: the packages beside this module that have the object, and single modules."""
-    single = {path.stem for path in HERE.glob("*.py") if not path.match(f"*_{SETTINGS}.py")} - {
-        *NONE
-    }
-    return sorted(single.union(path.parent.name for path in HERE.glob(f"*/{OBJECT}.py")))
+    """All benchmarks: packages that have the object, and single modules."""
+    packages = {path.parent.name for path in HERE.glob(f"*/{OBJECT}.py")}
+    modules = {path.stem for path in HERE.glob("*.py") if not path.match(f"*_{SETTINGS}.py")}
+    return sorted(packages | (modules - {"__init__", "benchmark", "parts"}))
 
 
 def part_file(benchmark: str, part: str) -> str:

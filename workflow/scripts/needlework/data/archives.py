@@ -35,9 +35,9 @@ _DAMAGED = (
 class Archive:
     """A zip file whose members are all safe to read.
 
-    Raises UserError if the file is not a zip, or if a member has an absolute path, climbs out
-    of the archive, is a symbolic link or encrypted, occurs twice, or would unpack to more than
-    `max_total` bytes or `max_ratio` times the archive (a zip bomb).
+    Raises UserError if the file is not a zip. Raises it also if a member has an absolute path, climbs out of
+    the archive, is a symbolic link or encrypted, occurs twice, or would unpack to more than `max_total` bytes
+    or `max_ratio` times the archive (a zip bomb).
     """
 
     def __init__(
@@ -68,13 +68,16 @@ class Archive:
         self._zip.close()
 
     def read(self, name: str) -> bytes:
-        """The bytes of one member, which must be among `names`. UserError if they are corrupt."""
+        """The bytes of one member, which must be among `names`. Raises UserError if they are corrupt."""
         # The limits have seen the size that the directory declares. Read at once, a member would be
         # decompressed to its end, however long it is.
         return b"".join(self._pieces(name, lambda member: member.read(BLOCK_BYTES)))
 
     def lines(self, name: str, longest: int) -> Iterator[bytes]:
-        """The lines of one member with line ends, each read up to `longest` bytes. Errors as in `read`."""
+        """The lines of one member with line ends, each read up to `longest` bytes.
+
+        Errors are raised as by `read`.
+        """
         return self._pieces(name, lambda member: member.readline(longest))
 
     def _pieces(self, name: str, read: Callable[[BinaryIO], bytes]) -> Iterator[bytes]:

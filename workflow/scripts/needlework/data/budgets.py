@@ -64,8 +64,8 @@ def size_of(value: object) -> int:
 def check_records(path: str | Path, where: str, quoted: bool) -> None:
     """Raise UserError if a record (line) of a text file exceeds a row's limit, or the file is not in UTF-8.
 
-    `quoted`: a record continues over lines until its quotes are closed (CSV). The size is measured before a
-    reader opens the file, since readers hold a whole record.
+    If `quoted`, a record continues over lines until its quotes are closed (CSV). The size is measured before
+    a reader opens the file, since readers hold a whole record.
     """
     length = quotes = number = 0
     decoder = getincrementaldecoder("utf-8")()

@@ -1,8 +1,8 @@
 """Sentences and words of a text as NLTK 3.8.1 cuts them: Punkt with its English model, in every language.
 
 mLongRR's haystacks and needles are placed by them. The rules follow Kiss and Strunk (2006), section 4, as
-NLTK 3.8.1 applies them; the trained model is resources/mlongrr/english_punkt.txt. Later versions treat curly
-quotation marks as closing marks and cut elsewhere, so no installed version is used.
+NLTK 3.8.1 applies them. The trained model is resources/mlongrr/english_punkt.txt. No installed NLTK is used,
+since later versions treat curly quotation marks as closing marks and cut elsewhere.
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ _ELLIPSIS = re.compile(r"\.\.+")
 
 @dataclass(frozen=True)
 class Model:
-    """The model of English words, all in small letters.
+    """The model of English words, all in small letters."""
 
-    `abbreviations` are without their last stop; `starters` often begin a sentence; `collocations` are pairs
-    of words that a stop does not separate. `lower` are words written with a small letter, `capital_inside`
-    those words of `lower` that also have a capital within sentences, and `lower_first` words that begin
-    sentences with a small letter and never have a capital.
-    """
-
+    # Without their last stop.
     abbreviations: frozenset[str]
+    # Words that often begin a sentence.
     starters: frozenset[str]
+    # Pairs of words that a stop between them does not separate.
     collocations: frozenset[tuple[str, str]]
+    # Words written with a small letter.
     lower: frozenset[str]
+    # Words of `lower` that also have a capital within sentences.
     capital_inside: frozenset[str]
+    # Words that begin sentences with a small letter and never have a capital.
     lower_first: frozenset[str]
 
 
 def load(path: str | Path) -> Model:
-    """The model of english_punkt.txt. UserError if it is missing or incomplete."""
+    """The model of english_punkt.txt. Raises UserError if it is missing or incomplete."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):

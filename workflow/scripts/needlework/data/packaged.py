@@ -7,6 +7,7 @@ distribution. The distribution's code is not run.
 from __future__ import annotations
 
 import difflib
+from importlib.util import find_spec
 from pathlib import Path
 
 from needlework.errors import UserError
@@ -20,8 +21,16 @@ def is_packaged(name: str | None) -> bool:
     return name is not None and name.startswith(PREFIX)
 
 
-def is_installed(name: str) -> bool:
-    """Whether the package that `package:<distribution>/<path>` names is installed; the path is ignored."""
+def is_installed(package: str) -> bool:
+    """Whether this Python finds a package. The package is not imported, only its parent packages are."""
+    try:
+        return find_spec(package) is not None
+    except ImportError:
+        return False
+
+
+def packaged_is_installed(name: str) -> bool:
+    """Whether the package in `package:<distribution>/<path>` is installed. The path is ignored."""
     return _root(name) is not None
 
 
@@ -58,7 +67,7 @@ def local_name(name: str, where: str) -> str:
     found = find(name)
     if found is not None:
         return str(found)
-    if not is_installed(name):
+    if not packaged_is_installed(name):
         raise UserError(
             f"{where}: {name} is not installed: run `{weights_command()}`, or name a file or folder "
             "of your own."

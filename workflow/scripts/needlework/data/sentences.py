@@ -1,7 +1,7 @@
 """Cutting a text into sentences by rules: own rules for ONERULER's languages, general rules for all others.
 
-In doubt, a rule leaves a sentence whole: a missed end costs one place for a needle, a wrong end puts a needle
-into the middle of a sentence. Nothing is downloaded.
+In doubt, a rule does not cut: a missed end costs one place for a needle, but a wrong end puts a needle into
+the middle of a sentence. Nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -193,18 +193,18 @@ _GOES_ON = {
 
 @dataclass(frozen=True)
 class Rules:
-    """The rules of a language's sentences.
+    """The rules of a language's sentences."""
 
-    `inside` and `ending` are abbreviations (see `needlework.data.sentences`), `words` are single letters that
-    are words. `ordinals`: whether "3." means third. `goes_on` matches a text that continues a sentence behind
-    a closing quotation mark. `joiner` stands between two sentences.
-    """
-
+    # Two kinds of abbreviations (see `needlework.data.sentences`).
     inside: frozenset[str]
     ending: frozenset[str]
+    # Single letters that are words.
     words: frozenset[str]
+    # Whether "3." means third.
     ordinals: bool
+    # Matches a text that continues a sentence behind a closing quotation mark.
     goes_on: re.Pattern[str] | None
+    # Stands between two sentences.
     joiner: str
 
 
@@ -232,7 +232,7 @@ def rules(lang: str, *, abbreviated: Iterable[str] = (), joiner: str | None = No
     )
 
 
-def fold(text: str) -> str:
+def fold_spaces(text: str) -> str:
     """`text` with every run of white space as one space, and none around it."""
     return re.sub(r"\s+", " ", text).strip()
 
@@ -242,7 +242,7 @@ def split(text: str, rules: Rules) -> list[str]:
 
     A sentence has at most MAX_CHARACTERS characters.
     """
-    text = fold(text)
+    text = fold_spaces(text)
     sentences = (text[start:end].strip() for start, end in _spans(text, rules))
     return [part for sentence in sentences if sentence for part in _parts(sentence)]
 

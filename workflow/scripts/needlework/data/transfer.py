@@ -40,7 +40,7 @@ SET_MIRROR = "set `mirror:` to a directory or URL that has the file"
 
 
 class TransferError(Exception):
-    """A transfer error that no retry can mend. The message names fault, file and remedy."""
+    """A transfer failed, and no retry can help. The message names fault, file and remedy."""
 
     def __init__(self, what: str, where: str, remedy: str) -> None:
         super().__init__(f"{what} ({where}): {remedy}.")
@@ -48,14 +48,13 @@ class TransferError(Exception):
 
 @dataclass(frozen=True)
 class Patience:
-    """How often requests to a web server are retried.
+    """How often requests to a web server are retried."""
 
-    `retries`: attempts in a row that may bring nothing new. `timeout`: seconds without a byte after
-    which an attempt ends. `backoff`: pause in seconds before the first retry; each is twice the last.
-    """
-
+    # Attempts in a row that may bring nothing new.
     retries: int = 6
+    # Seconds without a byte after which an attempt ends.
     timeout: float = 60.0
+    # Pause in seconds before the first retry. Each further pause is twice the last.
     backoff: float = 1.0
 
 
@@ -64,10 +63,10 @@ PATIENCE = Patience()
 
 @dataclass(frozen=True)
 class Whole:
-    """The whole file, as its server identified it, of which a part has been fetched.
+    """The server's description of a whole file of which a part has been fetched.
 
-    Without a `validator` (a strong ETag, or Last-Modified), nobody can tell whether the server still has the
-    same file, so the part is not continued.
+    `validator` is a strong ETag or Last-Modified. Without one, nobody can tell whether the server still has
+    the same file, so the part is not continued.
     """
 
     url: str
@@ -75,8 +74,11 @@ class Whole:
     size: int | None
 
 
-class Part:
-    """A file that is still being fetched: `<destination>.part`; `.part.json` describes the whole file."""
+class Partial:
+    """A file that is still being fetched: `<destination>.part`.
+
+    `<destination>.part.json` describes the whole file.
+    """
 
     def __init__(self, destination: Path, *, title: str) -> None:
         self.destination = destination
@@ -97,7 +99,10 @@ class Part:
         self.note.write_text(json.dumps(dataclasses.asdict(whole)), encoding="utf-8")
 
     def whole(self, url: str) -> Whole | None:
-        """The part that an earlier attempt fetched, if it is of the file at `url` and can be continued."""
+        """The description of the whole file, if an earlier attempt fetched a part that can be continued.
+
+        The part must be of the file at `url`.
+        """
         try:
             whole = Whole(**json.loads(self.note.read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):
@@ -175,7 +180,7 @@ class LocalFile:
         """The file's text; None if there is no such file."""
         return self.path.read_text("utf-8", errors="replace") if self.path.is_file() else None
 
-    def copy_into(self, part: Part, *, size: int | None, prefix: int | None) -> bool:
+    def copy_into(self, part: Partial, *, size: int | None, prefix: int | None) -> bool:
         """Fill `part` with the file or its first `prefix` bytes; True if that is the whole file."""
         if not self.path.is_file():
             raise TransferError(
@@ -202,7 +207,7 @@ class WebFile:
         """The file's text; None if there is no such file."""
         return self._persist(self._text, arrived=lambda: 0)
 
-    def copy_into(self, part: Part, *, size: int | None, prefix: int | None) -> bool:
+    def copy_into(self, part: Partial, *, size: int | None, prefix: int | None) -> bool:
         """Fill `part` with the file or its first `prefix` bytes; True if that is the whole file.
 
         `size` is the whole file's published size, if known.
@@ -250,7 +255,7 @@ class WebFile:
                     )
             return content.decode("utf-8", errors="replace")
 
-    def _continue(self, part: Part, size: int | None, prefix: int | None) -> bool:
+    def _continue(self, part: Partial, size: int | None, prefix: int | None) -> bool:
         """One attempt of `copy_into`, from where the last one ended if the file is still the same."""
         begun = part.whole(self.shown)
         if begun is not None:
@@ -315,7 +320,7 @@ class WebFile:
             )
 
 
-def _range_headers(part: Part, begun: Whole | None, prefix: int | None) -> dict[str, str]:
+def _range_headers(part: Partial, begun: Whole | None, prefix: int | None) -> dict[str, str]:
     last = "" if prefix is None else prefix - 1
     if begun is not None:
         return {"Range": f"bytes={part.length}-{last}", "If-Range": begun.validator or ""}

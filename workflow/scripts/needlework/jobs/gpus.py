@@ -1,8 +1,8 @@
-"""A job's own GPUs, on a machine without a scheduler that hands them out.
+"""A job's own GPUs, on a machine without a scheduler that assigns them.
 
-Snakemake counts the resource `gpu` and says nothing of devices: two jobs of one GPU each would both start
-on the first. So each job locks as many devices as it asked for. The system gives a lock back when its
-process ends, however it ends.
+Snakemake counts the resource `gpu` but assigns no devices: two jobs of one GPU each would both start on the
+first. So each job locks as many devices as it asked for. The system releases a lock when its process ends,
+however it ends.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def visible_gpus() -> list[str]:
 
 @contextmanager
 def own_gpus(number: int) -> Iterator[list[str]]:
-    """Lock `number` of the visible GPUs and show this process no others; give their names.
+    """Lock `number` of the visible GPUs, and hide all others from this process; return the names of the GPUs.
 
-    Waits until as many are free. Does nothing (and gives no names) under a scheduler, without visible GPUs,
+    Waits until enough are free. Does nothing (and returns no names) under a scheduler, without visible GPUs,
     and if the job asks for none or for more than there are.
     """
     devices = visible_gpus()

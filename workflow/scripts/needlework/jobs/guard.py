@@ -1,8 +1,8 @@
 """A process beside a job that ends the job's child processes if the job is killed.
 
-vLLM's engine is a process of its own. A SIGKILL of the job leaves it running for ever, with all the
-memory of its GPUs, and the next job finds none. In the same way a SIGKILL of Snakemake leaves its jobs
-running, and the next run would start a second one beside each.
+vLLM's engine is a process of its own. Without the guard, a SIGKILL of the job would leave it running for
+ever, with all the memory of its GPUs, and the next job would find none. In the same way, a SIGKILL of
+Snakemake would leave its jobs running, and the next run would start a second one beside each.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ UNKNOWN = "unknown"
 def announce() -> None:
     """Name this process, a Snakemake, to the jobs that it starts, in their environment.
 
-    A job that asked the kernel for its parent could be too late: its parent may have been killed while
-    the job was still importing, and another process have taken its place.
+    If a job asked the kernel for its parent, it could be too late: while the job was still importing, its
+    parent may have been killed, and another process have taken its place.
     """
     os.environ[PARENT] = f"{os.getpid()} {start_time(os.getpid())}"
 
@@ -68,7 +68,10 @@ def end_with_parent() -> None:
 
 
 def start_time(pid: int) -> str:
-    """When a process started, in the system's own form; "" where it has ended, UNKNOWN if it may live."""
+    """When a process started, in the system's own form.
+
+    "" if it has ended, UNKNOWN if it may still live.
+    """
     try:
         if Path("/proc/self/stat").exists():
             # The name, in parentheses, may hold anything; field 3 is the state, field 22 the start.
@@ -87,7 +90,7 @@ def start_time(pid: int) -> str:
 
 
 def start_guard() -> subprocess.Popen[bytes]:
-    """Watch this process from now on; call `terminate()` on the result when all is closed."""
+    """Watch this process from now on. Call `terminate()` on the result when all is closed."""
     return subprocess.Popen(
         [sys.executable, "-P", __file__, str(os.getpid())],
         stdin=subprocess.DEVNULL,
@@ -97,9 +100,9 @@ def start_guard() -> subprocess.Popen[bytes]:
 
 
 def descendants(job: psutil.Process) -> list[psutil.Process]:
-    """The processes that a process has started, directly or not, without its guard.
+    """The processes that a process has started, directly or not, except its guard.
 
-    Without Python's resource tracker too: it ends by itself, after it has cleaned up the shared memory.
+    Python's resource tracker is left out too: it ends by itself, after it has cleaned up the shared memory.
     """
     import psutil
 

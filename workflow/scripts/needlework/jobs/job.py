@@ -31,11 +31,11 @@ logger = logging.getLogger("needlework")
 
 @contextmanager
 def running(snakemake: Any) -> Iterator[logging.Logger]:
-    """Send all output of a rule's script to its log file; give the logger.
+    """Send all output of a rule's script to its log file; yield the logger.
 
-    What libraries and child processes print goes there too. A UserError ends the job with its one
-    sentence on the terminal; any other exception with its last line there and its traceback in the log.
-    If Snakemake is killed, the job ends too. A job with the resource `gpu` has as many devices of its own.
+    Output of libraries and child processes goes there too. If a UserError ends the job, its one sentence is
+    printed on the terminal. For any other exception it is the last line, and the log has the traceback. If
+    Snakemake is killed, the job ends too. A job with the resource `gpu` gets as many devices of its own.
     """
     end_with_parent()
     # Imported modules stay to the end, so the collector need not visit them.
@@ -111,9 +111,9 @@ def disk_trouble(error: OSError, output: Path) -> str:
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """Turn the collector off for code that keeps what it makes and leaves no reference cycles.
+    """Turn the garbage collector off for code that keeps all objects that it makes, without reference cycles.
 
-    Otherwise the collector visits all these objects again and again, in about a tenth of the time.
+    With the collector on, visiting the kept objects again and again takes about a tenth of the time.
     """
     enabled = gc.isenabled()
     gc.disable()

@@ -24,10 +24,10 @@ _job = _log = ""
 
 
 def show_on(terminal: TextIO, job: str = "", log: str = "") -> None:
-    """Draw bars on `terminal` if it is a terminal; a job's standard error is its log file.
+    """Draw bars on `terminal`, if it is a terminal. A job's standard error is its log file.
 
-    If it is not, bars that are `told` print their progress there every HEARTBEAT_S seconds. `job` and
-    `log` are the job's name and its log's path, for these lines.
+    If it is no terminal, bars with `told` print their progress there every HEARTBEAT_S seconds, in lines with
+    the `job`'s name and the path of its `log`.
     """
     global _watched, _told, _job, _log
     _watched, _told = (terminal, None) if terminal.isatty() else (None, terminal)
@@ -58,10 +58,10 @@ def progress(
     left: Callable[[], float | None] | None = None,
     **options: object,
 ) -> Any:
-    """`items`, with a bar that says `desc` and counts `unit`s; `options` are tqdm's.
+    """Yield `items`, with a bar that says `desc` and counts `unit`s; `options` are tqdm's.
 
-    `told` is for long work: without a terminal, a line is printed now and then. If units differ in size,
-    `left` says how many seconds are left (None: unknown).
+    Use `told` for long work: without a terminal, a line is printed now and then. If units differ in size,
+    `left` returns how many seconds are left (None: unknown).
     """
     file = _watched or sys.stderr
     interval = 0.2 if file.isatty() else 10

@@ -1,6 +1,6 @@
-"""What Snakemake says on the terminal: how far the run is, and what went wrong. Its log file keeps all.
+"""Snakemake's output on the terminal: progress and errors. Its log file keeps all output.
 
-Only the standard library and Snakemake, in whose process it runs.
+Imports only the standard library and Snakemake, since it runs in Snakemake's process.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _SAID_ALREADY = ("At least one job did not complete", "Exiting because a job exe
 
 
 class ShortLog(logging.Filter):
-    """Keeps the lines of jobs from a handler, and says now and then how many are done and what goes on."""
+    """Keeps the lines of jobs from a handler, and prints now and then how many are done and which run."""
 
     def __init__(
         self, say: Callable[[str], object], clock: Callable[[], float] = time.monotonic

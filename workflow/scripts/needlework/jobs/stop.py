@@ -1,9 +1,11 @@
 """How a run is stopped: by SIGTERM, by Ctrl-C (SIGINT), and by SIGHUP, as when its terminal closes.
 
 After a SIGTERM, Snakemake waits for its jobs, and a job may ask a model for hours. So Snakemake's process
-writes the signal's name into a file of the run, where jobs look. One that asks a model sends nothing more,
-waits for the answers under way, and fails. The file is in the run's folder, which all nodes of a cluster
-see. It is there from the start, since NFS tells of a new file later than of a change. Each run has its own.
+writes the signal's name into a file of the run, and jobs look there. A job that asks a model then sends
+nothing more, waits for the answers under way, and fails.
+
+Each run has its own file, in its folder, which all nodes of a cluster see. The file exists from the start,
+since NFS shows a new file later than a change.
 
 Only the standard library: Snakemake's own process and all jobs import it.
 """
@@ -39,7 +41,10 @@ class Stopped(BaseException):
 
 
 def stopping() -> str:
-    """The name of the signal that stops this run; "" if none has come, half a second ago or later."""
+    """The name of the signal that stops this run; "" if none has come.
+
+    A signal is seen at most half a second late.
+    """
     global _signal, _next_look
     now = time.monotonic()
     if not _signal and now >= _next_look:
@@ -66,9 +71,9 @@ def rest(seconds: float) -> None:
 
 @contextmanager
 def finishing() -> Iterator[None]:
-    """Let the first signal to this process stop it as one to Snakemake does; the second ends it.
+    """At the first signal to this process, stop it as a signal to Snakemake would; at the second, end it.
 
-    Terminals and some schedulers signal all processes of a run. Only in the main thread.
+    Terminals and some schedulers signal all processes of a run. Use it only in the main thread.
     """
     before: dict[int, Any] = {}
 
@@ -107,9 +112,9 @@ def _handle(handler: Callable[[int, Any], object], signals: tuple[int, ...]) -> 
 
 @cache
 def stop_at_signals(scheduler: Any, say: Callable[[str], object]) -> None:
-    """Have this Snakemake end its jobs at a signal; `scheduler` is the class of its schedulers.
+    """Make this Snakemake end its jobs at a signal. `scheduler` is the class of its schedulers.
 
-    A signal before its first job ends it, without a lock. `say` prints a sentence.
+    A signal before the first job ends Snakemake at once, and it leaves no lock. `say` prints a sentence.
     """
     if current_thread() is not main_thread():
         return

@@ -13,58 +13,48 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from needlework import answer_states as states
 from needlework.printable import printable
 
 if TYPE_CHECKING:
-    from needlework.models.thoughts import Row
-
-# The state of an answer, in the words of all columns. What becomes of a request (column `outcome`).
-ANSWERED, EMPTY, CUT, PROMPT_CUT = "answered", "empty", "cut", "prompt_cut"
-REFUSED, FAILED, SKIPPED, UNASKED = "refused", "failed", "skipped", "unasked"
-OUTCOMES = (ANSWERED, EMPTY, CUT, PROMPT_CUT, REFUSED, FAILED, SKIPPED, UNASKED)
-# What else is to be told of an answer (column `remarks`).
-REASONED, UNKNOWN_END, OTHER_MODEL = "reasoning_only", "unknown_end", "other_model"
-ODD_COUNT, CONTROL_TOKENS, UNKNOWN_MARK = "odd_count", "control_tokens", "unknown_mark"
-UNDECODED = "undecoded"
-BESIDE_PROMPT, LONGER, DATED, DROPPED = "beside_prompt", "longer", "dated", "dropped"
-# Why an answer ended (column `finish_reason`), UNKNOWN where nobody says; and that there is none.
-STOP, LENGTH, UNKNOWN, ERROR = "stop", "length", "unknown", "error"
-UNANSWERED = (SKIPPED, ERROR)
+    from needlework.models.thoughts import AnswerRow
 
 # Each outcome that is not an answer, and each remark: what happened, and what to do.
 _SAID = {
-    EMPTY: "{n} of {sent} answers are empty{reasoned} and count as wrong. {remedy_empty} To ask and pay "
-    "again, set `generation: {{again: [empty]}}`",
-    CUT: "{n} of {sent} answers were cut at the limit on new tokens and are scored as they are. If the "
-    "model reasons, set `reasoning`",
-    PROMPT_CUT: "{n} of {sent} prompts were cut by the server ({example}) and count as failures, not as "
-    "wrong answers. Raise the server's context or lower `context`. To ask and pay again, set "
+    states.EMPTY: "{n} of {sent} answers are empty{reasoned} and count as wrong. {remedy_empty} To ask and "
+    "pay again, set `generation: {{again: [empty]}}`",
+    states.CUT: "{n} of {sent} answers were cut at the limit on new tokens and are scored as they are. If "
+    "the model reasons, set `reasoning`",
+    states.PROMPT_CUT: "{n} of {sent} prompts were cut by the server ({example}) and count as failures, not "
+    "as wrong answers. Raise the server's context or lower `context`. To ask and pay again, set "
     "`generation: {{again: [cut]}}`",
-    REFUSED: "{n} of {sent} requests were refused, though their prompts fit into the model's `context` "
-    "({example}). Lower `context`, or raise the server's. The same command asks them again",
-    FAILED: "{n} of {sent} requests failed ({example}). Correct the cause. The same command asks them again",
-    SKIPPED: "{n} of {total} prompts do not fit into the model's context and were not sent",
-    UNASKED: "{n} of {total} requests were not sent before the job failed. The same command sends them",
-    UNKNOWN_END: "{n} of {sent} answers came without a `finish_reason`, so they may be incomplete",
-    OTHER_MODEL: "{n} of {sent} answers name another model than `name` ({example}). Check what the endpoint "
-    "serves",
-    ODD_COUNT: "{n} of {sent} prompts have an unexpected count of tokens ({example}). Set `tokenizer` to "
-    "the model's own, or check that the server does not cut prompts",
-    UNKNOWN_MARK: "{n} of {sent} answers begin with an unknown tag ({example}) and are scored with the text "
-    "in it. If that text is reasoning, name the tag in `thoughts` of the model",
-    UNDECODED: "{n} of {sent} answers are in a tokenizer's letters, such as {example} for a byte, and are "
-    "scored as they are. The server does not decode them. Correct its tokenizer, and set `variant` of the "
-    "model to ask again",
-    LONGER: "{n} of {sent} answers are longer than their limit on new tokens ({example}) and are scored "
-    "whole. A run of this model would have cut them",
-    BESIDE_PROMPT: "{n} of {sent} requests had other text before the prompt ({example}). If it is no part of "
-    "the model's chat template, ask the prompts without it",
-    DROPPED: "{n} of {sent} requests were sent without a setting that the provider does not take "
+    states.REFUSED: "{n} of {sent} requests were refused, though their prompts fit into the model's "
+    "`context` ({example}). Lower `context`, or raise the server's. The same command asks them again",
+    states.FAILED: "{n} of {sent} requests failed ({example}). Correct the cause. The same command asks "
+    "them again",
+    states.SKIPPED: "{n} of {total} prompts do not fit into the model's context and were not sent",
+    states.UNASKED: "{n} of {total} requests were not sent before the job failed. The same command sends "
+    "them",
+    states.UNKNOWN_END: "{n} of {sent} answers came without a `finish_reason`, so they may be incomplete",
+    states.OTHER_MODEL: "{n} of {sent} answers name another model than `name` ({example}). Check what the "
+    "endpoint serves",
+    states.ODD_COUNT: "{n} of {sent} prompts have an unexpected count of tokens ({example}). Set "
+    "`tokenizer` to the model's own, or check that the server does not cut prompts",
+    states.UNKNOWN_MARK: "{n} of {sent} answers begin with an unknown tag ({example}) and are scored with "
+    "the text in it. If that text is reasoning, name the tag in `thoughts` of the model",
+    states.UNDECODED: "{n} of {sent} answers are in a tokenizer's letters, such as {example} for a byte, "
+    "and are scored as they are. The server does not decode them. Correct its tokenizer, and set `variant` "
+    "of the model to ask again",
+    states.LONGER: "{n} of {sent} answers are longer than their limit on new tokens ({example}) and are "
+    "scored whole. A run of this model would have cut them",
+    states.BESIDE_PROMPT: "{n} of {sent} requests had other text before the prompt ({example}). If it is no "
+    "part of the model's chat template, ask the prompts without it",
+    states.DROPPED: "{n} of {sent} requests were sent without a setting that the provider does not take "
     "({example}). The provider's own value was used",
-    DATED: "{n} of {sent} prompts have the fixed date {example}, since the chat template writes today's. To "
-    "set another, use `template: {{date: ...}}`",
-    CONTROL_TOKENS: "{n} of {total} prompts quote the text of a control token, such as {example}, which the "
-    "model may read as one",
+    states.DATED: "{n} of {sent} prompts have the fixed date {example}, since the chat template writes "
+    "today's. To set another, use `template: {{date: ...}}`",
+    states.CONTROL_TOKENS: "{n} of {total} prompts quote the text of a control token, such as {example}, "
+    "which the model may read as one",
 }
 
 
@@ -74,53 +64,55 @@ MOST_ALIKE = 4
 
 @dataclass
 class Account:
-    """The outcomes of the requests of a job, with the first message of each kind.
-
-    `asked_as` is the value of `state` with which the job was planned, `name` a name of this account alone,
-    `failed` why the job failed. `asked`: a model is asked; a built-in reader answers without a request.
-
-    `sent_now` is the number of requests that the job sent. `origins` are the answers by the day and the
-    address of their requests ("<ISO date> <address>", either perhaps empty), and `new_origins` those of them
-    that the job sent. `address` is the configured one, "" of a model that runs here. `losses` are sentences
-    on damage to the journal.
-    """
+    """The outcomes of the requests of a job."""
 
     model: str
     benchmark: str
+    # The number of requests, by outcome; and of answers, by kind of remark.
     outcomes: dict[str, int] = field(default_factory=dict)
     remarks: dict[str, int] = field(default_factory=dict)
+    # The first message of each kind.
     examples: dict[str, str] = field(default_factory=dict)
+    # The value of `state` with which the job was planned.
     asked_as: str = ""
+    # A name of this account alone.
     name: str = ""
+    # Why the job failed.
     failed: str = ""
+    # Whether a model is asked. A built-in reader answers without a request.
     asked: bool = True
+    # The number of answers by the day and the address of their requests: "<ISO date> <address>", where either
+    # may be empty.
     origins: dict[str, int] = field(default_factory=dict)
+    # The number of requests that the job sent, and the `origins` of their answers.
     sent_now: int = 0
     new_origins: dict[str, int] = field(default_factory=dict)
+    # The configured address; "" for a model that runs here.
     address: str = ""
+    # Sentences on damage to the journal.
     losses: list[str] = field(default_factory=list)
 
     @property
     def total(self) -> int:
-        """All requests."""
+        """The number of all requests."""
         return sum(self.outcomes.values())
 
     @property
     def sent(self) -> int:
         """The requests that were sent, now or before."""
-        return self.total - self.outcomes.get(SKIPPED, 0) - self.outcomes.get(UNASKED, 0)
+        return self.total - self.count(states.SKIPPED) - self.count(states.UNASKED)
 
     def left(self, again: Iterable[str]) -> int:
         """How many requests the next run sends; `again` is `generation.again`."""
-        kinds = [REFUSED, FAILED, UNASKED, *({"cut": PROMPT_CUT, "empty": EMPTY}[a] for a in again)]
-        return sum(self.outcomes.get(kind, 0) for kind in kinds)
+        chosen = [{"cut": states.PROMPT_CUT, "empty": states.EMPTY}[kind] for kind in again]
+        return sum(map(self.count, [states.REFUSED, states.FAILED, states.UNASKED, *chosen]))
 
     def state(self, again: Iterable[str]) -> str:
-        """A parameter of the job: it changes if the job left requests that are to be sent again."""
+        """A parameter of the job. It changes if the job left requests that must be sent again."""
         return self.name if self.left(again) else self.asked_as
 
     def sentences(self) -> list[str]:
-        """A sentence for each count that is not zero, with its cause and what to do."""
+        """A sentence for each count that is not zero, with the cause and the remedy."""
         return [self.sentence(kind) for kind in _SAID if self.count(kind)]
 
     def count(self, kind: str) -> int:
@@ -128,8 +120,8 @@ class Account:
         return self.outcomes.get(kind, 0) or self.remarks.get(kind, 0)
 
     def sentence(self, kind: str) -> str:
-        """A sentence on the requests with this outcome or remark: what happened, and what to do."""
-        reasoned = self.remarks.get(REASONED, 0)
+        """A sentence on the requests with this outcome or remark: the cause, and the remedy."""
+        reasoned = self.remarks.get(states.REASONED, 0)
         words = {
             "n": f"{self.count(kind):,}",
             "sent": f"{self.sent:,}",
@@ -155,10 +147,12 @@ class Account:
         return _requests([self])
 
 
-def account_of(rows: Iterable[Row], model: str, benchmark: str, asked: bool = True) -> Account:
-    """The account of rows of answers: outcome, remarks, error, perhaps origin and now.
+def account_of(
+    rows: Iterable[AnswerRow], model: str, benchmark: str, asked: bool = True
+) -> Account:
+    """The account of rows of answers, each with outcome, remarks and error, perhaps with origin and now.
 
-    A control's answers are answers.
+    Answers of a control count as answers.
     """
     outcomes: Counter[str] = Counter()
     remarks: Counter[str] = Counter()
@@ -167,11 +161,11 @@ def account_of(rows: Iterable[Row], model: str, benchmark: str, asked: bool = Tr
     sent_now = 0
     examples: dict[str, str] = {}
     for row in rows:
-        outcome = str(row["outcome"] or ANSWERED)
-        outcomes[outcome if asked else ANSWERED] += 1
+        outcome = str(row["outcome"] or states.ANSWERED)
+        outcomes[outcome if asked else states.ANSWERED] += 1
         if error := row.get("error"):
             examples.setdefault(outcome, printable(str(error), lines=False))
-        sent_now += bool(row.get("now")) and outcome != SKIPPED
+        sent_now += bool(row.get("now")) and outcome != states.SKIPPED
         if origin := printable(row.get("origin") or "", lines=False):
             origins[origin] += 1
             new[origin] += bool(row.get("now"))
@@ -184,7 +178,7 @@ def account_of(rows: Iterable[Row], model: str, benchmark: str, asked: bool = Tr
     return replace(own, origins=dict(origins), new_origins=dict(+new), sent_now=sent_now)
 
 
-def added(accounts: Iterable[Account]) -> list[Account]:
+def summed(accounts: Iterable[Account]) -> list[Account]:
     """One account per model: the sum of its shards' accounts."""
     found: dict[tuple[str, str], Account] = {}
     for own in accounts:
@@ -230,13 +224,13 @@ class Remark:
 
 def last_lines(accounts: Iterable[Account]) -> list[str]:
     """The last lines of a run: how many requests were sent and answered, and warnings about the others."""
-    every = added(accounts)
+    every = summed(accounts)
     return [*requests_line(every), *(remark.text for remark in remarks(every))]
 
 
 def requests_line(accounts: Iterable[Account]) -> list[str]:
     """How many requests were sent and answered; [] without accounts."""
-    every = added(accounts)
+    every = summed(accounts)
     models = [own for own in every if own.asked]
     if models:
         return [f"Requests: {_requests(models)}"]
@@ -245,7 +239,7 @@ def requests_line(accounts: Iterable[Account]) -> list[str]:
 
 def remarks(accounts: Iterable[Account]) -> Iterator[Remark]:
     """The warnings about requests without an answer, about answers, and about failed jobs."""
-    every = added(accounts)
+    every = summed(accounts)
     having = {kind: [own for own in every if own.count(kind)] for kind in _SAID}
     for own in every:
         job = own.model, own.benchmark
@@ -270,7 +264,7 @@ _OTHER = "not the configured"
 def _requests(accounts: Iterable[Account]) -> str:
     """How many requests were sent now, where and when those of the other answers were, and all answers."""
     models: dict[str, Account] = {}
-    for own in added(replace(own, benchmark="") for own in accounts):
+    for own in summed(replace(own, benchmark="") for own in accounts):
         models[own.model] = own
     found = {own.model: own.from_journal() for own in models.values() if own.from_journal()}
     asked: dict[str, list[str]] = {}
@@ -280,7 +274,7 @@ def _requests(accounts: Iterable[Account]) -> str:
     said += f"{sum(sum(origins.values()) for origins in found.values()):,} from the journal"
     if len(asked) == 1:
         said += "".join(asked)
-    answered = sum(own.outcomes.get(ANSWERED, 0) for own in models.values())
+    answered = sum(own.outcomes.get(states.ANSWERED, 0) for own in models.values())
     total = sum(own.total for own in models.values())
     said += f"; {answered:,} of {total:,} answered in full."
     if len(asked) > 1:
@@ -328,7 +322,7 @@ def _period(days: Iterable[str]) -> str:
 def _of_many(kind: str, accounts: Sequence[Account], run: Sequence[Account]) -> str:
     """One line of what happened in many jobs of a run alike, with those where it happened most."""
     counted = [own for own in run if own.asked or own in accounts]
-    (every,) = added(replace(own, model="", benchmark="", asked=True) for own in counted)
+    (every,) = summed(replace(own, model="", benchmark="", asked=True) for own in counted)
     most = sorted(accounts, key=lambda own: -own.count(kind))[:MOST_ALIKE]
     named = "; ".join(f"{own.model}, {own.benchmark} ({own.count(kind):,})" for own in most)
     more = len(accounts) - len(most)

@@ -1,9 +1,11 @@
-"""The folders of the journal that hold what a model was asked: its answers, and its batches.
+"""The folders of the journal that hold a model's answers and its batches.
 
-A folder has a name by the model's identity, which is all that its answers depend on but the prompt: the
-entry's name in the configuration is no part of it. So an entry with another name finds its answers, and
-entries with equal settings share them, at the same time too. Older versions named folders by the entry.
-Those are still searched, that of the entry's own name first, and nobody writes there.
+A folder is named by the model's identity: all that answers depend on, except the prompt. The entry's name in
+the configuration is no part of it. So an entry with another name finds its answers, and entries with equal
+settings share them, even at the same time.
+
+Older versions named folders by the entry. These folders are still searched, the one with the entry's own name
+first, but nothing is written to them.
 
 Only the standard library, since Snakemake's own process imports it.
 """
@@ -16,7 +18,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from needlework.folders import entries
+from needlework.folders import entries, sibling_folders
 from needlework.journal import Journal
 
 # No name of an entry has this sign.
@@ -24,24 +26,22 @@ _SIGN = "@"
 
 
 def journal_of(folder: Path, identity: Mapping[str, object], entry: str) -> Journal:
-    """The journal of a model's answers in `folder`, where older versions have one by its `entry`'s name."""
+    """The journal of a model's answers in `folder`.
+
+    Older versions have a folder by the name of its `entry`.
+    """
     text = json.dumps(dict(identity), sort_keys=True)
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     own = folder / f"{_label(identity)}{_SIGN}{digest}"
-    older = [path for path in beside(folder / entry) if _SIGN not in path.name]
+    older = [path for path in sibling_folders(folder / entry) if _SIGN not in path.name]
     return Journal(own, [folder / entry, *older])
-
-
-def beside(folder: Path) -> list[Path]:
-    """The other folders where a folder is."""
-    return [path for path in entries(folder.parent) if path.is_dir() and path != folder]
 
 
 def may_have_answers(folder: Path, entry: Mapping[str, object], name: str | None = None) -> bool:
     """Whether `folder` may have answers of a model, by its entry in the configuration.
 
-    An identity takes more than the configuration to make, so other settings of the same model count too,
-    and of the folders of older versions that of the entry's `name`, or every one without a name.
+    The configuration alone does not tell the identity, so folders of the same model with other settings count
+    too. Of folders of older versions, the folder of the entry's `name` counts; without a name, every folder.
     """
     start = f"{_label(entry)}{_SIGN}"
     return any(

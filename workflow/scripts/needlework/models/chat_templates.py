@@ -1,4 +1,7 @@
-"""Chat templates come with models: they are filled apart first, and may add no words behind a prompt."""
+"""Chat templates come with models, so they are not trusted.
+
+They are filled in a separate process first, and may add no words behind a prompt.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ _lock = Lock()
 _running: dict[int, subprocess.Popen[str]] = {}
 
 
-def fill(jinja: str, chat: Sequence[Mapping[str, str]], values: Mapping[str, object]) -> str:
+def fill_jinja(jinja: str, chat: Sequence[Mapping[str, str]], values: Mapping[str, object]) -> str:
     """A chat in a template, filled by a process of bounded memory and time.
 
     `values` are the template's other variables. Raises ValueError with the reason if it cannot be filled.
@@ -76,11 +79,11 @@ def added_words(
     before: Sequence[Mapping[str, str]],
     values: Mapping[str, object],
 ) -> str:
-    """The text behind the prompt in a filled template, if it has words that do not introduce an answer.
+    """The text behind the prompt in a filled template, if some of it does not introduce an answer.
 
     Tags, and names of roles and the like, introduce an answer. So do at most three words that also stand
-    between a question and an answer that was given. `before` are the messages before the prompt,
-    `values` as of `fill`.
+    between a question and its answer in an earlier turn. `before` are the messages before the prompt.
+    `values` are as in `fill_jinja`.
     """
     tail = _behind(filled, prompt)
     words = _words(tail)
@@ -111,7 +114,7 @@ def _introduction(jinja: str, form: str) -> list[str]:
     turns = {"user": _ASKED, "assistant": _ANSWERED}
     chat = [*before, *({"role": role, "content": text} for role, text in turns.items())]
     try:
-        text = fill(jinja, chat, {**values, "add_generation_prompt": False})
+        text = fill_jinja(jinja, chat, {**values, "add_generation_prompt": False})
     except ValueError:
         return []
     return _words(text.rpartition(_ANSWERED)[0].rpartition(_ASKED)[2])

@@ -1,7 +1,7 @@
 """Texts of control tokens in prompts: a passage that quotes `<|im_end|>` must not end the user's message.
 
-No engine here has a switch for it that leaves the chat template's own tokens alone. So a text is tokenized in
-pieces, cut inside what a passage quotes: no piece holds the whole of it.
+No engine here can ignore such quotes and still read the chat template's own tokens. So a text is tokenized in
+pieces, cut inside the quoted texts: no piece holds the whole of one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LONGEST = 44
 
 
 def quoted_control(text: str) -> str | None:
-    """The first text of a control token in a text: what CONTROL_TEXT would find, many times as fast."""
+    """The first control token's text in a text. It is found as by CONTROL_TEXT, but many times as fast."""
     found = None
     for sign in "<[":
         place = text.find(sign)
@@ -42,8 +42,8 @@ def control_texts(names: Iterable[str]) -> tuple[str, ...]:
 def pieces(text: str, prompt: str, controls: Sequence[str]) -> list[str] | None:
     """`text`, which holds `prompt`, cut in the middle of each control token's text in the prompt.
 
-    Tokenized one by one, the pieces have none of these tokens. One piece if there is nothing to cut; None
-    if the prompt is not found in the text as it is, so that it cannot be told from the template.
+    Tokenized one by one, the pieces have none of these tokens. If there is nothing to cut, there is one
+    piece. None if the prompt is not found as it is, so that it cannot be told from the template.
     """
     if not controls:
         return [text]

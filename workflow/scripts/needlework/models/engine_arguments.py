@@ -18,9 +18,9 @@ _NAMES = {"temperature": "temperature", "top_k": "top-k", "top_p": "top-p"}
 
 
 def decoding(entry: AnyModel) -> str:
-    """GREEDY, or the values with which a model of the configuration is sampled.
+    """The values with which a model of the configuration is sampled; GREEDY if it is not.
 
-    Fields of `request` override `sampling`, as they do at the endpoint. With a null temperature the
+    Fields of `request` override `sampling`, as they do at the endpoint. If the temperature is null, the
     endpoint chooses.
     """
     request = dict(entry.request) if entry.backend == "openai" else {}
@@ -40,8 +40,11 @@ _ADDED = {"system": "a system prompt", "answer_prefix": "a begun answer", "stop"
 _TEMPLATE = 0.01
 
 
-def added(entry: AnyModel, tokenizer: Tokenizer, lengths: Sequence[int]) -> list[str]:
-    """How a model is asked otherwise than in any paper, in words; `lengths` are those in tokens."""
+def unlike_papers(entry: AnyModel, tokenizer: Tokenizer, lengths: Sequence[int]) -> list[str]:
+    """Descriptions of how a model is asked otherwise than in any paper.
+
+    `lengths` are the run's lengths in tokens.
+    """
     said = [f"{words}, in the paper none" for key, words in _ADDED.items() if dict(entry).get(key)]
     if lengths and tokenizer.kind in ("words", "characters"):
         said.append(f"lengths are in {tokenizer.kind}, in the paper tokens")
@@ -97,8 +100,8 @@ def ignored(
 ) -> list[str]:
     """Descriptions of settings that an engine was given but does not use, by its effective settings.
 
-    `sets` names the effective settings of those that have other names. A value that leaves the choice to the
-    engine is never ignored, nor is a setting of which the engine says nothing.
+    `sets` maps settings to the effective settings that have other names. A setting never counts as ignored if
+    its value leaves the choice to the engine, or if the engine does not report it.
     """
     said = []
     for name, wanted in given.items():
@@ -121,9 +124,9 @@ def gpus(engine: Engine) -> int:
 
 
 def judging(entry: AnyModel) -> dict[str, Any]:
-    """Changes to the entry of a judge: temperature 0, one sample, and failures never end its job.
+    """Changes to a judge's entry: temperature 0, one sample, and failures never end its job.
 
-    A null temperature stays, in `sampling` and in `request`, since the endpoint may take none.
+    A temperature of null stays null, in `sampling` and in `request`, since the endpoint may accept none.
     """
     sampling = dict(entry.sampling)
     if sampling["temperature"] is not None:

@@ -1,8 +1,8 @@
 """An estimate of a run, made from its prompts before a GPU or a paid request is used.
 
-Tokens are those of the instance files' tokenizer, without a chat template; answers count with their
-limit; requests in the journal count as done, and equal prompts are one request. Hours are tokens divided
-by a throughput, costs tokens multiplied by a price.
+Prompts are counted by the instance files' tokenizer, without a chat template; answers count with their limit.
+Requests in the journal count as done, and equal prompts are one request. Hours are tokens divided by a
+throughput, costs are tokens multiplied by a price.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ import pyarrow.compute as pc
 from needlework.atomic import inert
 from needlework.models.backends.base import Backend, Request
 from needlework.models.generation import languages, of_kind
-from needlework.models.outcomes import Size
+from needlework.models.outcomes import PromptSize
 from needlework.models.request_keys import RequestKeys
 from needlework.models.selection import Selection, mask
 from needlework.models.thoughts import reasoning_of
-from needlework.prompts.ordering import Order, Prompts
+from needlework.prompts.ordering import Order, PromptStore
 from needlework.records import read_table
 
 if TYPE_CHECKING:
@@ -38,7 +38,10 @@ BLOCK = 16
 
 
 class PromptSet:
-    """The prompts of a benchmark for one tokenizer, in memory, in the order of the instance files."""
+    """The prompts of a benchmark for one tokenizer, in the order of the instance files.
+
+    They are held in memory.
+    """
 
     COLUMNS = (
         "instance_id",
@@ -59,7 +62,7 @@ class PromptSet:
         """`factors` are those by which `of_lengths` may select."""
         columns = list(dict.fromkeys([*self.COLUMNS, *factors]))
         self.documents = documents
-        self.spans, tables = Prompts(), []
+        self.spans, tables = PromptStore(), []
         for file in files:
             table = read_table(file, list(dict.fromkeys([*columns, *of_kind(file)])))
             self.spans.add(table["prompt"])
@@ -69,7 +72,7 @@ class PromptSet:
         self.tokens = self.table["n_tokens"].to_numpy().astype(np.int64)
 
     def of_lengths(self, lengths: Collection[int], only: Selection | None = None) -> np.ndarray:
-        """The indices of the selected prompts that have one of these lengths or no length."""
+        """The indices of the selected prompts that have one of `lengths`, or have no length."""
         wanted = pa.array({0, *lengths}, pa.int32())
         among = pc.is_in(self.table["length"].combine_chunks(), value_set=wanted)
         return np.flatnonzero(pc.and_(among, mask(self.table, only or {})))
@@ -101,9 +104,9 @@ class PromptSet:
     def repeated(self, counts: np.ndarray) -> int:
         """How many tokens a prefix cache saves if each prompt (by its place) is sent `counts` times.
 
-        Prompts are sent in the order of `needlework.prompts.ordering`, and the cache holds the one
-        before. What two prompts share is known in characters; the same share of the prompt's tokens is
-        assumed, in whole blocks.
+        Prompts are sent in the order of `needlework.prompts.ordering`, and the cache holds only the previous
+        prompt. Two prompts share a known number of characters. It is assumed that they share the same
+        fraction of tokens, in whole blocks.
         """
         if not counts.any():
             return 0
@@ -127,7 +130,7 @@ def _blocks(shared: Any, tokens: Any) -> Any:
     return np.minimum(shared, tokens - 1).clip(0) // BLOCK * BLOCK
 
 
-class Throughput(NamedTuple):
+class TokensPerSecond(NamedTuple):
     """Tokens per second of a job, for prompts and for answers, and whether they were measured."""
 
     prefill: float
@@ -141,17 +144,17 @@ class Throughput(NamedTuple):
 PREFILL_PER_S, DECODE_PER_S = 160_000, 16_000
 
 
-def throughput(entry: AnyModel, gpus: int) -> Throughput | None:
+def throughput(entry: AnyModel, gpus: int) -> TokensPerSecond | None:
     """A model's throughput: the configured one, or a guess from the size in its name.
 
     None if nothing is configured and there is no GPU or no size to tell from.
     """
     if own := entry.throughput:
-        return Throughput(own.prefill, own.decode, "configured")
+        return TokensPerSecond(own.prefill, own.decode, "configured")
     size = billions(entry.name or "")
     if not gpus or size is None:
         return None
-    return Throughput(
+    return TokensPerSecond(
         PREFILL_PER_S * gpus / size, DECODE_PER_S * gpus / size, f"guessed from {size:g}B"
     )
 
@@ -164,21 +167,20 @@ def billions(name: str) -> float | None:
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """One row: a model and a benchmark. A value that cannot be estimated is empty.
-
-    `prompts` counts samples, without the prompts that exceed the model's context (`skipped`). Fields
-    that begin with `left`, and `hours` to `cost`, are of requests not in the journal yet. `output_tokens`
-    are the most there can be. `hours` are those of a job, `gpu_hours` times its GPUs.
-    """
+class WorkRow:
+    """The work of a model on a benchmark. A value that cannot be estimated is empty."""
 
     model: str
     benchmark: str
     backend: str
+    # Samples, without the prompts that exceed the model's context (`skipped`).
     prompts: int
     skipped: int
     prompt_tokens: int
+    # The most there can be.
     output_tokens: int
+    # From here to `left_output_tokens`, and from `hours` to `cost`: only requests that are not in the journal
+    # yet.
     left_prompts: int
     left_prompt_tokens: int
     left_cached_tokens: int
@@ -187,6 +189,7 @@ class Estimate:
     prefill_per_s: float | None
     decode_per_s: float | None
     gpus: int
+    # The hours of a job; `gpu_hours` are these times its GPUs.
     hours: float | None
     gpu_hours: float | None
     cost: float | None
@@ -194,30 +197,32 @@ class Estimate:
     counted_in: str = "tokens"
 
 
-def _none(sizes: Mapping[str, Size]) -> Set[str]:
+def _none(sizes: Mapping[str, PromptSize]) -> Set[str]:
     return set()
 
 
 @dataclass(frozen=True)
 class Answering:
-    """A model, and what its journal has of its answers.
-
-    `backend` is not loaded. `done` are the keys of the answers in the journal that still hold
-    (`Backend.holds`); `retried` gives those of some requests that are done and asked again all the same
-    (`generation.again`). `counted_in` is the unit of the prompts' tokens.
-    """
+    """A model, and the answers that its journal has."""
 
     model: str
     entry: AnyModel
+    # Not loaded.
     backend: Backend
     gpus: int = 0
+    # The unit of the prompts' tokens.
     counted_in: str = "tokens"
+    # The keys of the answers in the journal that still hold (`Backend.holds`).
     done: Container[str] = ()
-    retried: Callable[[Mapping[str, Size]], Set[str]] = _none
+    # Returns the keys of requests that are done but are asked again (`generation.again`).
+    retried: Callable[[Mapping[str, PromptSize]], Set[str]] = _none
 
 
 class Work:
-    """The requests of a model for a benchmark: how often each prompt is sent, and how often it is left."""
+    """The requests of a model for a benchmark.
+
+    Each prompt has two counts: how often it is sent, and how often an answer is still missing.
+    """
 
     def __init__(
         self,
@@ -253,7 +258,7 @@ class Work:
         made, former = RequestKeys(backend.identity()), backend.former_identity()
         older = RequestKeys(former) if former else None
         keys: dict[int, list[str]] = {}
-        sizes: dict[str, Size] = {}
+        sizes: dict[str, PromptSize] = {}
         for place in fitting:
             for sample in range(self.answering.entry.samples):
                 r = self.prompts.request(place, sample)
@@ -262,7 +267,7 @@ class Work:
                     old, _ = older.of(r, backend.depends_on(r))
                     key = old if old in done else key
                 keys.setdefault(place, []).append(key)
-                sizes[key] = Size.of(r)
+                sizes[key] = PromptSize.of(r)
         again = self.answering.retried(sizes)
         left = np.zeros(len(self.counts), np.int64)
         for place, own in keys.items():
@@ -272,15 +277,15 @@ class Work:
             )
         return left
 
-    def estimate(self) -> Estimate:
-        """What the requests take."""
+    def estimate(self) -> WorkRow:
+        """The tokens, hours and costs of the requests."""
         counts, left, tokens = self.counts, self.left, self.prompts.tokens
         entry, gpus = self.answering.entry, self.answering.gpus
         cached = self.prompts.repeated(left) if _caches(entry) else 0
         read, written = int((left * tokens).sum()), int((left * self.output).sum())
         rate = self.rate
         hours = rate and ((read - cached) / rate.prefill + written / rate.decode) / 3600
-        return Estimate(
+        return WorkRow(
             self.answering.model,
             self.benchmark,
             entry.backend,
@@ -302,15 +307,15 @@ class Work:
             counted_in=self.answering.counted_in,
         )
 
-    def with_more(self, more: int) -> Estimate:
-        """What that takes with so many further prompts of the usual size, none of them answered."""
+    def with_more(self, more: int) -> WorkRow:
+        """The estimate if there were `more` further prompts of the usual size, none of them answered."""
         own, before = self.estimate(), self.left
         self.left = self.counts
         every, self.left = self.estimate(), before
         times = more / max(1, every.prompts)
         added = {
             each.name: value + times * usual
-            for each in fields(Estimate)
+            for each in fields(WorkRow)
             if isinstance(usual := getattr(every, each.name), int | float)
             and each.name not in ("prefill_per_s", "decode_per_s", "gpus", "skipped")
             and (value := getattr(own, each.name)) is not None
@@ -345,12 +350,12 @@ def _cost(price: Price | None, read: int, cached: int, written: int) -> float | 
     return ((read - cached) * price.input + cached * again + written * price.output) / 1_000_000
 
 
-def write_csv(rows: Sequence[Estimate], path: str | Path) -> None:
+def save_estimates(rows: Sequence[WorkRow], path: str | Path) -> None:
     """Write the estimates with all that they were made from, one row each."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, [field.name for field in fields(Estimate)])
+        writer = csv.DictWriter(file, [field.name for field in fields(WorkRow)])
         writer.writeheader()
         for row in rows:
             writer.writerow({k: inert(_rounded(v)) for k, v in asdict(row).items()})
@@ -369,7 +374,7 @@ _HEADS = (
 )
 
 
-def as_text(rows: Sequence[Estimate]) -> str:
+def as_text(rows: Sequence[WorkRow]) -> str:
     """The requests left, as a table for a terminal of 80 columns: by model, with a sum."""
     body = [(row.model, [f"  {row.benchmark}", *_cells([row])]) for row in rows]
     if len(rows) > 1:
@@ -390,7 +395,7 @@ def as_text(rows: Sequence[Estimate]) -> str:
     return "\n".join([*lines, *_remarks(rows)])
 
 
-def _cells(rows: Sequence[Estimate]) -> list[str]:
+def _cells(rows: Sequence[WorkRow]) -> list[str]:
     """The numbers of a line: sums over these rows."""
     read = sum(row.left_prompt_tokens for row in rows)
     return [
@@ -411,7 +416,7 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     ).rstrip()
 
 
-def _remarks(rows: Sequence[Estimate]) -> list[str]:
+def _remarks(rows: Sequence[WorkRow]) -> list[str]:
     remarks = []
     if skipped := sum(row.skipped for row in rows):
         remarks.append(f"{skipped:,} prompts exceed their model's context and are not asked.")

@@ -1,18 +1,13 @@
-"""From instances to a model's answers, with a journal as cache, so that no finished request is sent twice."""
+"""From instances to a model's answers.
+
+A journal is the cache, so that no finished request is sent twice.
+"""
 
 from __future__ import annotations
 
 import logging
 import random
-from collections.abc import (
-    Callable,
-    Collection,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-    Set,
-)
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -26,21 +21,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from needlework.answer_states import ERROR, FAILED, LENGTH, PROMPT_CUT, REFUSED, SKIPPED, STOP
 from needlework.errors import UserError
 from needlework.folders import entries
 from needlework.jobs.progress import progress, tell
 from needlework.jobs.stop import check_stop, stopping
 from needlework.journal import Journal, Record
 from needlework.models import selection
-from needlework.models.accounts import ERROR, FAILED, LENGTH, PROMPT_CUT, REFUSED, SKIPPED, STOP
 from needlework.models.backends.base import Answer, Backend, Request
 from needlework.models.other_runs import Others, Turns
-from needlework.models.outcomes import Outcomes, Size
+from needlework.models.outcomes import Outcomes, PromptSize
 from needlework.models.request_keys import RequestKeys
 from needlework.models.selection import Selection
-from needlework.models.thoughts import KNOWN, Mark, Row, marks, reasoning_of
+from needlework.models.thoughts import KNOWN, AnswerRow, ReasoningMark, marks_of, reasoning_of
 from needlework.models.work_done import WorkDone
-from needlework.prompts.ordering import Order, Prompts, cut
+from needlework.prompts.ordering import Order, PromptStore, cut
 from needlework.records import GENERATIONS, read_names, read_table
 
 if TYPE_CHECKING:
@@ -59,14 +54,15 @@ _SKIPPED = 256
 class InstanceRequests(Iterable[Request]):
     """The requests of instance files, each instance asked `samples` times.
 
-    With `lengths`, only the instances whose factor `length` is among them or 0 (no haystack): models
-    that share a tokenizer share instance files, and may want different lengths of them. With `only`,
-    those of the selected values of other factors too (`selection`). With `shard`
-    (i, n), only the i-th (from 0) of n parts. With `backwards`, the last comes first.
+    - `lengths`: only instances whose factor `length` is among these or 0 (no haystack). Models that share a
+      tokenizer share instance files, and may want different lengths of them.
+    - `only`: only the selected values of other factors (`selection`).
+    - `shard` (i, n): only the i-th (from 0) of n parts.
+    - `backwards`: the last request comes first.
 
-    They come in the order in which neighbours share the longest prefix (`ordering`), whatever the
-    files' order. Shards are split where neighbours share least. The files are read once. Memory holds
-    the prompts as references to their spans, 4 bytes each, and never their texts.
+    Requests come in the order in which neighbours share the longest prefix (`ordering`), whatever the files'
+    order. Shards are split where neighbours share least. The files are read once. Memory holds prompts only
+    as references to their spans, 4 bytes each.
     """
 
     COLUMNS = ("instance_id", "task", "references", "max_new_tokens", "n_tokens")
@@ -92,7 +88,7 @@ class InstanceRequests(Iterable[Request]):
         return self.starting_at(0)
 
     def starting_at(self, request: int) -> Iterator[Request]:
-        """The requests from a given place on; earlier requests are not built."""
+        """The requests from number `request` on. Earlier requests are not built."""
         instance, sample = divmod(request, self.samples)
         places = self._places
         for first in range(instance, len(places), 64):
@@ -105,7 +101,7 @@ class InstanceRequests(Iterable[Request]):
                     yield Request(sample=number, spans=spans, documents=self.documents, **row)
                 sample = 0
 
-    def sizes(self) -> dict[str, Size]:
+    def sizes(self) -> dict[str, PromptSize]:
         """The size of each instance of all shards."""
         rows = self._rows
         kinds = pc.binary_join_element_wise(rows["task"], rows["languages"], " ")
@@ -113,7 +109,7 @@ class InstanceRequests(Iterable[Request]):
         tokens = rows["n_tokens"]
         shared = self._shared if self.samples == 1 else tokens
         columns = (kinds, rows[names], tokens, rows["max_new_tokens"], pa.array(shared))
-        made = map(Size, *(column.to_pylist() for column in columns))
+        made = map(PromptSize, *(column.to_pylist() for column in columns))
         return dict(zip(rows["instance_id"].to_pylist(), made, strict=True))
 
     def longest(self, context: int) -> int:
@@ -152,13 +148,13 @@ class InstanceRequests(Iterable[Request]):
         return self._read[0]
 
     @property
-    def _prompts(self) -> Prompts:
+    def _prompts(self) -> PromptStore:
         return self._read[1]
 
     @cached_property
-    def _read(self) -> tuple[pa.Table, Prompts]:
+    def _read(self) -> tuple[pa.Table, PromptStore]:
         columns = [*self.COLUMNS, "prompt"] + ["length"] * (self.lengths is not None)
-        prompts, rows = Prompts(), []
+        prompts, rows = PromptStore(), []
         seen: dict[str, set[object]] = {}
         for file in progress(self.files, desc="instances", unit="file"):
             own = selection.columns(self.only, read_names(file)) if self.only else []
@@ -200,25 +196,25 @@ def languages(table: pa.Table) -> pa.ChunkedArray:
 
 @dataclass(frozen=True)
 class Policy:
-    """Which requests of a model are sent, how its answers are read, and how many may fail.
+    """Which requests of a model are sent, how its answers are read, and how many may fail."""
 
-    `context` is in tokens (None: no limit). `max_failed` is the number of requests that may fail. Reasoning
-    is separated from answers by `marks`; `opened` is whether the model always reasons (`thoughts.part`).
-    `again` are the outcomes of answers that are asked again though they were paid for: `cut` and `empty`
-    (`generation.again`).
-    """
-
+    # In tokens; None: no limit.
     context: int | None = None
+    # The number of requests that may fail.
     max_failed: int = 0
-    marks: Sequence[Mark] = KNOWN
+    # Separate reasoning from answers.
+    marks: Sequence[ReasoningMark] = KNOWN
+    # Whether the model always reasons (`thoughts.part`).
     opened: bool = False
+    # Outcomes (`cut`, `empty`) of answers that are asked again though they were paid for
+    # (`generation.again`).
     again: Collection[str] = ()
 
     @classmethod
     def of(cls, model: AnyModel, again: Collection[str] = ()) -> Policy:
         """The policy of a model's entry in the configuration."""
         reasoning = reasoning_of(model)
-        own = marks(model.thoughts, reasoning)
+        own = marks_of(model.thoughts, reasoning)
         return cls(model.context, model.max_failed, own, bool(reasoning), again)
 
 
@@ -230,29 +226,29 @@ def generate(
     *,
     known: Set[tuple[str, int]] | None = None,
     loaded: Callable[[], None] = lambda: None,
-    told: Callable[[list[Row]], None] = lambda rows: None,
+    told: Callable[[list[AnswerRow]], None] = lambda rows: None,
 ) -> pa.Table:
     """The model's answers, one row a request (schema GENERATIONS), by instance_id and sample.
 
-    Answers in the journal are taken from there. The backend is loaded only if some are missing; it gets
-    these requests in the order of `requests`, beginning where no other run is (`Turns`), and each answer
-    goes into the journal as soon as the backend returns it. `requests` is iterated several times, first
-    for the keys and then for the missing prompts, so it must not be an iterator. Requests with the same
-    key are sent once. `known` are the (instance_id, sample) of the whole benchmark, if `requests` are a
-    shard of it. `loaded` is called once the backend is loaded, before any request. `told` gets all rows
-    before a UserError, too; what was not asked until then is `unasked`.
+    Answers in the journal are taken from there. The backend is loaded only if some are missing. It gets these
+    requests in the order of `requests`, beginning where no other run is (`Turns`), and each answer goes into
+    the journal as soon as the backend returns it. Requests with the same key are sent once.
 
-    A prompt of more tokens than the context, or than the backend takes with its chat template, is
-    `skipped`. A request that fails is `error` in the table, and so is one that a server refuses as too
-    long, though its prompt and answer fit into the context. These stay out of the journal, so the next
-    run sends them again. A prompt that the server cut (`cut_prompts`) is an `error` too; its answer,
-    which was paid for, is in the journal.
+    `requests` is iterated several times, first for the keys and then for the missing prompts, so it must not
+    be an iterator. If `requests` are a shard, `known` are the (instance_id, sample) of the whole benchmark.
+    `loaded` is called once the backend is loaded, before any request. `told` gets all rows, even before a
+    UserError; a request that was not sent until then is `unasked`.
 
-    Runs that share the journal end with the same answers (`Journal.settled`), and what another run has
-    finished when its turn comes is not sent.
+    A request is `skipped` if its prompt has more tokens than the context, or than the backend takes with its
+    chat template. A request is an `error` if it fails, or if a server refuses it as too long though prompt
+    and answer fit into the context. Neither is in the journal, so the next run sends it again. A prompt that
+    the server cut (`cut_prompts`) is an `error` too; its answer, which was paid for, is in the journal.
 
-    Raises UserError if more than `max_failed` requests failed, after all the others are done, if every
-    request that was sent failed, and if the backend refuses the requests.
+    Runs that share the journal end with the same answers (`Journal.settled`). If another run has finished a
+    request when its turn comes, it is not sent.
+
+    Raises UserError if more than `max_failed` requests failed, after all others are done; if every request
+    that was sent failed; and if the backend refuses the requests.
     """
     job = _Job(requests, backend, journal, policy)
     backend.check(job.names() if known is None else known, job.names(job.wanted))
@@ -280,7 +276,7 @@ class _Job:
         self._policy = policy
         # By request: instance_id, sample, key.
         self._asked: list[tuple[str, int, str]] = []
-        self._sizes: dict[str, Size] = {}
+        self._sizes: dict[str, PromptSize] = {}
         # The text of a control token in a prompt whose engine may read it as one.
         self._controls: dict[str, str] = {}
         self._outcomes: dict[str, Record] = {}
@@ -299,7 +295,7 @@ class _Job:
     def _add(self, request: Request, keys: RequestKeys) -> None:
         key, quoted = keys.of(request, self._backend.depends_on(request))
         self._asked.append((request.instance_id, request.sample, key))
-        self._sizes[key] = Size.of(request)
+        self._sizes[key] = PromptSize.of(request)
         if quoted and self._backend.reads_control_tokens(request.prompt):
             self._controls[key] = quoted
         context = self._policy.context
@@ -429,19 +425,19 @@ class _Job:
                 bar.set_postfix_str(f"{failed} failed", refresh=False)
                 bar.update()
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[AnswerRow]:
         """One row per request, by instance_id and sample.
 
         With `now`, whether this job sent it (the first, of equal ones), and with `origin`, on which day and
         at which address its answer was asked for.
         """
         sent = set(self._sent)
-        found: list[Row] = []
+        found: list[AnswerRow] = []
         for instance, sample, key in sorted(self._asked):
             # Under which the journal has the answer: an older one, for an older record.
             record = self._outcomes.get(key, {})
             name = record.get("key", key)
-            row: Row = {**self._found.row(key), "request_key": name, "now": key in sent}
+            row: AnswerRow = {**self._found.row(key), "request_key": name, "now": key in sent}
             if key in self._sent and not row["now"]:
                 # Equal prompts are one request.
                 row["origin"] = None
@@ -580,7 +576,7 @@ def _well_formed(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _refuse_failures(rows: Sequence[Row], max_failed: int, asked: bool = True) -> None:
+def _refuse_failures(rows: Sequence[AnswerRow], max_failed: int, asked: bool = True) -> None:
     """Raise UserError if too many of the requests failed, or all that were sent."""
     errors = [row for row in rows if row["finish_reason"] == ERROR]
     sent = [row for row in rows if row["outcome"] != SKIPPED]

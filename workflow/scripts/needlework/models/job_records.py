@@ -1,8 +1,8 @@
 """A record of a generation job: which model, with which software, on which GPUs.
 
-The job writes it as soon as its model is loaded, in a journal beside that of the answers. So the answers from
-before a kill can be told to be that job's, even if another machine completes the run. No host and no path is
-recorded.
+The job writes it as soon as its model is loaded, in a journal beside that of the answers. So if the job is
+killed and another machine completes the run, the earlier answers still have the right record. No host and no
+path is recorded.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ logger = logging.getLogger("needlework")
 SHOWN = 4000
 
 
-def remember(
+def write_job_record(
     folder: str | Path,
     benchmark: str,
     backend: Backend,
@@ -49,7 +49,7 @@ def remember(
         "benchmark": benchmark,
         "identity": backend.identity(),
         "software": software(),
-        "gpus": gpus() if on_gpus else [],
+        "gpus": visible_gpus() if on_gpus else [],
         "engine": engine,
         "overhead_tokens": backend.overhead(),
         "first_prompt": first and _shown(first, *backend.as_sent(first.prompt)),
@@ -90,7 +90,7 @@ def software() -> dict[str, str | dict[str, str]]:
     return {"python": platform.python_version(), "packages": found}
 
 
-def gpus() -> list[dict[str, str]]:
+def visible_gpus() -> list[dict[str, str]]:
     """The NVIDIA GPUs that this process sees, as their driver names them."""
     if shutil.which("nvidia-smi") is None:
         return []

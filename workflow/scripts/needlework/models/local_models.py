@@ -1,4 +1,4 @@
-"""Shared by the backends that load a model's weights: prompts as tokens, tokens as answers, messages."""
+"""Shared by the backends that load a model's weights: prompts as tokens, tokens as answers."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from needlework.answer_states import DATED
 from needlework.errors import UserError, reason
 from needlework.folders import entries
 from needlework.models import chat_templates
-from needlework.models.accounts import DATED
 from needlework.models.backends.base import Answer, Request
 from needlework.models.control_tokens import control_texts, pieces
-from needlework.models.thoughts import marks, part
+from needlework.models.thoughts import marks_of, part
+from needlework.prompts.spans import messages
 from needlework.records import file_digest
 
 if TYPE_CHECKING:
@@ -41,9 +42,9 @@ _READ = {
 def weights_identity(name: str, revision: str | None) -> dict[str, object]:
     """JSON values that change with the weights, the tokenizer and the configuration of a model.
 
-    For a local file or folder: the digest of each file that a loader reads, without paths, so a copy
-    elsewhere is the same model. Reading 16 GB of weights takes some ten seconds, in threads; a file
-    that has not changed is not read again.
+    For a local file or folder, they are the digest of each file that a loader reads, without paths, so a copy
+    elsewhere is the same model. Reading 16 GB of weights takes some ten seconds, in threads. A file that has
+    not changed is not read again.
     """
     path = Path(name)
     if path.is_dir():
@@ -78,22 +79,16 @@ def read_chat_template(path: str | None, where: str) -> str | None:
         ) from None
 
 
-def messages(system: str | None, prompt: str) -> list[dict[str, str]]:
-    """A prompt as a chat: the system prompt, if there is one, and the user's."""
-    before = [{"role": "system", "content": system}] if system else []
-    return [*before, {"role": "user", "content": prompt}]
-
-
 def regime(config: Prompted) -> dict[str, object]:
-    """The keys of a model's entry around prompts and at the end of answers, and `variant`.
+    """The keys of a model's entry for texts around prompts and for ends of answers, and the key `variant`.
 
-    Part of the identity. Older records lack these keys, as does an entry that sets none of them.
+    They are part of the identity. Older records lack these keys, and so does an entry that sets none of them.
     """
     return _set(system=config.system, stop=list(config.stop), variant=config.variant)
 
 
 def local_regime(config: Local) -> dict[str, object]:
-    """As `regime`, with the keys of models that run here."""
+    """The keys of `regime`, and the keys of models that run here."""
     return _set(
         system=config.system,
         answer_prefix=config.answer_prefix,
@@ -111,9 +106,9 @@ def _set(**keys: object) -> dict[str, object]:
 def encode(
     tokenizer: Any, prompt: str, config: Local, template: str | None, where: str
 ) -> list[int]:
-    """The prompt as the model of an entry gets it. A chat template brings its own first token.
+    """The prompt's tokens as the model of an entry gets them. A chat template brings its own first token.
 
-    where: the entry's place in the configuration.
+    `where` is the entry's place in the configuration.
     """
     prefix = config.answer_prefix or ""
     quoted = any(name in prompt for name in _controls(tokenizer))
@@ -131,7 +126,7 @@ def encode(
 
     def fill(tokenize: bool) -> Any:
         return tokenizer.apply_chat_template(
-            messages(config.system, prompt),
+            messages(prompt, config.system),
             chat_template=fixed if fixed != jinja else template,
             add_generation_prompt=True,
             tokenize=tokenize,
@@ -166,9 +161,9 @@ def template_variables(given: Variables) -> dict[str, object]:
 
 
 def with_fixed_date(given: Variables, jinja: str, where: str) -> str:
-    """A chat template that writes the fixed date: calls with a constant format are replaced by their result.
+    """A chat template with a fixed date: calls with a constant format are replaced by their result.
 
-    given: the key `template` of the model at `where`. Raises UserError if a call is left.
+    `given` is the key `template` of the model at `where`. Raises UserError if a call is left.
     """
     call = re.compile(_NOW + r"\(\s*(['\"])(.*?)\1\s*\)")
     if _NOW not in jinja:
@@ -218,17 +213,17 @@ def _fixed_day(given: Variables) -> datetime:
 def check_template(
     config: Local, prompt: str, jinja: str, special: Mapping[str, object], where: str
 ) -> Callable[[str], None]:
-    """Fill a chat template apart, and give a check of what the engine makes of it.
+    """Fill a chat template in a separate process; return a check of the text that the engine makes of it.
 
     `special` are the tokenizer's special tokens by name, which templates use. Raises UserError if the
-    template cannot be filled within bounds of memory and time. So does the check if the text lacks the prompt
-    or the system text, white space aside, or has words behind the prompt.
+    template cannot be filled within bounds of memory and time. The check raises UserError if a text lacks the
+    prompt or the system text, white space aside, or has words behind the prompt.
     """
-    chat = messages(config.system, prompt)
+    chat = messages(prompt, config.system)
     values = {**special, **template_variables(config.template), "add_generation_prompt": True}
     name = config.name or "the tokenizer"
     try:
-        chat_templates.fill(jinja, chat, values)
+        chat_templates.fill_jinja(jinja, chat, values)
     except ValueError as error:
         raise _unfilled(where, name, error) from None
 
@@ -281,7 +276,7 @@ def warn_of_template() -> None:
 
 
 def form(config: Local) -> str:
-    """In words, the form in which the model of an entry gets a prompt."""
+    """The form in which the model of an entry gets a prompt, in words."""
     begun = ", with the answer begun" if config.answer_prefix else ""
     if not config.chat:
         return f"as raw text{begun}"
@@ -290,7 +285,7 @@ def form(config: Local) -> str:
 
 
 def thoughts(reasoning: Reasoning | None) -> int:
-    """The limit of a model's reasoning tokens."""
+    """The most tokens that a model may use for reasoning."""
     return reasoning.max_tokens if reasoning else 0
 
 
@@ -305,11 +300,12 @@ def without_stop(text: str, stops: Sequence[str]) -> str:
 
 
 def with_thoughts(tokenizer: Any, tokens: Sequence[int], answer: Answer, config: Local) -> Answer:
-    """The answer in `tokens`, with the marks that later separate it from the reasoning.
+    """The answer in `tokens`, with all that is needed to separate it from the reasoning later.
 
-    Marks around reasoning may be special tokens, which `text` lacks, so `whole` has them. For a model with
-    `reasoning`, `text` is without the reasoning as it is marked now; its tokens are counted, with the mark
-    after it.
+    Marks around reasoning may be special tokens. These are not in `text`, but in `whole`.
+
+    For a model with `reasoning`, `text` is without reasoning already. The tokens of the reasoning are
+    counted, and `mark` is the mark that ended it.
     """
     if date := _date_sent(tokenizer, config):
         answer = replace(answer, remarks=(f"{DATED}: {date}",))
@@ -318,7 +314,7 @@ def with_thoughts(tokenizer: Any, tokens: Sequence[int], answer: Answer, config:
     if not config.reasoning:
         return replace(answer, whole=whole, special=special) if special else answer
     cut = answer.finish_reason == "length"
-    found = part(whole, marks(config.thoughts, config.reasoning), cut=cut, opened=True)
+    found = part(whole, marks_of(config.thoughts, config.reasoning), cut=cut, opened=True)
     answer = replace(answer, whole=whole, special=special)
     if found is None:
         return replace(answer, reasoning_tokens=0)
@@ -372,7 +368,10 @@ def warn_if_unpinned(where: str, name: str, revision: str | None) -> None:
 
 @contextmanager
 def template_check(where: str, name: str) -> Iterator[None]:
-    """Around a prompt's way into the chat template of the model `name`: UserError if the template fails."""
+    """Wraps the code that puts a prompt into the chat template of the model `name`.
+
+    Raises UserError if the template fails.
+    """
     try:
         yield
     except UserError:

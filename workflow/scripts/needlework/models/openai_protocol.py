@@ -1,6 +1,6 @@
-"""The one reader of replies of OpenAI-compatible endpoints, of single requests and of batches.
+"""Reads all replies of OpenAI-compatible endpoints, to single requests and to batches.
 
-It decides by what the body says: endpoints send errors with status 200, and answers with bytes around them.
+The body of a reply decides: endpoints send errors with status 200, and answers with bytes around them.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from needlework.data.resources import resource_rows
 from needlework.models.backends.base import Answer
-from needlework.models.thoughts import MARK_FILES, rows_of
+from needlework.models.thoughts import MARK_FILES
 from needlework.services.endpoints import excerpt, may_pass
 
 # How endpoints say that a prompt is too long.
-TOO_LONG = re.compile("|".join(f"(?:{own})" for own, _ in rows_of(MARK_FILES[2])), re.IGNORECASE)
+TOO_LONG = re.compile("|".join(own for own, _ in resource_rows(MARK_FILES[2])), re.IGNORECASE)
 # A length that is refused in unknown words: these, beside a number near that of the prompt's tokens.
 _OF_LENGTH = re.compile(r"token|length|context|too (long|large)|exceed", re.IGNORECASE)
 _NEAR = (0.7, 1.5)
@@ -102,14 +103,14 @@ MALFORMED = (LookupError, TypeError, ValueError, AttributeError, RecursionError)
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A reply that has no answer, and why.
+    """A reply that has no answer, and why."""
 
-    `fatal`: no request can succeed. `limited`: too many requests, wait. `passing`: a retry may help.
-    `too_long`: the prompt exceeds the context. `limit`: the answer's limit exceeds what the endpoint allows.
-    `content`: this prompt was refused for its content. `failed`: anything else; a retry does not help.
-    """
-
+    # "fatal": no request can succeed. "limited": too many requests, wait. "passing": a retry may help.
+    # "too_long": the prompt exceeds the context. "limit": the answer's limit exceeds what the endpoint
+    # allows. "content": this prompt was refused for its content. "failed": anything else; a retry does not
+    # help.
     kind: Literal["fatal", "limited", "passing", "too_long", "limit", "content", "failed"]
+    # The reason in words.
     said: str
 
 
@@ -257,7 +258,7 @@ def _error_of(body: Any) -> Any:
         choice = _choice(choices)
         error = choice.get("error") if isinstance(choice, dict) else None
         return error if _says(error) else None
-    if body.get("choices") is None and not _count(body.get("usage"), "completion_tokens"):
+    if body.get("choices") is None and not count_of(body.get("usage"), "completion_tokens"):
         # MiniMax's, which says 0 where all is well; or the error's own fields, without a name around them.
         own = body.get("base_resp")
         if isinstance(own, dict) and own.get("status_code"):
@@ -295,10 +296,10 @@ def _as_text(body: Any) -> str:
 
 
 def read_completion(body: Any, chat: bool, clean: Callable[[str], str]) -> Answer | Refusal:
-    """The answer in a response; `clean` removes secrets from what an error shows.
+    """The answer in a response. `clean` removes secrets from messages of errors.
 
-    An answer of an unknown shape is an error, since it is paid for, and would be again. Raises one of
-    MALFORMED if there is no answer.
+    If the answer has an unknown shape, it becomes an error and no retry: it is paid for, and a retry would be
+    paid for too. Raises one of MALFORMED if there is no answer.
     """
     try:
         choice = _choice(body["choices"])
@@ -326,10 +327,10 @@ def read_completion(body: Any, chat: bool, clean: Callable[[str], str]) -> Answe
     return Answer(
         text,
         ended,
-        prompt_tokens=_count(usage, "prompt_tokens"),
+        prompt_tokens=count_of(usage, "prompt_tokens"),
         cached_tokens=_cached(usage),
-        completion_tokens=_count(usage, "completion_tokens"),
-        reasoning_tokens=_count(usage.get("completion_tokens_details"), "reasoning_tokens"),
+        completion_tokens=count_of(usage, "completion_tokens"),
+        reasoning_tokens=count_of(usage.get("completion_tokens_details"), "reasoning_tokens"),
         # Beside a text it is not kept: it may be many times as long.
         reasoning=None if text.strip() or not reasoning.strip() else reasoning,
         served=excerpt(served, "")[:100] if isinstance(served, str) and served.strip() else None,
@@ -345,9 +346,9 @@ def _choice(choices: Any) -> Any:
 
 def _cached(usage: Mapping[str, Any]) -> int | None:
     """The prompt's tokens that a cache held, under the names of OpenAI, Moonshot, DeepSeek and Anthropic."""
-    named = [_count(usage.get("prompt_tokens_details"), "cached_tokens")]
+    named = [count_of(usage.get("prompt_tokens_details"), "cached_tokens")]
     others = ("cached_tokens", "prompt_cache_hit_tokens", "cache_read_input_tokens")
-    named += [_count(usage, name) for name in others]
+    named += [count_of(usage, name) for name in others]
     return next((count for count in named if count is not None), None)
 
 
@@ -426,7 +427,7 @@ def _has_answer(body: Any) -> bool:
         return False
     choices = body.get("choices")
     return (isinstance(choices, list) and bool(choices)) or bool(
-        _count(body.get("usage"), "completion_tokens")
+        count_of(body.get("usage"), "completion_tokens")
     )
 
 
@@ -440,17 +441,20 @@ def _has_text(body: Any) -> bool:
             if ("text", "message")[chat] in choice
         ):
             return True
-    return isinstance(body, dict) and bool(_count(body.get("usage"), "completion_tokens"))
+    return isinstance(body, dict) and bool(count_of(body.get("usage"), "completion_tokens"))
 
 
-def _count(counts: object, name: str) -> int | None:
+def count_of(counts: object, name: str) -> int | None:
     """One of the counts, if the endpoint gives it as one."""
     found = counts.get(name) if isinstance(counts, dict) else None
     return found if type(found) is int and 0 <= found < 2**31 else None
 
 
 def is_too_long(status: int, content: str, n_tokens: int) -> bool:
-    """Whether a refusal in unknown words is of a prompt's length: it names about as many tokens."""
+    """Whether an endpoint refused a prompt for its length, in words that it shares with no other endpoint.
+
+    Then the message speaks of a length and has a number near the prompt's number of tokens.
+    """
     if status not in (400, 413) or not _OF_LENGTH.search(content):
         return False
     low, high = (n_tokens * share for share in _NEAR)
@@ -459,7 +463,7 @@ def is_too_long(status: int, content: str, n_tokens: int) -> bool:
 
 
 def causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An error, and those that it comes from; of a group of tasks, the first that failed."""
+    """An error and its causes. Of a group of tasks, only the first error counts."""
     while error is not None:
         error = error.exceptions[0] if isinstance(error, BaseExceptionGroup) else error
         yield error
@@ -513,7 +517,7 @@ def connection_trouble(error: BaseException | None) -> str:
     return f"the connection failed ({type(next(causes(error), None)).__name__})"
 
 
-def parsed(content: str) -> Any:
+def json_or_text(content: str) -> Any:
     """The parsed JSON of a body; its text if it is not JSON."""
     try:
         return json.loads(content)

@@ -23,11 +23,12 @@ class Turns:
     """Which missing request a run sends next, while other runs that share its journal send theirs.
 
     Requests are numbered from 0 to `size`, in the order in which neighbours share the longest prefix. The
-    first run begins at the beginning, the second in the middle, the next ones in the middle of what is left
-    between: runs that started together then meet as late as can be. A run goes on from request to request
-    until it comes to one that was sent before. If it went on behind another run, both would send the same
-    requests, since each hears of the other's answers late. So it jumps into the widest gap of requests that
-    nobody is known to have finished.
+    first run begins at the beginning, the second in the middle, each next one in the middle of a remaining
+    gap. So runs that started together meet as late as possible.
+
+    A run goes on from request to request until it comes to a request that another run has sent. If it
+    followed that run, both would send the same requests, since each hears late of the other's answers. So it
+    jumps into the widest gap of requests that nobody is known to have finished.
     """
 
     def __init__(self, size: int, others: int, dice: random.Random) -> None:
@@ -80,7 +81,10 @@ def _fraction(others: int) -> float:
 
 
 class Others:
-    """The missing requests (by their keys, in the order of sending) that other runs finish meanwhile."""
+    """The missing requests that other runs finish meanwhile.
+
+    Requests are given by their keys, in the order of sending.
+    """
 
     def __init__(
         self, journal: Journal, missing: Sequence[str], holds: Callable[[Record], bool]

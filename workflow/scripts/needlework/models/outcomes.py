@@ -1,4 +1,4 @@
-"""From the journal's records to rows of answers: the outcome of each request, and remarks on it."""
+"""Turns records of the journal into rows of answers: the outcome of each request, and remarks on it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
 
-from needlework.journal import Journal, Record
-from needlework.models.accounts import (
+from needlework.answer_states import (
     ANSWERED,
     CONTROL_TOKENS,
     CUT,
@@ -30,8 +29,9 @@ from needlework.models.accounts import (
     UNKNOWN_END,
     UNKNOWN_MARK,
 )
+from needlework.journal import Journal, Record
 from needlework.models.backends.base import Request
-from needlework.models.thoughts import Mark, Row, answer_row, undecoded, unknown_mark
+from needlework.models.thoughts import AnswerRow, ReasoningMark, answer_row, undecoded, unknown_mark
 
 # Whether a server read the whole of each prompt: the tokens that it counted, beside our own.
 #
@@ -59,23 +59,24 @@ _FLAT = 3
 _END = 0.25
 
 
-class Read(NamedTuple):
-    """An answered prompt: its kind, its tokens by our count and by the server's, and its question.
-
-    `shared` of its own tokens are the beginning of another prompt too.
-    """
+class PromptRead(NamedTuple):
+    """An answered prompt."""
 
     kind: str
+    # Its tokens by our count.
     own: int
+    # Its tokens by the server's count.
     counted: int
     question: str
+    # How many of its own tokens are the beginning of another prompt too.
     shared: int = 0
 
 
 def read_tokens(records: Iterable[Record]) -> list[int]:
-    """The tokens that a server read of each record's prompt; 0 where it does not say.
+    """How many tokens a server read of each record's prompt; 0 if it does not say.
 
-    `cached_tokens` are a part of `prompt_tokens`, but come on top at an address that ever had more of them.
+    `cached_tokens` are a part of `prompt_tokens`. But if an address ever had more of them, they come on top
+    at this address.
     """
     counts = [
         (own.get("origin"), own.get("prompt_tokens") or 0, own.get("cached_tokens") or 0)
@@ -85,13 +86,13 @@ def read_tokens(records: Iterable[Record]) -> list[int]:
     return [read + (cached if origin in apart else 0) for origin, read, cached in counts]
 
 
-def cut_prompts(prompts: Sequence[Read]) -> dict[int, str]:
+def cut_prompts(prompts: Sequence[PromptRead]) -> dict[int, str]:
     """The prompts that the server cut: index to a text with both counts of tokens."""
     places = (_limited(prompts) | _low(prompts)) - _cached(prompts)
     return {place: _said(prompts[place]) for place in sorted(places)}
 
 
-def _said(prompt: Read) -> str:
+def _said(prompt: PromptRead) -> str:
     """That the server cut a prompt, with both counts; our tokenizer may count fewer tokens than its own."""
     read = f"the endpoint read {prompt.counted}"
     if prompt.counted < prompt.own:
@@ -101,8 +102,11 @@ def _said(prompt: Read) -> str:
     return f"{read}: it cut the prompt"
 
 
-def odd_prompts(prompts: Sequence[Read]) -> dict[int, str]:
-    """The prompts with odd counts that a tokenizer or cache may explain: index to a text with both counts."""
+def odd_prompts(prompts: Sequence[PromptRead]) -> dict[int, str]:
+    """Prompts with odd counts that a tokenizer or cache may explain, by index.
+
+    Each has a text with both counts.
+    """
     usual, low = _usual(prompts), _low(prompts)
     return {
         place: f"the endpoint counted {prompt.counted} tokens, our tokenizer {prompt.own}"
@@ -111,11 +115,11 @@ def odd_prompts(prompts: Sequence[Read]) -> dict[int, str]:
     }
 
 
-def _ratio(prompt: Read) -> float:
+def _ratio(prompt: PromptRead) -> float:
     return prompt.counted / max(1, prompt.own)
 
 
-def _usual(prompts: Iterable[Read]) -> dict[str, float]:
+def _usual(prompts: Iterable[PromptRead]) -> dict[str, float]:
     """The usual ratio by kind: the median of the longer prompts, or of all where there are none."""
     ratios: dict[str, list[float]] = defaultdict(list)
     for prompt in prompts:
@@ -125,7 +129,7 @@ def _usual(prompts: Iterable[Read]) -> dict[str, float]:
     return {kind: median(sorted(own)[len(own) // 4 :]) for kind, own in ratios.items()}
 
 
-def _low(prompts: Sequence[Read]) -> set[int]:
+def _low(prompts: Sequence[PromptRead]) -> set[int]:
     """The places of longer prompts whose count is well below the usual."""
     usual = _usual(prompts)
     return {
@@ -137,7 +141,7 @@ def _low(prompts: Sequence[Read]) -> set[int]:
     }
 
 
-def _cached(prompts: Sequence[Read]) -> set[int]:
+def _cached(prompts: Sequence[PromptRead]) -> set[int]:
     """The places of prompts whose count may be that of their end, since another begins as they do.
 
     Prompts with one count have ends of one length then, and the largest count is that of a whole prompt.
@@ -158,7 +162,7 @@ def _cached(prompts: Sequence[Read]) -> set[int]:
     return found
 
 
-def _by_count(prompts: Sequence[Read]) -> dict[int, list[int]]:
+def _by_count(prompts: Sequence[PromptRead]) -> dict[int, list[int]]:
     places: dict[int, list[int]] = defaultdict(list)
     for place, prompt in enumerate(prompts):
         if prompt.counted >= LEAST:
@@ -166,11 +170,11 @@ def _by_count(prompts: Sequence[Read]) -> dict[int, list[int]]:
     return places
 
 
-def _is_crowd(same: Sequence[int], prompts: Sequence[Read]) -> bool:
+def _is_crowd(same: Sequence[int], prompts: Sequence[PromptRead]) -> bool:
     return len(same) >= max(3, _CROWD * len(prompts))
 
 
-def _limited(prompts: Sequence[Read]) -> set[int]:
+def _limited(prompts: Sequence[PromptRead]) -> set[int]:
     """The places of prompts whose count is a limit of the server's."""
     counts = _by_count(prompts)
     largest, found = max(counts, default=0), set[int]()
@@ -192,11 +196,11 @@ def _limited(prompts: Sequence[Read]) -> set[int]:
 
 # What `generation.again` calls the outcomes of answers that were paid for.
 AGAIN = {"cut": PROMPT_CUT, "empty": EMPTY}
-_UNASKED: Row = {"text": "", "finish_reason": ERROR, "error": "not sent before the job ended"}
+_UNASKED: AnswerRow = {"text": "", "finish_reason": ERROR, "error": "not sent before the job ended"}
 
 
-class Size(NamedTuple):
-    """A prompt: kind, question, tokens, the limit of its answer, and its shared tokens (`Read`)."""
+class PromptSize(NamedTuple):
+    """A prompt: kind, question, tokens, the limit of its answer, and its shared tokens (`PromptRead`)."""
 
     kind: str
     question: str
@@ -205,7 +209,7 @@ class Size(NamedTuple):
     shared: int = 0
 
     @classmethod
-    def of(cls, request: Request) -> Size:
+    def of(cls, request: Request) -> PromptSize:
         """The size of a request; a later sample has the whole prompt of the first."""
         return cls(
             sys.intern(request.kind),
@@ -215,9 +219,9 @@ class Size(NamedTuple):
             request.n_tokens if request.sample else request.shared,
         )
 
-    def read(self, counted: int) -> Read:
-        """The prompt, of which a server read so many tokens."""
-        return Read(self.kind, self.tokens, counted, self.question, self.shared)
+    def read(self, counted: int) -> PromptRead:
+        """The prompt as a PromptRead; `counted` is its number of tokens by the server's count."""
+        return PromptRead(self.kind, self.tokens, counted, self.question, self.shared)
 
 
 class Outcomes:
@@ -229,10 +233,10 @@ class Outcomes:
     def __init__(
         self,
         records: dict[str, Record],
-        sizes: Mapping[str, Size],
+        sizes: Mapping[str, PromptSize],
         controls: Mapping[str, str],
         context: int | None,
-        marks: Sequence[Mark],
+        marks: Sequence[ReasoningMark],
         opened: bool,
         asked: bool,
     ) -> None:
@@ -265,10 +269,10 @@ class Outcomes:
     def replace(
         self, journal: Journal, wanted: Iterable[str], holds: Callable[[Record], bool]
     ) -> None:
-        """Take better answers of the journal, where requests were asked again.
+        """If requests were asked again, take the better answers of the journal.
 
-        An answer that is not empty counts before an empty one, one to a whole prompt before one to a prompt
-        that was cut, whichever was first: all runs agree on it.
+        An answer with text is better than an empty one, and an answer to a whole prompt better than one to a
+        cut prompt, whichever was first. So all runs agree on the answer.
         """
         self._compare()
         own = {key for key in wanted if key in self._records}
@@ -311,7 +315,7 @@ class Outcomes:
         refused = self._records[key].get("refused", False)
         return bool(refused and context is not None and own.tokens + own.new <= context)
 
-    def row(self, key: str) -> Row:
+    def row(self, key: str) -> AnswerRow:
         """The row of a request in the file of answers, without its names."""
         if key not in self._records:
             return {**_UNASKED, "raw_text": None, "outcome": UNASKED, "remarks": None}
@@ -349,7 +353,7 @@ class Outcomes:
 
 
 def best_records(
-    records: Iterable[Record], marks: Sequence[Mark], opened: bool
+    records: Iterable[Record], marks: Sequence[ReasoningMark], opened: bool
 ) -> dict[str, Record]:
     """The record that counts for each key, if requests were asked again (`Outcomes.replace`)."""
     found: dict[str, tuple[tuple[bool, int], Record]] = {}

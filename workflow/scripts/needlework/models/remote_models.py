@@ -32,8 +32,8 @@ from needlework.services.endpoints import (
 )
 
 if TYPE_CHECKING:
-    from needlework.models.backends.inspect_settings import Inspect
-    from needlework.models.backends.openai_settings import Openai
+    from needlework.models.backends.inspect.settings import Inspect
+    from needlework.models.backends.openai.settings import Openai
 
 logger = logging.getLogger("needlework")
 
@@ -47,13 +47,17 @@ FAILURES_IN_A_ROW = 20
 
 
 class RateLimit(Passing):
-    """The endpoint gets too many requests, is overloaded or away; this request is not at fault."""
+    """The endpoint gets too many requests, is overloaded or is away.
+
+    The request itself is not at fault.
+    """
 
 
 class RemoteModel(InAnyOrder):
     """A model at `address`, as messages show it. `concurrency` requests run at once.
 
-    A subclass prepares a request and sends it once; its `secrets` are taken out of all that a server says.
+    A subclass prepares a request and sends it once. Its `secrets` are removed from all messages of the
+    server.
     """
 
     config: Openai | Inspect
@@ -78,7 +82,7 @@ class RemoteModel(InAnyOrder):
 
     @property
     def address(self) -> str:
-        """The address, as messages show it, without what looks like a key in its path."""
+        """The endpoint's address for messages. Parts of the path that look like a key are left out."""
         return printable(self._address, lines=False)
 
     @property
@@ -99,7 +103,10 @@ class RemoteModel(InAnyOrder):
         """What to do about a limit of the answer that the endpoint does not allow."""
 
     def reads_control_tokens(self, prompt: str) -> bool:
-        """Whether the server may: it tokenizes prompts itself, and takes them as text alone."""
+        """Whether the server may read control tokens in a prompt.
+
+        It may, since it gets prompts as text and tokenizes them itself.
+        """
         return True
 
     def load(self) -> None:
@@ -118,9 +125,9 @@ class RemoteModel(InAnyOrder):
     def answers(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:
         """The answers with their places, as they come.
 
-        Raises UserError if the endpoint no longer answers: its key, its address or the model's name is
-        wrong, or it keeps failing. Nothing more is sent then; answers to requests already sent, which
-        are paid for, are yielded before. The same if the run is being stopped, without an error.
+        If the endpoint no longer answers (its key, its address or the model's name is wrong, or it keeps
+        failing), nothing more is sent. Requests already sent are paid for, so their answers are yielded; then
+        UserError is raised. If the run is being stopped, it ends in the same way, without an error.
         """
         with finishing():
             yield from self._answers(requests)

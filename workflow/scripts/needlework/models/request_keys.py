@@ -1,7 +1,7 @@
 """The keys under which the journal has answers, made for many requests in the order of sending.
 
-Neighbours share the longest prefix. So what a prompt has in common with the one before is neither rendered
-nor hashed nor searched again: a hash can be copied where they part.
+Neighbours share the longest prefix, and a hash can be copied at any point. So the prefix that a prompt shares
+with the previous one is not rendered, hashed or searched again.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def request_key(
 ) -> str:
     """The sha256 of all that an answer depends on: the key of the journal.
 
-    `identity` is the model's (`Backend.identity`), `extra` what its answer depends on beyond the
-    prompt (`Backend.depends_on`); both hold JSON values.
+    `identity` is the model's (`Backend.identity`). `extra` is what else its answer depends on besides the
+    prompt (`Backend.depends_on`). Both hold JSON values.
     """
     digest = hashlib.sha256(_head(identity, sample, max_new_tokens, extra))
     digest.update(prompt.encode("utf-8", "surrogatepass"))
@@ -45,7 +45,10 @@ def _head(identity: Mapping[str, object], sample: int, max_new_tokens: int, extr
 
 
 class RequestKeys:
-    """The keys of requests to a model of an identity, each made from what the request before has not."""
+    """The keys of requests to one model.
+
+    Each key is made from the part that its prompt does not share with the previous prompt.
+    """
 
     def __init__(self, identity: Mapping[str, object]) -> None:
         self._identity = dict(identity)

@@ -33,7 +33,10 @@ COLUMNS = ("task", "example_id")
 
 
 def only_of(model: AnyModel, benchmark: str) -> dict[str, list[object]]:
-    """A model's `only` for a benchmark: the part for all benchmarks, and that under its name."""
+    """A model's `only` for a benchmark.
+
+    This is the part for all benchmarks, with the part under the benchmark's name.
+    """
     own = dict(model.only).get(benchmark)
     return shared(model.only) | (shared(own) if isinstance(own, Mapping) else {})
 
@@ -46,7 +49,7 @@ def shared(only: Mapping[str, object]) -> dict[str, list[object]]:
 def in_words(only: Mapping[str, Selection]) -> str:
     """A description of the prompts that each restricted model got, for tables and figures.
 
-    Models that were asked nothing are left out. Questions are given as their number, not by their ids.
+    Models that got no prompts are left out. Questions are given as a number, not by their ids.
     """
     said = []
     for model, own in only.items():
@@ -85,8 +88,8 @@ def columns(only: Selection, names: Sequence[str]) -> list[str]:
 def mask(table: pa.Table, only: Selection) -> pa.BooleanArray:
     """Which rows of an Arrow table of prompts are selected.
 
-    A row without a value of a factor is selected, and so is every row of a table that has no such factor:
-    a task without documents is not restricted by their number.
+    A row without a value of a factor is selected, and so is every row if the table has no such factor: a task
+    without documents is not restricted by their number.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -109,9 +112,9 @@ def check_room(
 ) -> None:
     """Raise UserError if prompts fit into a model's context, but not with its template and reasoning.
 
-    `longest` is the most tokens of a prompt and its answer that fit without, in the model's tokenizer;
-    `overhead` is the tokens of template and reasoning, `reserve` the tokenizer's key, `limit` the context
-    if it is not the model's.
+    `longest` is the most tokens, in the model's tokenizer, of a prompt and its answer that fit without
+    template and reasoning; `overhead` the tokens of template and reasoning. `reserve` is the tokenizer's key.
+    `limit` is the context, by default the model's.
     """
     context = model.context if limit is None else limit
     lacking = longest + (overhead or 0) - context

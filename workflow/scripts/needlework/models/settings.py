@@ -1,4 +1,4 @@
-"""The settings of a model: those of its backend, which stand beside it."""
+"""The settings of a model: its backend's settings, from the module beside the backend."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Annotated, Any, get_args
 from pydantic_core import to_jsonable_python
 
 from needlework.models.backends.controls_settings import Controls
-from needlework.models.backends.inspect_settings import Inspect
-from needlework.models.backends.openai_settings import Openai
-from needlework.models.backends.openvino_settings import Openvino
+from needlework.models.backends.inspect.settings import Inspect
+from needlework.models.backends.openai.settings import Openai
+from needlework.models.backends.openvino.settings import Openvino
 from needlework.models.backends.replay_settings import Replay
 from needlework.models.backends.transformers_settings import Transformers
 from needlework.models.backends.vllm_settings import Vllm
 from needlework.settings.base import OfOthers, by, tagged
-from needlework.settings.models import Model
+from needlework.settings.models import ModelSettings
 
 AnyModel = Annotated[
     Annotated[Vllm, tagged("vllm")]
@@ -29,7 +29,7 @@ AnyModel = Annotated[
     | Annotated[Controls, tagged("lexical")],
     by("backend", {"oracle": "lexical", "empty": "lexical"}),
 ]
-MODELS: tuple[type[Model], ...] = (
+MODELS: tuple[type[ModelSettings], ...] = (
     *(Vllm, Openvino, Transformers, Openai, Inspect, Replay),
     Controls,
 )
@@ -41,7 +41,7 @@ def _keys_of_backends() -> dict[str, OfOthers]:
     for model in MODELS:
         names = get_args(model.model_fields["backend"].annotation)
         for name, field in model.model_fields.items():
-            if name in Model.model_fields:
+            if name in ModelSettings.model_fields:
                 continue
             default = None if field.is_required() else field.get_default(call_default_factory=True)
             own = OfOthers(to_jsonable_python(default), (), model.with_effect(name))
@@ -64,8 +64,8 @@ _BEGIN = (
 
 
 def with_all_keys(entry: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The entry of a model with the keys of all backends: those that it was given first."""
-    order = dict.fromkeys([*given, *_BEGIN, *OF_BACKENDS, *Model.model_fields])
+    """The entry of a model with the keys of all backends. The keys that were `given` come first."""
+    order = dict.fromkeys([*given, *_BEGIN, *OF_BACKENDS, *ModelSettings.model_fields])
     usual = {name: copy.deepcopy(other.default) for name, other in OF_BACKENDS.items()}
     usual |= {name: given[name] for name in given if name in usual}
     return {name: entry[name] if name in entry else usual[name] for name in order}

@@ -8,9 +8,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from needlework.answer_states import ANSWERED, CUT, EMPTY, ERROR, PROMPT_CUT
 from needlework.errors import UserError
-from needlework.models.accounts import ANSWERED, CUT, EMPTY, ERROR, PROMPT_CUT
-from needlework.models.outcomes import Size, cut_prompts, read_tokens
+from needlework.models.outcomes import PromptSize, cut_prompts, read_tokens
 from needlework.records import GENERATIONS, read_table, taken
 
 # What became of requests whose answers were paid for.
@@ -20,13 +20,13 @@ _PAID = (ANSWERED, CUT, EMPTY, PROMPT_CUT)
 def merge(
     files: Sequence[str | Path],
     max_failed: int = 0,
-    sizes: Mapping[str, Size] | None = None,
+    sizes: Mapping[str, PromptSize] | None = None,
 ) -> pa.Table:
     """The answers of all shards of a benchmark, with the rows and order of `generate`.
 
-    `sizes` are those of the prompts (`InstanceRequests.sizes`): a limit of the server's that a shard alone
-    could not see is found here. Raises UserError if more than `max_failed` requests failed in all shards
-    together, those with such prompts included.
+    `sizes` are the sizes of all prompts (`InstanceRequests.sizes`). With them, a server's limit is found that
+    one shard alone could not show; prompts that it cut count as failed. Raises UserError if more than
+    `max_failed` requests failed in all shards together.
     """
     tables = [read_table(file) for file in files]
     merged = pa.concat_tables(tables)
@@ -53,7 +53,7 @@ def merge(
     return merged.combine_chunks().cast(GENERATIONS)
 
 
-def _without_cut(answers: pa.Table, sizes: Mapping[str, Size]) -> tuple[pa.Table, list[str]]:
+def _without_cut(answers: pa.Table, sizes: Mapping[str, PromptSize]) -> tuple[pa.Table, list[str]]:
     """The rows, those that are found to answer a cut prompt as errors, and what is said of each of these."""
     names, outcomes = (answers[column].to_pylist() for column in ("instance_id", "outcome"))
     counts = read_tokens(answers.select(["prompt_tokens", "cached_tokens"]).to_pylist())

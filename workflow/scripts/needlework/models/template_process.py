@@ -1,8 +1,8 @@
 """A process that fills chat templates, which are foreign code, within bounds of memory and time.
 
-It reads requests from its standard input, a line of JSON each, and writes a line for each: {"text": ...} or
-{"error": ...}. It needs only jinja2, since a process that has loaded more could not be bounded as closely,
-and fills templates as transformers does.
+It reads requests from its standard input, one line of JSON each, and answers each with a line: {"text": ...}
+or {"error": ...}. It fills templates as transformers does, but needs only jinja2, since a process that has
+loaded more could not be bounded as closely.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ MOST_ADDED = 1_000_000
 
 @lru_cache(maxsize=4)
 def compiled(jinja: str) -> Any:
-    """A template of jinja2's sandbox. Raises what jinja2 raises."""
+    """A template in jinja2's sandbox. Errors of jinja2 are raised as they are."""
     from jinja2.ext import Extension
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-    class Generation(Extension):
+    class GenerationTag(Extension):
         """The tag around an assistant's words, which leaves them as they are."""
 
         def parse(self, parser: Any) -> Any:
@@ -37,13 +37,13 @@ def compiled(jinja: str) -> Any:
             next(parser.stream)
             return parser.parse_statements(("name:endgeneration",), drop_needle=True)
 
-    Generation.tags = {"generation"}
+    GenerationTag.tags = {"generation"}
 
     def fail(message: str) -> None:
         raise ValueError(message)
 
     environment = ImmutableSandboxedEnvironment(
-        trim_blocks=True, lstrip_blocks=True, extensions=[Generation, "jinja2.ext.loopcontrols"]
+        trim_blocks=True, lstrip_blocks=True, extensions=[GenerationTag, "jinja2.ext.loopcontrols"]
     )
     environment.filters["tojson"] = lambda value, ensure_ascii=False, **options: json.dumps(
         value, ensure_ascii=ensure_ascii, **options

@@ -1,7 +1,7 @@
 """Separates a model's reasoning from its answer, by the marks around it.
 
-The journal keeps answers with their reasoning. It is removed when the file of answers is written, in one
-place for every backend and benchmark, so a change of the marks does not invalidate cached answers.
+The journal keeps answers with their reasoning. Reasoning is removed when the file of answers is written, in
+one place for every backend and benchmark. So a change of the marks does not invalidate cached answers.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import re
 from codecs import getincrementaldecoder
 from collections.abc import Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, cast
 
+from needlework.data.resources import resource_rows
 from needlework.journal import Record
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from needlework.settings.models import Marks, Reasoning
 
 
-class Mark(NamedTuple):
+class ReasoningMark(NamedTuple):
     """The strings before and after reasoning. Without `begin`, the chat template has opened it."""
 
     begin: str | None
@@ -34,12 +34,8 @@ class Parted(NamedTuple):
     mark: str | None
 
 
-class Row(TypedDict, total=False):
-    """A request and its answer as a row of the file of answers (`records.GENERATIONS`).
-
-    `now` and `origin` are no columns: whether this job sent the request, and on which day and at which
-    address its answer was asked for.
-    """
+class AnswerRow(TypedDict, total=False):
+    """A request and its answer as a row of the file of answers (`records.GENERATIONS`)."""
 
     request_key: str
     instance_id: str
@@ -55,35 +51,32 @@ class Row(TypedDict, total=False):
     outcome: str | None
     remarks: list[str] | None
     reasoning: str | None
+    # No column: whether this job sent the request.
     now: bool
+    # No column: the day and the address of the answer's request.
     origin: str | None
 
 
-_RESOURCES = Path(__file__).resolve().parents[4] / "resources"
 # The tables below resources/ with which replies are read: marks, and words for a prompt that is too long.
 MARK_FILES = ("reasoning_marks.tsv", "answer_marks.tsv", "too_long.tsv")
 
 
-def rows_of(name: str) -> list[list[str]]:
-    """The lines of a table below resources/, without comments, by their cells."""
-    lines = (_RESOURCES / name).read_text(encoding="utf-8").splitlines()
-    return [line.split("\t") for line in lines if line and not line.startswith("#")]
-
-
-KNOWN = tuple(Mark(begin or None, end) for begin, end, _ in rows_of(MARK_FILES[0]))
-_AROUND_ANSWERS = tuple(mark for mark, _ in rows_of(MARK_FILES[1]))
+KNOWN = tuple(ReasoningMark(begin or None, end) for begin, end, _ in resource_rows(MARK_FILES[0]))
+_AROUND_ANSWERS = tuple(mark for mark, _ in resource_rows(MARK_FILES[1]))
 # The harmony format if the engine leaves special tokens out: whole, and where a cut left its beginning.
 _BARE_HARMONY = re.compile(r"\s*(?:analysis|commentary).*?(assistantfinal)", re.DOTALL)
 _BARE_BEGUN = re.compile(r"\s*(?:analysis|commentary)(?=[\w\"'(])")
 
 
-def marks(thoughts: Sequence[Marks] | None, reasoning: Reasoning | None) -> tuple[Mark, ...]:
-    """The reasoning marks of a model by these keys: its `thoughts`, or else all known marks."""
+def marks_of(
+    thoughts: Sequence[Marks] | None, reasoning: Reasoning | None
+) -> tuple[ReasoningMark, ...]:
+    """A model's reasoning marks: from its key `thoughts` or `reasoning`, by default all known marks."""
     if thoughts is not None:
-        return tuple(Mark(dict(own).get("begin"), own.end) for own in thoughts)
+        return tuple(ReasoningMark(dict(own).get("begin"), own.end) for own in thoughts)
     own = reasoning and reasoning.end
     known = {mark.end for mark in KNOWN}
-    return (Mark(None, own), *KNOWN) if own and own not in known else KNOWN
+    return (ReasoningMark(None, own), *KNOWN) if own and own not in known else KNOWN
 
 
 def reasoning_of(model: AnyModel) -> Reasoning | None:
@@ -93,12 +86,14 @@ def reasoning_of(model: AnyModel) -> Reasoning | None:
     return None
 
 
-def part(text: str, marks: Sequence[Mark], *, cut: bool, opened: bool = False) -> Parted | None:
+def part(
+    text: str, marks: Sequence[ReasoningMark], *, cut: bool, opened: bool = False
+) -> Parted | None:
     """The answer in `text`; None if there is no reasoning in it.
 
-    Text before an end mark without a begin mark is reasoning: the chat template has opened it. So is
-    text after a begin mark without an end mark. `opened` says that the chat template always opens
-    reasoning: then a text that was `cut` before any mark is all reasoning.
+    Text before an end mark without a begin mark is reasoning: the chat template has begun it. Text after a
+    begin mark without an end mark is reasoning too. `opened` says that the chat template always begins
+    reasoning: if a text was then `cut` before any mark, it is all reasoning.
     """
     if marks == KNOWN and (bare := _BARE_HARMONY.match(text)):
         return Parted(text[bare.end() :].lstrip(), bare[1])
@@ -151,7 +146,10 @@ _STAND_IN = re.compile(
 
 
 def undecoded(text: str) -> str | None:
-    """A letter that stands for a byte, in an answer that the server did not decode; None without one."""
+    """A letter of an answer that stands for a byte, since the server did not decode the answer.
+
+    None if there is no such letter.
+    """
     if text.isascii() and "<0x" not in text:
         return None
     if found := _STAND_IN.search(text):
@@ -180,7 +178,7 @@ def unknown_mark(text: str) -> str | None:
 
 
 @lru_cache(maxsize=64)
-def _pattern(marks: tuple[Mark, ...]) -> re.Pattern[str]:
+def _pattern(marks: tuple[ReasoningMark, ...]) -> re.Pattern[str]:
     """Matches any mark; without marks, nothing."""
     names = {name for mark in marks for name in mark if name}
     longest_first = sorted(names, key=lambda name: (-len(name), name))
@@ -193,7 +191,7 @@ def without_reasoning(text: str) -> str:
     return text if found is None else found.text.strip()
 
 
-def written(record: Record) -> str:
+def whole_text(record: Record) -> str:
     """All that the model wrote, without special tokens."""
     return _without(_source(record), record.get("special", ()))
 
@@ -203,23 +201,23 @@ def _source(record: Record) -> str:
     return str(record.get("whole", record["text"]))
 
 
-def answer_row(record: Record, marks: Sequence[Mark], opened: bool) -> Row:
-    """A record of the journal as a row of the file of answers: `text` without reasoning.
+def answer_row(record: Record, marks: Sequence[ReasoningMark], opened: bool) -> AnswerRow:
+    """A record of the journal as a row of the file of answers: `text` is without reasoning.
 
     If there was reasoning, `raw_text` is all that the model wrote. Reasoning without an end mark was cut.
-    `reasoning_tokens` are kept if the record counted reasoning that the same mark ends.
+    `reasoning_tokens` are kept only if the record counted reasoning that ends at the same mark.
     """
-    row = cast(Row, {**record, "raw_text": None})
+    row = cast(AnswerRow, {**record, "raw_text": None})
     if "error" in record:
         return row
     whole, special = record.get("whole"), record.get("special", ())
     cut = record["finish_reason"] == "length"
     found = part(_source(record), marks, cut=cut, opened=opened and whole is not None)
     if found is None:
-        row["text"] = written(record)
+        row["text"] = whole_text(record)
     else:
         row["text"] = _without(found.text, special).lstrip()
-        row["raw_text"] = written(record)
+        row["raw_text"] = whole_text(record)
         if found.mark is None:
             row["finish_reason"] = "length"
     mark = None if found is None else found.mark

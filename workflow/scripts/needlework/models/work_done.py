@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from needlework.models.outcomes import Size
+from needlework.models.outcomes import PromptSize
 
 # A token of an answer takes the time of so many tokens of a prompt, roughly, with several prompts at once.
 ANSWER_TOKEN = 4
@@ -21,7 +21,7 @@ class _Tokens:
     prompts: int = 0
     limits: int = 0
 
-    def add(self, size: Size, sign: int = 1) -> None:
+    def add(self, size: PromptSize, sign: int = 1) -> None:
         self.prompts += sign * size.tokens
         self.limits += sign * size.new
 
@@ -29,14 +29,14 @@ class _Tokens:
 class WorkDone:
     """The work of a job, in tokens of prompts and of answers, and how much of it is done.
 
-    Answers are seldom as long as their limits: missing ones are taken to be as long, by their limits, as
-    those that came. An engine that works on several prompts gives no answer for a while, and then answers at
-    its rate: so the rate is measured from the first answers on.
+    Answers are seldom as long as their limits. So missing answers are assumed to use the same share of their
+    limits as the answers that came. An engine that works on several prompts gives no answer for a while, and
+    then answers at its rate. So the rate is measured from the first answers on.
     """
 
     def __init__(
         self,
-        sizes: Mapping[str, Size],
+        sizes: Mapping[str, PromptSize],
         missing: Iterable[str],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -53,7 +53,7 @@ class WorkDone:
         self._began = self._clock()
 
     def answered(self, key: str, tokens: int | None, failed: bool = False) -> None:
-        """Count an answer of so many tokens (None: unknown); one that failed took no time to speak of."""
+        """Count an answer of this many tokens (None: unknown). A failed one is taken to cost no time."""
         size = self._sizes[key]
         if failed:
             self.all.add(size, -1)

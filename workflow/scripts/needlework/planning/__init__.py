@@ -1,5 +1,5 @@
-"""What Snakemake itself imports: the configuration, where files lie, checks before a run.
+"""The part that Snakemake itself imports: the configuration, where files lie, checks before a run.
 
-The standard library, PyYAML and pydantic only. It knows what every room needs, and no room imports it:
-what a job must know of the configuration comes as the rule's parameters.
+It imports only the standard library, PyYAML and pydantic. It knows the needs of every room, and no room
+imports it: jobs get their part of the configuration as the rule's parameters.
 """

@@ -1,7 +1,7 @@
-"""On which keys and on which code results depend: what changes neither makes nothing anew.
+"""The keys and the code on which results depend. A change of anything else makes no result anew.
 
-Each key of the settings says what it affects (`affects`), or else its block says it. From this follow the
-parameters of jobs: what affects only speed makes nothing anew.
+Each key of the settings, or else its block, says what it affects (`affects`). The parameters of jobs follow
+from this: a key that affects only speed makes nothing anew.
 
 | `affects` | |
 |---|---|
@@ -22,8 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.parts import OBJECT, RESULTS, part_file
-from needlework.codedigest import ROOT as SCRIPTS
-from needlework.codedigest import code_digest, module_digest
+from needlework.codedigest import code_digest
 from needlework.data.corpora.registry import base_of
 from needlework.planning.configuration import block_class
 from needlework.planning.layout import ROOT
@@ -36,9 +35,9 @@ if TYPE_CHECKING:
 
 
 def affecting(section: str, entry: Settings, *kinds: str) -> dict[str, Any]:
-    """The keys of an entry, which is a block, that affect one of `kinds`.
+    """The keys of an entry or block of the configuration that affect one of `kinds`.
 
-    `section` is its place in the configuration, such as "models" or "sources.mmarco".
+    `section` is the place of the entry, such as "models" or "sources.mmarco".
     """
     return _select(section, entry, lambda kind: kind in kinds)
 
@@ -60,8 +59,8 @@ def _select(section: str, entry: Settings, wanted: Callable[[str], bool]) -> dic
 def effective_config(config: Configuration) -> dict[str, Any]:
     """The part of a validated configuration on which this run's results depend.
 
-    Entries that the run does not name are left out, and so is what changes no result: where keys,
-    mirrors and journals are, prices and throughputs.
+    Entries that the run does not name are left out. So are keys that change no result: places of keys,
+    mirrors and journals, prices, throughputs.
     """
     run = config.run
     judge = [config.judge] if config.judge else []
@@ -117,17 +116,18 @@ def _plain_entry(section: str, entry: Settings) -> dict[str, Any]:
 
 
 def numbers_digest(benchmark: str) -> str:
-    """Of the code that makes the numbers of a benchmark's results; captions are no code."""
+    """A digest of the code that makes the numbers of a benchmark's results. Captions are no code."""
     return code_digest("make_numbers.py", *(part_file(benchmark, part) for part in RESULTS))
 
 
 def shown_digest(benchmark: str) -> str:
-    """Of the code that lays out tables and draws figures of these numbers."""
+    """A digest of the code that lays out tables and draws figures of a benchmark's numbers."""
     return code_digest("show_results.py", *(part_file(benchmark, part) for part in RESULTS))
 
 
 def page_digest(benchmarks: Iterable[str]) -> str:
-    """Of the code that makes the numbers of cards and page."""
-    cards = [part_file(name, "card") for name in benchmarks]
-    objects = [module_digest(SCRIPTS / part_file(name, OBJECT)) for name in benchmarks]
-    return "-".join([code_digest("make_page_numbers.py", *cards), *objects])
+    """A digest of the code that makes the numbers of cards and page.
+
+    A benchmark's object names its card, so its module is part of this code.
+    """
+    return code_digest("make_page_numbers.py", *(part_file(name, OBJECT) for name in benchmarks))

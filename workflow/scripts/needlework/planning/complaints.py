@@ -1,4 +1,4 @@
-"""What is wrong with a configuration, in one sentence: the place, the value and the remedy."""
+"""An error in a configuration as one sentence: the place, the value and the remedy."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _OTHER_NAMES = {
 
 
 def first_complaint(error: ValidationError, config: Any) -> KeyedError:
-    """What is wrong with the first value, by its place, that the settings do not take."""
+    """The error for the first value, by its place, that the settings refuse."""
     found = [(_path(each), each) for each in error.errors(include_url=False) if not _of_items(each)]
     path, first = min(found, key=_turn)
     return _complaint(path, first, config)

@@ -18,7 +18,7 @@ from needlework.planning.chosen import benchmarks_of
 from needlework.planning.complaints import first_complaint
 from needlework.planning.configuration import plain, with_defaults
 from needlework.planning.known_names import KeyedError, check_named
-from needlework.planning.model_checks import check_models, left_out
+from needlework.planning.model_checks import check_models, models_left_out
 from needlework.planning.own_files import LONGEST_NAME, check_corpora, find_own_files, of_workflow
 from needlework.planning.preflight.secrets import check_published_values
 from needlework.planning.values import check_values, one_line, quoted
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 def validated(config: object) -> dict[str, Any]:
     """A copy of `config` with every default filled in.
 
-    Raises UserError with one sentence that names the key, the value and the remedy, and quotes no more than
-    the beginning of a long value; KeyedError where one key is to blame.
+    Raises UserError with one sentence that names the key, the value and the remedy. Of a long value, the
+    sentence quotes only the beginning. Raises KeyedError if one key is the cause.
     """
     try:
         return _validated(config)
@@ -66,7 +66,7 @@ def _validated(written: object) -> dict[str, Any]:
     find_own_files(config)
     chosen: Configuration = given(config)
     _check_run(chosen)
-    absent = set(left_out(chosen))
+    absent = set(models_left_out(chosen))
     config["run"]["models"] = [name for name in config["run"]["models"] if name not in absent]
     for own in config["benchmarks"].values():
         _choose_languages(own, config["corpora"])
@@ -125,7 +125,7 @@ def _check_run(config: Configuration) -> None:
 
 
 def _check_names(registry: str, names: Iterable[str]) -> None:
-    """Raise UserError where a name cannot be part of a path, or two would be the same on some systems."""
+    """Raise UserError if a name cannot be part of a path, or two would be the same on some systems."""
     folded: dict[str, str] = {}
     for name in names:
         if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]*", name):

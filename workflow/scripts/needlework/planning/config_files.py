@@ -38,7 +38,10 @@ def check_arguments(arguments: Sequence[str]) -> None:
 
 
 def name_user() -> None:
-    """Give a user without a name, as in many containers, the number for one: Snakemake asks for it."""
+    """Give a user without a name, as in many containers, its number as name.
+
+    Snakemake asks for the name.
+    """
     try:
         getpass.getuser()
     except (KeyError, OSError):
@@ -96,7 +99,7 @@ def _check_target(word: str, option: str, strange: bool, arguments: Sequence[str
 
 
 def check_folder(*folders: Path) -> None:
-    """Raise UserError where Snakemake cannot use the path of a run's folder, or of the workflow."""
+    """Raise UserError if Snakemake cannot use the path of a run's folder, or of the workflow."""
     for folder in folders:
         if any(brace in str(folder) for brace in "{}"):
             raise UserError(

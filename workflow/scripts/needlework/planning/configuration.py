@@ -1,4 +1,4 @@
-"""The whole configuration in classes: what `--configfile` may say."""
+"""The classes of the whole configuration: all that `--configfile` may contain."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from needlework.settings.base import (
 )
 from needlework.settings.figures import Figures
 from needlework.settings.generation import Generation
-from needlework.settings.models import Model
+from needlework.settings.models import ModelSettings
 from needlework.settings.retrieval import Embedder, Retrieval
 from needlework.settings.run import Run
 from needlework.settings.sources import OwnCorpus, Sources
@@ -32,7 +32,10 @@ from needlework.settings.translation import NoneTranslator, Translation, Transla
 
 
 def benchmark_settings(name: str) -> type[Settings]:
-    """The class of a benchmark's settings, in its part `settings`: of lost_in_the_middle, LostInTheMiddle."""
+    """The class of a benchmark's settings, in its module `settings`.
+
+    For example, LostInTheMiddle is the class of lost_in_the_middle.
+    """
     found = getattr(load_part(name, SETTINGS), "".join(map(str.capitalize, name.split("_"))))
     assert issubclass(found, Settings)
     return found
@@ -100,14 +103,17 @@ class Configuration(Settings):
 
 
 def filled(value: Any, given: Any, with_defaults: bool = True) -> Any:
-    """Settings as plain values, with the given keys first and then the defaults; in a list, without them."""
+    """Settings as plain values: the given keys first, then the defaults.
+
+    Settings in a list get no defaults.
+    """
     if isinstance(value, Settings):
         values = dict(iter(value))
         keys = value.in_order(given if isinstance(given, Mapping) else {})
         order = dict.fromkeys([*(k for k in keys if k in values), *values])
         kept = [k for k in order if value.has(k, with_defaults)]
         found = {k: filled(values[k], keys.get(k), with_defaults) for k in kept}
-        return with_all_keys(found, keys) if isinstance(value, Model) else found
+        return with_all_keys(found, keys) if isinstance(value, ModelSettings) else found
     if isinstance(value, Mapping):
         keys = given if isinstance(given, Mapping) else {}
         return {k: filled(item, keys.get(k), with_defaults) for k, item in value.items()}
@@ -118,9 +124,9 @@ def filled(value: Any, given: Any, with_defaults: bool = True) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """A copy in plain dicts and lists, which Snakemake's own containers are not, and with 1 for 1.0.
+    """A copy in plain dicts and lists in place of Snakemake's own containers, and with 1 in place of 1.0.
 
-    Numbers get into digests as text, and settings take either for the other.
+    Numbers get into digests as text, and settings accept either form.
     """
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
@@ -130,7 +136,10 @@ def plain(value: Any) -> Any:
 
 
 def corpora_for(config: Any) -> Callable[[str], list[str]]:
-    """Which corpora serve as what, such as `needles`: the user's own, too, as far as these are sound."""
+    """Returns the corpora that serve a purpose, such as `needles`.
+
+    The user's own corpora are among them, if their settings are valid.
+    """
     own = config.get("corpora") if isinstance(config, Mapping) else None
     sound = {
         name: entry["kind"]
@@ -151,8 +160,9 @@ def with_defaults(config: Any) -> dict[str, Any]:
 
 
 def block_class(section: str, entry: Mapping[str, Any]) -> type[Settings]:
-    """The class of a block: its place, such as "sources.mmarco", or an entry of a registry, such as "models".
+    """The class of a block of the configuration.
 
+    A block is given as its place, such as "sources.mmarco", or as an entry of a registry, such as "models".
     An entry of no known kind has the class `Settings`.
     """
     found: Any = Configuration

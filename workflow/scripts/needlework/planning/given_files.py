@@ -9,7 +9,7 @@ from typing import Any
 
 from needlework import safe_yaml
 from needlework.errors import UserError
-from needlework.planning.values import MOST_CHARACTERS, MOST_LEVELS, quoted
+from needlework.planning.values import MOST_CHARACTERS, MOST_NESTED, quoted
 
 # A thousand models have a fifth of this. Snakemake's own parser reads some 200,000 bytes a second.
 MOST_BYTES = 1_000_000
@@ -20,8 +20,8 @@ MOST_VALUES = 100_000
 def read_nodes(file: str | Path) -> Any:
     """The values of a file as YAML's nodes, which know their lines.
 
-    Raises UserError if Snakemake could not read the file: it is no YAML or no UTF-8, is too large, nests too
-    deeply, a value contains itself or is none of its type, or a key stands twice.
+    Raises UserError if Snakemake could not read the file. Then the file is no YAML or no UTF-8, is too large
+    or nests too deeply, a value contains itself or has a wrong type, or a key stands twice.
     """
     import yaml
 
@@ -37,7 +37,7 @@ def read_nodes(file: str | Path) -> Any:
             count += isinstance(event, yaml.NodeEvent)
             depth += isinstance(event, yaml.CollectionStartEvent)
             depth -= isinstance(event, yaml.CollectionEndEvent)
-            if depth > MOST_LEVELS or count > MOST_VALUES:
+            if depth > MOST_NESTED or count > MOST_VALUES:
                 raise UserError(f"{shown} nests values too deeply, or has too many: shorten it.")
         reader = loader(text)
         root = reader.get_single_node()
@@ -68,7 +68,7 @@ def _check_nodes(root: Any, reader: Any, shown: str) -> None:
     while todo:
         (node, depth), count = todo.pop(), count + 1
         line = f"{shown}:{node.start_mark.line + 1}"
-        if depth > MOST_LEVELS or count > MOST_VALUES:
+        if depth > MOST_NESTED or count > MOST_VALUES:
             raise UserError(
                 f"{line}: a value contains itself, or is repeated by aliases (`*`) more than "
                 f"{MOST_VALUES:,} times: write it out."
@@ -103,10 +103,9 @@ def _shown(file: str | Path) -> str:
 
 
 def located(error: UserError, files: Sequence[str | Path], values: Any) -> str:
-    """The message of an error, behind the file and line of the user's at which its key stands.
+    """The message of an error, after the user's file and the line of its key.
 
-    files: those of `--configfile`, of which the last wins.
-    values: the keys that `--config` sets.
+    `files` are the files of `--configfile`; the last one wins. `values` are the keys that `--config` sets.
     """
     message = str(error)
     path = ".".join(getattr(error, "path", ())) or _first_key(message)

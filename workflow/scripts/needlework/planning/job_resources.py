@@ -23,7 +23,7 @@ def job_gpus(entry: Any) -> int:
 
 
 def job_threads(entry: Any) -> int:
-    """How many CPU cores such a job asks for: one if it runs no neural network.
+    """How many CPU cores a job of this entry asks for: one if it runs no neural network.
 
     With GPUs, cores load the weights, tokenize texts, and feed each GPU.
     """

@@ -24,7 +24,8 @@ Node = Mapping[str, Any]
 def schema() -> dict[str, Any]:
     """The schema of the configuration, without the user's corpora.
 
-    Keywords of our own: `affects`, `chooses_data`, `path`, and `corpus`, as what corpora serve.
+    It has keywords of our own: `affects`, `chooses_data`, `path`, and `corpus` for the purpose that corpora
+    serve.
     """
     made = Configuration.model_json_schema(schema_generator=_Generator)
     found: dict[str, Any] = _plain(made, made.pop("$defs"))
@@ -131,7 +132,7 @@ def _one_of_types(node: dict[str, Any]) -> dict[str, Any]:
 
 
 def alternative(node: Node, entry: Any) -> Node | None:
-    """The alternative of a node that an entry is by its `kind` or `backend`; None if there is none."""
+    """The node's alternative for an entry, by its `kind` or `backend`; None if there is none."""
     if not (key := tag(node)) or not isinstance(entry, Mapping):
         return None
     for choice in node["oneOf"]:
@@ -141,7 +142,7 @@ def alternative(node: Node, entry: Any) -> Node | None:
 
 
 def tag(node: Node) -> str:
-    """The key by whose value an entry is one of a node's alternatives (`oneOf`); "" if it has none."""
+    """The key whose value decides between a node's alternatives (`oneOf`); "" if it has none."""
     choices = node.get("oneOf", ())
     for key in ("kind", "backend"):
         if choices and all(key in choice.get("properties", {}) for choice in choices):
@@ -155,7 +156,7 @@ def tags(node: Node) -> list[str]:
 
 
 def values(node: Node) -> list[Any]:
-    """The values among which a node lets choose."""
+    """The values that a node of the schema allows."""
     return [node["const"]] if "const" in node else list(node.get("enum", ()))
 
 

@@ -9,14 +9,21 @@ from needlework.errors import UserError
 from needlework.planning.values import LONGEST, quoted
 
 _RECORDS = "no records of Every Eval Ever are written any more: "
+_UNAMBIGUOUS = "the paper's list of unambiguous questions is not public: "
 # Keys that went, a value that has no key of its own, and targets: why, and what to use in their place.
 GONE = {
     "records": f"{_RECORDS}leave it out",
     "run.limit": "a run has no limit of hours, money or tokens any more: set the most questions per cell, "
     "such as `limit: 10`, and ask `snakemake estimate` what they take",
+    "benchmarks.lost_in_the_middle.unambiguous": f"{_UNAMBIGUOUS}leave it out, or make your own questions a "
+    "corpus of `corpora` that `needles` names",
+    "benchmarks.lost_in_the_middle.gold_without_answer": "questions whose gold passage holds no answer are "
+    "always kept, and counted as `gold_without_answer` in the table of prompts: leave it out, or take such "
+    "questions out of your own corpus",
 }
 GONE_TARGETS = {
     "records": f"{_RECORDS}use `artifact`, or results/scores and results/tables",
+    "lost_in_the_middle_figure15": f"{_UNAMBIGUOUS}see `lost_in_the_middle_figure5`, of all questions",
     "published": "read the papers' numbers from resources/published",
     **dict.fromkeys(
         ("between_papers", "benchmark_factors"),
@@ -34,7 +41,7 @@ class KeyedError(UserError):
 
 
 def nearest(word: object, known: Iterable[object]) -> str:
-    """A hint for an error: the nearest known word, and the list of known words."""
+    """A hint for an error message: the nearest known word, and the list of known words."""
     names = sorted(map(str, known))
     # A long word is like no name, and comparing it would take minutes.
     text = str(word) if not isinstance(word, str | list | Mapping) or len(word) <= LONGEST else ""
@@ -46,7 +53,7 @@ def nearest(word: object, known: Iterable[object]) -> str:
 
 
 def check_named(key: str, names: Iterable[str], registry: Collection[str], where: str) -> None:
-    """Raise UserError where one of `names`, which stand under `key`, is not in the registry `where`."""
+    """Raise UserError if one of `names`, which stand under `key`, is not in the registry `where`."""
     for name in names:
         if name not in registry:
             raise KeyedError(

@@ -13,11 +13,12 @@ from needlework.planning.json_schema import Node, alternative, schema, values
 
 
 def layered(demo: Mapping[str, Any], given: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The demo's configuration with the user's over it, in order.
+    """The demo's configuration with the user's configuration files over it, in order.
 
-    The demo's settings of a benchmark are those of the embedded sample. If the user names other data for the
-    benchmark (keys that choose the data), none of them holds. Nor do those of an entry, such as a model, if
-    the user's entry of the same name is another one (keys `backend`, `kind` and `name`).
+    The demo's settings of a benchmark are those of the embedded sample. If the user chooses other data for
+    the benchmark, none of the demo's settings of this benchmark is kept. If the user's entry of the same
+    name, such as a model, is another one (keys `backend`, `kind` and `name`), none of the demo's entry is
+    kept.
     """
     found = copy.deepcopy(dict(demo))
     files = [each for each in given if isinstance(each, Mapping)]
@@ -62,7 +63,7 @@ def _differs(
 
 
 def block(given: Mapping[str, Any], section: str, name: str) -> Mapping[str, Any]:
-    """The block of a name in a section of a file, such as `models`; empty without one."""
+    """The block with this name in a section of a file, such as `models`; empty if there is none."""
     blocks = given.get(section)
     own = blocks.get(name) if isinstance(blocks, Mapping) else None
     return own if isinstance(own, Mapping) else {}
@@ -81,9 +82,9 @@ def _merge(into: dict[str, Any], other: Mapping[str, Any]) -> None:
 
 
 def command_line_values(arguments: Iterable[str]) -> dict[str, Any]:
-    """What `--config` sets (words such as `run={limit: 2}`), with values of the types that the schema has.
+    """The values that `--config` sets (words such as `run={limit: 2}`), with the types that the schema has.
 
-    Snakemake itself reads all but single numbers as texts.
+    Snakemake itself reads everything but single numbers as text.
     """
     import yaml
 
@@ -99,7 +100,10 @@ def command_line_values(arguments: Iterable[str]) -> dict[str, Any]:
 
 
 def read_as(value: Any, node: Mapping[str, Any]) -> Any:
-    """A value that is made of texts, with numbers and so on where a node of the schema takes these."""
+    """A value whose parts are texts, with the types of a node of the schema.
+
+    A text becomes a number, for example, if the node takes numbers.
+    """
     if isinstance(value, Mapping):
         keys: dict[str, Any] = {}
         chosen = alternative(node, value)

@@ -13,11 +13,11 @@ ROOT = Path(__file__).resolve().parents[4]
 
 
 def resource(path: str) -> str:
-    """A path below resources/, relative where the workflow runs in its own folder.
+    """A path below resources/. It is relative if the workflow runs in its own folder.
 
-    So a clone elsewhere, with the results of another one, has the same inputs. A module's `prefix:` moves
-    relative paths: those of a commit unpacked below the run's `.snakemake` are absolute. So are those of a
-    wheel, by way of the run's link to it.
+    So another clone that gets this clone's results has the same inputs. A module's `prefix:` moves relative
+    paths, so a commit unpacked below the run's `.snakemake` has absolute paths. So has a wheel, by way of the
+    run's link to it.
     """
     found, here = ROOT / "resources" / path, Path.cwd()
     if IN_WHEEL and LINK.resolve() == ROOT:

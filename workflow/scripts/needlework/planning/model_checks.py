@@ -1,4 +1,4 @@
-"""Checks of the models of a run: lengths, what they are asked, and their backends."""
+"""Checks of the models of a run: lengths, requests, and backends."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from needlework.benchmarks.benchmark import load_benchmark
-from needlework.data.packaged import is_installed, is_packaged
+from needlework.data.packaged import is_packaged, packaged_is_installed
 from needlework.errors import UserError
 from needlework.installed import weights_command
 from needlework.models.selection import COLUMNS, check_room, shared
 from needlework.models.thoughts import reasoning_of
-from needlework.planning.chosen import asked_of, benchmarks_of, known_lengths, lengths_of, running
+from needlework.planning.chosen import asked_of, benchmarks_of, known_lengths, lengths_of, models_of
 from needlework.planning.known_names import check_named
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ _KINDS = {"string": (str,), "int32": (int,), "double": (int, float), "bool": (bo
 def check_lengths(config: Configuration, name: str, overhead: int) -> None:
     """Raise UserError if a model's longest length and `overhead` more tokens exceed its context.
 
-    `overhead` is the tokens of its chat template and reasoning, as far as they are known. Benchmarks whose
-    lengths are not in tokens are left out (`Plan.spare` is None).
+    `overhead` is the number of tokens of chat template and reasoning, as far as it is known. Benchmarks whose
+    lengths are not in tokens are skipped (`Plan.spare` is None).
     """
     model = config.models[name]
     reserve = config.tokenizers[model.tokenizer].reserve
@@ -50,18 +50,18 @@ def _engine_limit(model: AnyModel) -> int | None:
     return limit if isinstance(limit, int) and limit >= 0 else None
 
 
-def left_out(config: Configuration) -> list[str]:
+def models_left_out(config: Configuration) -> list[str]:
     """The optional models of a run whose weights are in a package that is not installed.
 
-    Raises UserError where there is no other model.
+    Raises UserError if there is no other model.
     """
     found = [
         name
-        for name, model in running(config)
+        for name, model in models_of(config)
         if model.optional
         and model.name
         and is_packaged(model.name)
-        and not is_installed(model.name)
+        and not packaged_is_installed(model.name)
     ]
     if found and len(found) == len(config.run.models):
         raise UserError(
@@ -72,9 +72,9 @@ def left_out(config: Configuration) -> list[str]:
 
 
 def check_models(config: Configuration) -> None:
-    """Raise UserError for a key of a model of the run, or of the judge, that fits no other key."""
+    """Raise UserError if a key of a model of the run, or of the judge, does not fit the other keys."""
     judge = [(config.judge, config.models[config.judge])] if config.judge else []
-    for name, model in dict([*running(config), *judge]).items():
+    for name, model in dict([*models_of(config), *judge]).items():
         where = f"models.{name}"
         check_named(f"{where}.tokenizer", [model.tokenizer], config.tokenizers, "tokenizers")
         _check_remote_code(f"tokenizers.{model.tokenizer}", config.tokenizers[model.tokenizer])
@@ -148,7 +148,7 @@ def _check_remote_code(where: str, entry: AnyModel | Tokenizer) -> None:
 
 
 def _check_only(config: Configuration, name: str) -> None:
-    """Raise UserError where a model's `only` names no benchmark or factor, or a value of another type."""
+    """Raise UserError if a model's `only` names no benchmark or factor, or a value of another type."""
     only, where = config.models[name].only, f"models.{name}.only"
     factors = {b: dict(load_benchmark(b).columns) for b in config.run.benchmarks}
     own = dict.fromkeys(COLUMNS, "string")

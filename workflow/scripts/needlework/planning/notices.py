@@ -1,4 +1,4 @@
-"""Sentences on what a run decided, left out or took from elsewhere, and on unknown targets."""
+"""Sentences on decisions of a run, on data that it left out or took elsewhere, and on unknown targets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from needlework import safe_yaml
 from needlework.benchmarks.benchmark import load_benchmark
-from needlework.planning.chosen import benchmarks_of, running
+from needlework.planning.chosen import benchmarks_of, models_of
 from needlework.planning.configuration import plain
 from needlework.planning.known_names import GONE_TARGETS, nearest
 from needlework.planning.layers import block
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def decided(given: Mapping[str, Any], config: Configuration) -> list[str]:
-    """Which keys of a benchmark have another value in `config`, which is validated, than was `given`.
+    """One sentence per benchmark: which of its keys have another value in `config` than was `given`.
 
-    A sentence for each benchmark: other keys decide them (`Plan.decided`).
+    `config` is validated. Other keys decide the values of these keys (`Plan.decided`).
     """
     said = []
     for name, own in benchmarks_of(config):
@@ -40,7 +40,7 @@ def decided(given: Mapping[str, Any], config: Configuration) -> list[str]:
 
 
 def notices(config: Configuration) -> list[str]:
-    """What the benchmarks of a run leave out (`Plan.notices`), in sentences."""
+    """Sentences on prompts or data that the run's benchmarks leave out (`Plan.notices`)."""
     return [
         note
         for name, own in benchmarks_of(config)
@@ -54,7 +54,7 @@ def inherited(given: Iterable[Mapping[str, Any]], config: Configuration) -> list
     return [
         f"models.{name} answers only the questions that config.yaml chooses for its model of this name "
         "(`only`): name yours otherwise, or set `only: {}`."
-        for name, model in running(config)
+        for name, model in models_of(config)
         if model.only
         and any("backend" in block(each, "models", name) for each in files)
         and not any("only" in block(each, "models", name) for each in files)
@@ -72,9 +72,9 @@ def unknown_target(name: str, rules: Iterable[str]) -> str:
 
 
 def replaced_choices(files: Iterable[str | Path]) -> list[str]:
-    """Which of the configuration files that were given, in their order, took back what another chose.
+    """One sentence for each choice under `run` that a later configuration file replaced.
 
-    A sentence each, for what `run` chooses: a later file replaces the whole list.
+    `files` are the given configuration files, in order. A later file replaces a whole list.
     """
     said: list[str] = []
     chosen: dict[str, tuple[Any, Any]] = {}

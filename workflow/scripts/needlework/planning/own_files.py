@@ -27,13 +27,19 @@ LONGEST_NAME = 100
 
 
 def of_workflow(path: str | None) -> str | None:
-    """A path in the workflow's folder where the run's has none: a preset names the workflow's own files."""
+    """A path in the workflow's folder, if the run's folder lacks it.
+
+    A preset names the workflow's own files.
+    """
     own = path and ROOT / path
     return str(own) if own and not Path(str(path)).exists() and own.exists() else path
 
 
 def find_own_files(config: dict[str, Any]) -> None:
-    """Find the files of the user's data and language among the workflow's own, as of a preset's example."""
+    """Find the files of the user's data and language among the workflow's own files.
+
+    A preset's example names such files.
+    """
     for corpus in config["corpora"].values():
         for data in corpus["languages"].values():
             data["files"] = [of_workflow(path) for path in data["files"]]
@@ -46,7 +52,7 @@ def find_own_files(config: dict[str, Any]) -> None:
 
 
 def check_corpora(config: Configuration) -> None:
-    """Raise UserError where a corpus of the user's has no name, data or column that can be used."""
+    """Raise UserError if a corpus of the user's has no name, data or column that can be used."""
     for name in config.corpora:
         where, languages = f"corpora.{name}", config.corpora[name].languages
         if not re.fullmatch("[a-z0-9_]+", name) or base_of(name) != name:
@@ -66,7 +72,7 @@ def check_corpora(config: Configuration) -> None:
 
 
 def _check_data(where: str, data: OwnData) -> None:
-    """Raise UserError where a data set is neither of the hub, at a commit, nor of local files."""
+    """Raise UserError if a data set is neither of the hub, at a commit, nor of local files."""
     if data.files:
         for pattern in data.files:
             if Path(pattern).is_dir():

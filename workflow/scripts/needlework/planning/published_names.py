@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from needlework.errors import UserError
-from needlework.planning.chosen import running
+from needlework.planning.chosen import models_of
 from needlework.planning.layout import ROOT
 
 if TYPE_CHECKING:
@@ -22,10 +22,10 @@ PUBLISHED = ROOT / "resources/published"
 def check_published(config: Configuration) -> list[str]:
     """A sentence for each model of a run whose published name no paper of the run has.
 
-    UserError if no paper at all has it: nothing could be compared.
+    Raises UserError if no paper at all has it: nothing could be compared.
     """
     notes = []
-    for model, entry in running(config):
+    for model, entry in models_of(config):
         name = entry.published
         if not name:
             continue

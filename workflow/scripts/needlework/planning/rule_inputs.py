@@ -1,4 +1,4 @@
-"""What all rules read, and what their scripts are told, by concern."""
+"""The inputs of all rules and the parameters of their scripts, by concern."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from needlework.planning.inputs.facts import Facts
 from needlework.planning.inputs.pages import Pages
 from needlework.planning.inputs.prompts import Prompts
 from needlework.planning.inputs.results import Results
-from needlework.planning.inputs.retrieval import Retrieval
+from needlework.planning.inputs.retrieval import RetrievalInputs
 from needlework.planning.inputs.scores import Scores
 from needlework.planning.inputs.sharing import Sharing
 
@@ -22,16 +22,16 @@ from needlework.planning.inputs.sharing import Sharing
 class RuleInputs(Inputs):
     """The inputs of the rules for a validated configuration.
 
-    A rule names a function of these where it reads more than a pattern of wildcards can say. Nested mappings
-    keep the files of a benchmark, model or tokenizer together for the script; `layout.paths` lists them for
-    `input:`.
+    If a pattern of wildcards cannot name a rule's inputs, the rule names a function of this class. Nested
+    mappings keep the files of a benchmark, model or tokenizer together for the script; `layout.paths` lists
+    them for `input:`.
     """
 
     def __init__(self, values: Any) -> None:
         config: Any = values if isinstance(values, Block) else given(values)
         super().__init__(config)
         self.corpora = Corpora(config)
-        self.retrieval = Retrieval(config)
+        self.retrieval = RetrievalInputs(config)
         self.prompts = Prompts(config, self.corpora)
         self.audits = Audits(config, self.prompts)
         self.answers = Answers(config, self.prompts, self.audits)

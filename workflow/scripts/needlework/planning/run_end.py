@@ -12,8 +12,8 @@ from needlework.models.accounts import Account, last_lines, read_account, write_
 from needlework.planning.inputs.own_data import own_tables
 from needlework.planning.rule_inputs import RuleInputs
 from needlework.printable import printable
-from needlework.results.page.own_data import read_report
-from needlework.results.page.terminal import fill
+from needlework.prompts.data_report import read_report
+from needlework.results.page.terminal import wrapped
 from needlework.services.endpoints import shown_url
 
 if TYPE_CHECKING:
@@ -25,7 +25,10 @@ _OWN_DATA = Path("results/own_data.json")
 
 
 def accounts(files: RuleInputs) -> list[Account]:
-    """The accounts of the run's jobs that have ended. A failure is told until its answers are there."""
+    """The accounts of the run's jobs that have ended.
+
+    A failure is reported until the job's answers exist.
+    """
     found = [
         _mended(account, part) for path, part in _paths(files) if (account := read_account(path))
     ]
@@ -56,7 +59,7 @@ def _address(files: RuleInputs, account: Account) -> str:
 
 
 def begin(files: RuleInputs) -> None:
-    """Have all accounts say that nothing was sent now: their jobs ran in earlier runs."""
+    """Mark in all accounts that nothing was sent in this run: their jobs ran in earlier runs."""
     for path, _ in _paths(files):
         if (account := read_account(path)) and account.sent_now:
             write_account(account.before(), path)
@@ -88,7 +91,7 @@ def own_data_warnings(files: RuleInputs) -> list[str]:
 def request_lines(files: RuleInputs, asked: Collection[str]) -> tuple[str, list[str]]:
     """How many requests were answered ("" if none was planned), and warnings about the others.
 
-    `asked` are the run's rules: a run that asks no model says nothing of earlier ones.
+    `asked` are the run's rules: if a run asks no model, the requests of earlier runs are not mentioned.
     """
     asks = any(rule.startswith(("generate_", "merge_answers", "judge")) for rule in asked)
     first, *others = last_lines(accounts(files) if asks else []) or [""]
@@ -102,7 +105,7 @@ def result_lines(files: RuleInputs, asked: Collection[str]) -> list[str]:
         if f"{name}_comparisons" in asked:
             text = Path(f"results/comparisons/{name}.txt")
             first = text.read_text(encoding="utf-8").partition("\n")[0]
-            lines.append(fill(f"{first} More: {text}"))
+            lines.append(wrapped(f"{first} More: {text}"))
     if "overview" in asked:
         lines += Path("results/summary.txt").read_text(encoding="utf-8").splitlines()
         lines.append("Open results/index.html to read the results.")
@@ -148,7 +151,7 @@ def _size(path: Path) -> str:
 
 
 def write_unfinished_page(files: RuleInputs, run: Ran, template: str) -> str:
-    """Write the page of what exists after a job of answers failed, and return its path."""
+    """Write the page from existing files, after a job of answers failed; return its path."""
     # The page needs packages that the process of Snakemake may lack.
     from needlework.results.page.overview_page import Front, write_unfinished
 

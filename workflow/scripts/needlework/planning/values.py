@@ -1,4 +1,4 @@
-"""Values of a configuration: what is valid nowhere, and how messages show them."""
+"""Values of a configuration: values that are valid nowhere, and values in messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from needlework.printable import SECRET, printable
 # The largest integer: engines and files hold 64 bits.
 MOST = 2**63 - 1
 # The most characters of a text, for instance of a grammar in `request`, and the most levels of values.
-MOST_CHARACTERS, MOST_LEVELS = 100_000, 100
+MOST_CHARACTERS, MOST_NESTED = 100_000, 100
 # The most characters of a value in a message.
 LONGEST = 120
 _CONTROL = re.compile(
@@ -32,7 +32,7 @@ def check_values(config: Any) -> None:
 
 def _check(value: Any, where: str, depth: int) -> None:
     wrong = ""
-    if depth > MOST_LEVELS:
+    if depth > MOST_NESTED:
         wrong = "nests values too deeply: flatten it"
     elif isinstance(value, Mapping | list | tuple):
         pairs = value.items() if isinstance(value, Mapping) else enumerate(value)
@@ -59,9 +59,9 @@ def _check(value: Any, where: str, depth: int) -> None:
 
 
 def control_character(text: str) -> str:
-    """The first control character in a text, or half of a character, in words; "" where there is none.
+    """The first control character, or half of a character, in a text, in words; "" if there is none.
 
-    Tabs and line breaks are none: a template or a system prompt may hold them.
+    Tabs and line breaks do not count: a template or a system prompt may hold them.
     """
     found = _CONTROL.search(text)
     if found is None:

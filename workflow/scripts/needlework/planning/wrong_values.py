@@ -1,4 +1,4 @@
-"""What is wrong with a value that its key does not take, in a sentence."""
+"""A sentence on a value that its key refuses: what is wrong with it."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from needlework import __version__
 from needlework.atomic import atomic_write
-from needlework.prompts.spans import render
+from needlework.prompts.spans import messages, render
 from needlework.records import config_digest, file_digest, read_table
 
 # The number of characters that are held before they are written, so that memory holds no whole file.
@@ -33,11 +33,6 @@ def exported_schema(instances: pa.Schema) -> pa.Schema:
         for field in instances
     ]
     return pa.schema(fields)
-
-
-def messages(prompt: str) -> list[dict[str, str]]:
-    """A prompt as a chat of one message."""
-    return [{"role": "user", "content": prompt}]
 
 
 def exported_rows(table: pa.Table, documents: Mapping[str, str]) -> Iterator[dict[str, Any]]:
@@ -122,7 +117,7 @@ metadata: {{version: "{version}"}}
 """
 
 
-def limits(prompts: Iterable[str | Path]) -> list[int]:
+def answer_limits(prompts: Iterable[str | Path]) -> list[int]:
     """The limits of answers that the prompts have, from their Parquet files."""
     columns = [
         pq.read_table(path, columns=["max_new_tokens"])["max_new_tokens"] for path in prompts
@@ -150,6 +145,6 @@ def write_tasks(
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "prompts.py").write_text(texts[1], encoding="utf-8")
     name = f"needlework_{benchmark}_{tokenizer}"
-    for limit in limits(prompts):
+    for limit in answer_limits(prompts):
         text = _LM_EVAL.format(benchmark=benchmark, limit=limit, name=name, version=__version__)
         (folder / f"{name}_{limit}.yaml").write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The writer of instance files: prompts are collected as columns, and each span is held once.
+"""The writer of instance files. It collects prompts as columns, and holds each span once.
 
 Most spans are in many prompts (a document, a label, an instruction); as objects they would take gigabytes.
 """
@@ -32,7 +32,7 @@ class Spans:
         return self._numbers.setdefault(span, len(self._numbers))
 
     def array(self, numbers: array[int]) -> pa.Array:
-        """The spans of these numbers, as a struct array."""
+        """The spans with these numbers, as a struct array."""
         # An array of each field: the spans in their order of first use are the keys of the dictionary.
         fields = zip(*self._numbers, strict=True) if self._numbers else [()] * len(Span._fields)
         columns = [
@@ -45,8 +45,8 @@ class Spans:
 class Instances:
     """The instances of a slice.
 
-    `columns` are its factors and the counts that follow them, by Arrow type. `named_by` are those of which an
-    instance's id is made, beside benchmark, task and text: a further column changes no id.
+    `columns` maps factors and the counts that follow them to Arrow types. An instance's id is made of
+    benchmark, task, text and the columns `named_by`, so a further column changes no id.
     """
 
     def __init__(
@@ -76,9 +76,9 @@ class Instances:
         n_tokens: int,
         **row: object,
     ) -> None:
-        """Add a prompt: the numbers of its spans, its text, length in tokens, and all other columns.
+        """Add a prompt: the numbers of its spans, its text, its length in tokens, and all other columns.
 
-        `apart` has further values of its id, which tell prompts with one wording apart.
+        `apart` are further values that go into its id, to distinguish prompts with equal texts.
         """
         named = {**{name: row[name] for name in self._named_by}, **apart}
         name = instance_id(self._benchmark, task, named, text)

@@ -37,26 +37,25 @@ Key = tuple[str, str, int, int]
 
 
 class Order(NamedTuple):
-    """An order of prompts.
+    """An order of prompts."""
 
-    `places` are the indices of the prompts in the order of sending. `shared` (int64, of the same length) are
-    the numbers of characters that each prompt in this order has in common with the beginning of the previous
-    prompt, `characters` those of each prompt.
-    """
-
+    # The indices of the prompts, in the order of sending.
     places: list[int]
+    # For each prompt in this order, how many characters it has in common with the beginning of the previous
+    # prompt (int64).
     shared: np.ndarray
+    # For each prompt in this order, its number of characters (int64).
     characters: np.ndarray
 
     def shares(self) -> np.ndarray:
-        """By a prompt's index, the share of it that is the beginning of another prompt too."""
+        """By a prompt's index, which share of it is the beginning of another prompt too."""
         most = np.maximum(self.shared, np.append(self.shared[1:], 0)[: len(self.shared)])
         found = np.zeros(len(most))
         found[self.places] = most / np.maximum(1, self.characters)
         return found
 
 
-class Prompts(Sequence[list[Span]]):
+class PromptStore(Sequence[list[Span]]):
     """Prompts in memory. Each distinct span is held once, and takes 4 bytes in each prompt."""
 
     def __init__(self) -> None:
@@ -89,8 +88,8 @@ class Prompts(Sequence[list[Span]]):
     def order(self, documents: Mapping[str, str]) -> Order:
         """The order in which neighbours share the longest prefix.
 
-        The order of two prompts depends only on the two: on the texts of their spans and, for long texts, on
-        their documents' names. Equal prompts keep their order. The role of a span is ignored.
+        Which of two prompts comes first depends only on these two: on the texts of their spans and, for long
+        texts, on their documents' names. Equal prompts keep their order. The role of a span is ignored.
         """
         keys = _keys(self._spans, documents)
         distinct = sorted(set(keys))
@@ -199,9 +198,9 @@ def cut(
 ) -> list[range]:
     """The places of the n shards of an order: contiguous, in order, and together all of it.
 
-    `tokens` and `shared` are the values of each prompt in the order. Shards are cut where neighbours share
-    least, among the places that keep each shard's tokens within `tolerance` of an even share. If there is no
-    such place, as with few or very different prompts, the nearest place is taken, and shards can be empty.
+    `tokens` and `shared` have a value for each prompt in the order. Shards are cut where neighbours share
+    least, at places that keep each shard's tokens within `tolerance` of an even share. If there is no such
+    place, as with few or very different prompts, the nearest place is taken, and shards can be empty.
     """
     before = np.concatenate([[0], np.cumsum(np.asarray(tokens, np.int64))])
     between = np.concatenate([np.asarray(shared, np.int64), [0]])

@@ -17,8 +17,8 @@ def similarities(instances: pa.Table, documents: Documents, embedder: Embedder) 
     """SIMILARITIES of `instances` (instance_id and prompt), in their order.
 
     `similarity` is the mean inner product of the needle's vector with the vectors of the prompt's
-    distractors, each the vector of the whole document that the prompt quotes. It is null if a prompt has no
-    needle or no distractor.
+    distractors. A distractor's vector is that of the whole document that the prompt quotes. Null if a prompt
+    has no needle or no distractor.
     """
     sources = [
         (

@@ -56,9 +56,9 @@ def render(spans: Iterable[Mapping[str, object] | Span], documents: Mapping[str,
 class Documents(Mapping[str, str]):
     """The documents of corpus files, by source id `<corpus>/<lang>/<id>`.
 
-    In a table of questions, the document is the context. Lists of words, and rows that are whole prompts, are
-    read from their file when they are first needed, and only the last file's are held, since their texts
-    would take gigabytes.
+    In a table of questions, the document is the context. Lists of words, and rows that are whole prompts,
+    would take gigabytes. So they are read from their file when they are first needed, and only those of the
+    last file are held.
     """
 
     def __init__(self) -> None:
@@ -172,3 +172,9 @@ def numbered(words: Sequence[str]) -> str:
 @cache
 def _numbers(n: int) -> tuple[str, ...]:
     return tuple(f"{i}. " for i in range(1, n + 1))
+
+
+def messages(prompt: str, system: str | None = None) -> list[dict[str, str]]:
+    """A prompt as a chat: the system prompt, if there is one, and the user's."""
+    before = [{"role": "system", "content": system}] if system else []
+    return [*before, {"role": "user", "content": prompt}]

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 def in_pieces(
     encoding: tiktoken.Encoding, encode: Callable[[str], list[int]]
 ) -> Callable[[str], list[int]]:
-    """`encode`, but a text at which it panics is split by the same pattern and encoded in pieces."""
+    """`encode` for texts at which it would panic.
+
+    Such a text is split by the same pattern and encoded in pieces.
+    """
 
     def ids(text: str) -> list[int]:
         try:
@@ -65,18 +68,18 @@ _SAMPLE, _FIRST = 100, 3
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """Counts tokens. `name` is the tokenizer's key in the configuration.
+    """Counts tokens."""
 
-    `proof` says where the tokenizer splits text, if that follows from its files. Then prompts are counted
-    from their pieces (`needlework.prompts.counting`), and a hundredth of them and the first few of a slice
-    are tokenized whole too. `sums` is the folder that caches the counts of documents. `reserve` tokens of a
-    prompt's length are left for chat templates and reasoning.
-    """
-
+    # The tokenizer's key in the configuration.
     name: str
     count: Callable[[str], int]
+    # Where the tokenizer splits text, if that follows from its files. With it, prompts are counted from their
+    # pieces (`needlework.prompts.counting`); a hundredth of them and the first few of a slice are tokenized
+    # whole too.
     proof: Proof | None = None
+    # The folder that caches the counts of documents.
     sums: Path | None = None
+    # How many tokens of a prompt's length are left for chat templates and reasoning.
     reserve: int = 0
 
     def check(self, instance_id: str, text: str, n_tokens: int, place: int) -> None:

@@ -33,8 +33,8 @@ def read_text(path: str | Path) -> str:
 def pieces(text: str, placeholders: Sequence[str], where: str) -> list[str]:
     """The literal pieces of a prompt template around its placeholders, in the order given.
 
-    A template holds every `{placeholder}` once, in that order; white space at its ends is dropped.
-    Anything else in braces is an error rather than text that a model would see. `where` names the template.
+    A template holds every `{placeholder}` once, in this order; white space at its ends is dropped. Anything
+    else in braces is an error, since a model would see it as text. `where` names the template.
     """
     text = text.strip()
     found = re.findall(r"\{([^{}]*)\}", text)
@@ -77,7 +77,8 @@ def check_texts(
 ) -> None:
     """Raise UserError if a user's texts are unknown to the benchmark, or some are missing.
 
-    `where` is the key of `instructions`; `needed` has by language the names that this run's prompts need.
+    `where` is the key of `instructions`. `needed` has, by language, the names of the texts that this run's
+    prompts need.
     """
     for lang, given in instructions.items():
         place = f"{where}.{lang}"
@@ -109,7 +110,7 @@ def papers_instructions(
 ) -> list[str]:
     """A sentence if a user's questions are not in English but have the paper's English instructions.
 
-    needles: the corpus of the questions. worded: the languages that have instructions of the user's.
+    `needles` is the corpus of the questions. `worded` are the languages with instructions of the user's own.
     """
     lacking = sorted({lang for lang in languages if lang != "en"} - set(worded))
     if not lacking or needles in CORPORA:

@@ -1,4 +1,4 @@
-"""In which language models answered: in the one that was asked for, in another, or undecided."""
+"""The languages of models' answers: the language that was asked for, another, or undecided."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 ANSWERED = Factor(
     "answered", label="Answered in", order=("the language asked for", "another", "undecided")
 )
-MODELS = Factor("model", label="Model")
 
 
 def of_language(column: str) -> str:
@@ -38,15 +37,16 @@ def answered_in(
 ) -> Result:
     """A benchmark's table of accuracy and share of answers by their language, per model and `languages`.
 
-    asked: the column with the language that a row asks for. of: the rows of scores that count, one per
-    answer. An answer's language (`answered_in` of scores) is told from its letters and commonest words.
+    `asked` is the column with the language that a row asks for. `of` returns the rows of scores that count,
+    one per answer. An answer's language (`answered_in` of scores) is told from its letters and commonest
+    words.
     """
     named = [
         replace(factor, label=factor.label or of_language(factor.name).capitalize())
         for factor in languages
     ]
     grid = Grid(
-        rows=(MODELS, *named),
+        rows=(MODEL, *named),
         columns=(ANSWERED,),
         number=PERCENT,
         note="Accuracy in % of the answers in each language. The CSV has their share of all answers.",

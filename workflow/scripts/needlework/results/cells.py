@@ -1,6 +1,6 @@
 """From scores to cells: which answers count, their mean, its certainty, and the paper's number beside it.
 
-What the tables and figures of all benchmarks share. Rows are arrays, since slices of frames are slow and
+The tables and figures of all benchmarks share this. Rows are arrays, since slices of frames are slow and
 tables have many cells.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from needlework import seeding
-from needlework.models.accounts import ERROR, LENGTH, SKIPPED, UNANSWERED, UNKNOWN
+from needlework.answer_states import ERROR, LENGTH, SKIPPED, UNANSWERED, UNKNOWN
 from needlework.results import published as publications
 from needlework.results import stats
 from needlework.results.columns import MCNEMAR, Compared
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # Answers that are counted apart, by their finish reasons.
 LOST = {"skipped": SKIPPED, "error": ERROR, "cut": LENGTH}
-# The same by their outcomes (`models.accounts`); prompts that a server cut and requests that it refused are
+# The same by their outcomes (`answer_states`); prompts that a server cut and requests that it refused are
 # among the failed ones.
 OUTCOMES = ("empty", "prompt_cut", "refused")
 
@@ -39,7 +39,10 @@ def judged(scores: pd.DataFrame) -> npt.NDArray[np.bool_]:
 
 
 def kept(rows: pd.DataFrame, mask: npt.ArrayLike) -> pd.DataFrame:
-    """The rows at which `mask` is true. If it is true everywhere, `rows` itself, since copies are slow."""
+    """The rows at which `mask` is true.
+
+    If it is true everywhere, `rows` itself is returned, since copies are slow.
+    """
     held = np.asarray(mask, dtype=bool)
     return rows if held.all() else rows[held]
 
@@ -47,8 +50,8 @@ def kept(rows: pd.DataFrame, mask: npt.ArrayLike) -> pd.DataFrame:
 def paired(one: pd.DataFrame, two: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """The prompts that both models answered, with the columns `value_first` and `value_second`.
 
-    Two answers are paired if they agree in the columns `by`. So their prompts are the same, or differ only
-    in what is compared.
+    Two answers are paired if the columns `by` are equal. So their prompts are the same, or differ only in the
+    compared factor.
     """
     one, two = kept(one, judged(one)), kept(two, judged(two))
     mine, theirs = _keys(one, by), dict(zip(_keys(two, by), two["value"].tolist(), strict=True))
@@ -77,7 +80,7 @@ def mcnemar(both: pd.DataFrame) -> dict[str, float | int]:
 
 
 def difference_bounds(first: Mapping[str, float], second: Mapping[str, float]) -> dict[str, float]:
-    """The least and the greatest value that the second mean less the first can have."""
+    """The least and the greatest possible value of the second mean less the first."""
     return {
         "lowest": second["lowest"] - first["highest"],
         "highest": second["highest"] - first["lowest"],
@@ -106,13 +109,13 @@ def contrast(first: Mapping[str, float], second: Mapping[str, float]) -> dict[st
 
 def compared(
     cell: Mapping[str, float | int],
-    number: publications.Number | None,
+    number: publications.PrintedNumber | None,
     obstacle: str | None,
     digits: int | None = None,
 ) -> Compared:
     """COMPARISON of a cell with a published number, by the interval over questions or by equal digits.
 
-    A mean with missing answers is not compared, since it is a mean of other prompts.
+    If answers are missing, a mean is not compared, since it is a mean of other prompts.
     """
     published = None if number is None else number.value
     if digits is None:
@@ -147,9 +150,9 @@ def _plain(value: object) -> str:
 
 
 def apart(table: pd.DataFrame, where: npt.ArrayLike, column: str) -> pd.DataFrame:
-    """The table with the values of the rows in `where`, which are another quantity, in a column of their own.
+    """The table with the values of some rows, which are another quantity, in a column of their own.
 
-    The paper's number moves with it, to `published_<column>` and `published_cell_<column>`.
+    `where` selects the rows. The paper's number moves to `published_<column>` and `published_cell_<column>`.
     """
     mask = np.asarray(where, dtype=bool)
     moved = {"value": column, "published": f"published_{column}"}
@@ -163,7 +166,7 @@ def apart(table: pd.DataFrame, where: npt.ArrayLike, column: str) -> pd.DataFram
 
 
 def frame(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> pd.DataFrame:
-    """A tidy table of these columns; counts are whole numbers, missing where there are none."""
+    """A tidy table with `columns`. Counts are whole numbers, and missing where there are none."""
     import pandas as pd
 
     return counted(pd.DataFrame(rows, columns=list(columns)))
@@ -210,7 +213,7 @@ class Table:
         return self._codes[column]
 
     def array(self, name: str, make: Callable[[pd.DataFrame], npt.ArrayLike]) -> npt.NDArray[Any]:
-        """What `make` gives for the whole frame, made once for all parts."""
+        """The result of `make` for the whole frame. It is made once for all parts."""
         if name not in self._arrays:
             self._arrays[name] = np.asarray(make(self.frame))
         return self._arrays[name]
@@ -231,15 +234,15 @@ class Part:
 
     @property
     def frame(self) -> pd.DataFrame:
-        """These rows as a frame. One column of them is `column`, which is faster."""
+        """The part's rows as a frame. For a single column, `column` is faster."""
         return self.table.frame.iloc[self.places]
 
     def column(self, name: str) -> pd.Series:
-        """A column of these rows."""
+        """A column of the part's rows."""
         return self.table.frame[name].iloc[self.places]
 
     def codes(self, column: str) -> Places:
-        """`Table.codes` of these rows."""
+        """`Table.codes` of the part's rows."""
         return self.table.codes(column)[0][self.places]
 
     def values(self, column: str) -> list[Any]:
@@ -249,7 +252,7 @@ class Part:
         return [values[code - 1] for code in present if code > 0]
 
     def array(self, name: str, make: Callable[[pd.DataFrame], npt.ArrayLike]) -> npt.NDArray[Any]:
-        """`Table.array` of these rows."""
+        """`Table.array` of the part's rows."""
         return self.table.array(name, make)[self.places]
 
     def where(self, mask: npt.NDArray[np.bool_]) -> Part:
@@ -276,9 +279,10 @@ class Part:
         return self.where(self.array("given", judged))
 
     def measure(self, strata: str = "", counted: Part | None = None) -> dict[str, float | int]:
-        """The columns `columns.MEASURES` of this part. With `strata`, of the mean of that column's means.
+        """The columns `columns.MEASURES` of this part.
 
-        `counted` are the rows that enter the mean; by default, all rows with an answer.
+        With `strata`, they are of the mean of this column's means. `counted` are the rows that enter the
+        mean; by default, all rows with an answer.
         """
         counted = self.given if counted is None else counted
         estimate = stats.estimate(
@@ -292,7 +296,7 @@ class Part:
         return {**vars(estimate), **self.lost(), **ends}
 
     def bounds(self, strata: str = "", counted: Part | None = None) -> dict[str, float]:
-        """The mean if every skipped or failed answer were wrong, and if every one were right."""
+        """Two means: if every skipped or failed answer were wrong, and if every one were right."""
         counted = self.given if counted is None else counted
         both = counted.joined(self.where(~self.array("given", judged)))
         low, high = stats.bounds(
@@ -309,8 +313,8 @@ class Part:
     def lost(self) -> dict[str, float | int]:
         """Counts of requests without an answer, and of cut and empty answers (`LOST`, `OUTCOMES`).
 
-        The number of cut answers is NaN if it is not known why some answers ended.
-        Scores that were made by hand may lack the column `outcome`: then these counts are 0.
+        If it is not known why some answers ended, the number of cut answers is NaN. Scores that were made by
+        hand may lack the column `outcome`; then these counts are 0.
         """
         counts = self._counts("finish_reason")
         found: dict[str, float | int] = {
@@ -331,9 +335,9 @@ class Part:
 def difference(
     one: Part, two: Part, both: pd.DataFrame, strata: str = ""
 ) -> dict[str, float | int]:
-    """`columns.MEASURES` of the second less the first, and MCNEMAR; `both` are the pairs of `paired`.
+    """`columns.MEASURES` of the second less the first, and MCNEMAR.
 
-    Lost answers are counted in `one` and `two` together.
+    `both` are the pairs of `paired`. Lost answers are counted in `one` and `two` together.
     """
     found = stats.paired_difference(
         both["value_first"].to_numpy(),

@@ -38,7 +38,7 @@ LEAST_ANSWERS = 10
 
 
 class Compared(TypedDict):
-    """A published number and, in words, how ours compares with it."""
+    """A published number, and how our number compares with it, in words."""
 
     published: float | None
     published_n: int | None
@@ -52,7 +52,7 @@ MCNEMAR = ("n_first_only", "n_second_only", "p_mcnemar")
 
 
 def read_meanings(path: str | Path) -> dict[str, str]:
-    """Meanings by column; a name may end with "*". UserError if a line is wrong."""
+    """Meanings by column; a name may end with "*". Raises UserError if a line is wrong."""
     found: dict[str, str] = {}
     with Path(path).open(encoding="utf-8", newline="") as file:
         rows = csv.reader(file)

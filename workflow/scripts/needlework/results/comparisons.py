@@ -14,20 +14,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from needlework.answer_states import UNANSWERED
 from needlework.errors import UserError
-from needlework.factor import Factor
-from needlework.models.accounts import UNANSWERED
-from needlework.models.audits import MOST_LEVELS
+from needlework.factor import MOST_LEVELS, Factor
 from needlework.results import stats
 from needlework.results.drawing.style import COLOURS, PAGE, style
-from needlework.results.page.misreads import CAREFUL
-from needlework.results.result import (
-    PERCENT,
-    Grid,
-    Number,
-)
+from needlework.results.result import PERCENT, Grid, Number
 from needlework.results.significance import ALPHA, holm, paired_test
 from needlework.results.written_tables import lay_out
+from needlework.scoring.metric import CAREFUL
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,8 +46,11 @@ MEASURES = (
 )
 
 
-class Pair(NamedTuple):
-    """Two sides to compare. Models with different tokenizers get the same questions in different prompts."""
+class ComparedPair(NamedTuple):
+    """Two sides to compare.
+
+    Models with different tokenizers get the same questions in different prompts.
+    """
 
     first: str
     second: str
@@ -87,7 +85,7 @@ def indistinguishable(
 
 
 def prompts_differ(one: pd.DataFrame, two: pd.DataFrame, factors: Sequence[str]) -> str | None:
-    """How the prompts of two sets of scores differ, in words; None where they are the same."""
+    """How the prompts of two sets of scores differ, in words; None if they are the same."""
     ids = [set(scores["instance_id"]) for scores in (one, two)]
     if ids[0] == ids[1]:
         return None
@@ -143,17 +141,17 @@ def _given(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def compare(
-    scores: Mapping[str, pd.DataFrame], pairs: Sequence[Pair], factors: Sequence[str]
+    scores: Mapping[str, pd.DataFrame], pairs: Sequence[ComparedPair], factors: Sequence[str]
 ) -> pd.DataFrame:
     """One row per pair, metric, and level of each factor, with the columns LABELS and MEASURES.
 
     `by` is "all" for the row over all prompts.
 
     `scores` are by side, `factors` what was asked of prompts (`Benchmark.asked`). The difference is the
-    second's mean less the first's, with a 95% interval over questions; `p` is of `paired_test`.
-    `p_holm` corrects for all rows of one metric and `by`.
+    second's mean less the first's, with a 95% interval over questions; `p` is of `paired_test`. `p_holm`
+    corrects for all rows of one metric and `by`.
 
-    Raises UserError where two models were asked nothing in common.
+    Raises UserError if two models were asked nothing in common.
     """
     import pandas as pd
 
@@ -248,7 +246,7 @@ def as_text(table: pd.DataFrame, sets: Mapping[str, Sequence[Sequence[str]]]) ->
 
 
 def nothing_to_show(n_questions: int) -> str:
-    """The remark that so few questions can show no difference at p < ALPHA; "" if they can."""
+    """A remark if there are too few questions to show a difference at p < ALPHA; "" if there are enough."""
     if 2.0 ** (1 - n_questions) < ALPHA:
         return ""
     return ", too few to show a difference"
@@ -338,7 +336,7 @@ def figure(table: pd.DataFrame, sets: Sets, title: str) -> Figure:
         for ax in axes[len(metrics) :]:
             ax.remove()
         for ax, metric in zip(axes, metrics, strict=False):
-            _panel(ax, overall[overall["metric"] == metric], pairs)
+            _pairs_panel(ax, overall[overall["metric"] == metric], pairs)
             ax.set_title(str(metric).replace("_", " "))
             ax.set_xlabel("Difference (points)")
             ax.tick_params(labelbottom=True)
@@ -347,7 +345,7 @@ def figure(table: pd.DataFrame, sets: Sets, title: str) -> Figure:
     return made
 
 
-def _panel(ax: Axes, rows: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> None:
+def _pairs_panel(ax: Axes, rows: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> None:
     """One metric: pairs from top to bottom."""
     for row in rows.itertuples():
         y = len(pairs) - 1 - pairs.index((row.first, row.second))

@@ -26,15 +26,14 @@ JUDGED = (*COVERED, "below", "above", "differs")
 
 
 @dataclass(frozen=True)
-class Number:
-    """A published number, its number of answers (if it can be derived), and its source.
-
-    cell: the table, row and column of a printed number; None for a number computed from several.
-    """
+class PrintedNumber:
+    """A published number."""
 
     value: float
+    # The number of answers behind it, if that can be derived.
     n: int | None
     source: str = "paper"
+    # The table, row and column of a printed number; None for a number computed from several.
     cell: str | None = None
 
 
@@ -44,7 +43,7 @@ def cell_name(table: str, row: str, column: str) -> str:
 
 
 # Of a line of a table: its numbers by column.
-Line: TypeAlias = dict[str, Number]
+PrintedLine: TypeAlias = dict[str, PrintedNumber]
 
 
 def load(path: str | Path) -> pd.DataFrame:
@@ -95,7 +94,7 @@ def load(path: str | Path) -> pd.DataFrame:
 
 
 def none() -> pd.DataFrame:
-    """The published numbers of a benchmark without any."""
+    """An empty table of published numbers, for a benchmark without any."""
     import pandas as pd
 
     return pd.DataFrame(columns=list(COLUMNS))
@@ -124,21 +123,23 @@ def _parse(path: Path, line: int, fields: dict[str, str]) -> dict[str, object]:
     return {**fields, "value": value, "n": int(n) if n else None}
 
 
-def tables(published: pd.DataFrame) -> dict[str, dict[str, Line]]:
+def tables(published: pd.DataFrame) -> dict[str, dict[str, PrintedLine]]:
     """The numbers by table, line and column, in the file's order; the paper's before the released code's."""
     import pandas as pd
 
-    found: dict[str, dict[str, Line]] = {}
+    found: dict[str, dict[str, PrintedLine]] = {}
     for row in published.itertuples():
         line = found.setdefault(row.table, {}).setdefault(row.row, {})
         if row.column not in line or row.source == "paper":
             n = None if pd.isna(row.n) else int(row.n)
             cell = cell_name(row.table, row.row, row.column)
-            line[row.column] = Number(float(row.value), n, row.source, cell)
+            line[row.column] = PrintedNumber(float(row.value), n, row.source, cell)
     return found
 
 
-def equal(value: float, published: Number | None, digits: int, obstacle: str | None = None) -> str:
+def equal(
+    value: float, published: PrintedNumber | None, digits: int, obstacle: str | None = None
+) -> str:
     """Whether our number equals the published number to so many digits, rounded or cut: papers print either.
 
     "equals", "differs", or "cannot tell: <reason>" as `compare` says it.
@@ -163,9 +164,9 @@ def compare(
 ) -> str:
     """Whether our interval covers a published number.
 
-    "covers"; "below" or "above" (where all of our interval lies); or "cannot tell: <reason>" where
-    nothing was published, nothing was measured, or an `obstacle` (other settings than the paper's)
-    makes the two numbers answers to different questions.
+    Returns "covers", or "below" or "above" if our whole interval lies there. Returns "cannot tell: <reason>"
+    if nothing was published or nothing was measured, or if there is an `obstacle`, such as other settings
+    than the paper's, that makes the numbers answers to different questions.
     """
     if published is None or math.isnan(published):
         return UNPUBLISHED

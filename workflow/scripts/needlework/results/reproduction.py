@@ -1,7 +1,7 @@
-"""Every number that the papers print beside ours, as a table and as a picture: its verdict, or the reason.
+"""All numbers that the papers print beside ours: a table and a picture of verdicts, or reasons for none.
 
 A result's CSV names the printed number beside a cell in the column `published_cell` (of the number in
-`value`), or `published_cell_<statistic>` (of that in `<statistic>`). Planning does not import this.
+`value`), or `published_cell_<statistic>` (of the number in `<statistic>`). Planning does not import this.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _CELL = "published_cell"
 
 
 class Reproduced(TypedDict):
-    """A benchmark whose numbers stand beside the paper's: its results' and scores' files, and the factors."""
+    """A benchmark with numbers beside the paper's: its files of results and scores, and its factors."""
 
     title: str
     factors: list[str]
@@ -67,16 +67,14 @@ class Reason:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How our numbers compare with the numbers in some tables of a paper.
+    """How our numbers compare with the numbers in some tables of a paper."""
 
-    tables: each with the result that shows it, or "". cannot_tell: how many cannot be compared; reason: the
-    most frequent reason of these.
-    """
-
+    # Each table of the paper, with the result that shows it, or "".
     tables: Mapping[str, str]
     covers: int
     below: int
     above: int
+    # How many numbers cannot be compared, and the most frequent reason.
     cannot_tell: int
     reason: str
 
@@ -87,7 +85,7 @@ class Agreement:
 
 
 def read_reasons(path: str | Path) -> dict[str, list[Reason]]:
-    """The reasons of resources/reasons.csv, by paper. UserError if a line is none."""
+    """The reasons of resources/reasons.csv, by paper. Raises UserError if a line is none."""
     path = Path(path)
     found: dict[str, list[Reason]] = {}
     with path.open(encoding="utf-8", newline="") as file:
@@ -103,7 +101,7 @@ def read_reasons(path: str | Path) -> dict[str, list[Reason]]:
 
 
 def reason_of(reasons: Iterable[Reason], *place: str) -> str | None:
-    """The first reason of a printed number (as `Reason.holds` has it), if it has any."""
+    """The first reason that holds for a printed number (`Reason.holds`); None if there is none."""
     return next((each.reason for each in reasons if each.holds(*place)), None)
 
 
@@ -123,7 +121,7 @@ _NAN = float("nan")
 _NOT_FOUND = _Found(_NAN, _NAN, _NAN, WITHOUT, NOT_MADE, None, None)
 
 
-def compared(
+def reproduced(
     benchmark: str,
     published: pd.DataFrame,
     results: Mapping[str, pd.DataFrame],
@@ -221,7 +219,7 @@ def counts(table: pd.DataFrame) -> pd.DataFrame:
     return found.groupby(by, sort=False).size().rename("n").reset_index()
 
 
-def summary(table: pd.DataFrame) -> str:
+def coverage(table: pd.DataFrame) -> str:
     """A sentence on how many printed numbers are covered; without verdicts, the most frequent reason."""
     judged = table[table["verdict"].isin(JUDGED)]
     if judged.empty:
@@ -301,8 +299,8 @@ NOTE = (
 )
 
 
-def draw(table: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
-    """The picture of `reproduction.compared` of all benchmarks, whose titles are by name.
+def picture(table: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+    """The picture of `reproduction.reproduced` of all benchmarks, whose titles are by name.
 
     Each benchmark has a panel of shares, with differences in percent points; all counts are in one, with
     differences in percent of the paper's number.
@@ -313,13 +311,13 @@ def draw(table: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     tall = HEIGHT * len(rows) * (1.4 if len(panels) == 1 else 1)
     with style():
         figure = figure_of(width, AROUND + tall)
-        figure.suptitle(wrapped(summary(table), width), fontsize=8)
+        figure.suptitle(wrapped(coverage(table), width), fontsize=8)
         grid = figure.subplots(len(rows), len(rows[0]), squeeze=False)
         for axes_row, row in zip(grid, rows, strict=True):
             for axes in axes_row[len(row) :]:
                 axes.set_axis_off()
             for axes, (title, dots) in zip(axes_row, row, strict=False):
-                _panel(axes, title, dots)
+                _dots_panel(axes, title, dots)
         figure.supxlabel(wrapped(NOTE, width), fontsize=6)
         figure.supylabel("ours minus the paper's number", fontsize=7.5)
     return figure
@@ -357,7 +355,7 @@ def _differences(dots: pd.DataFrame, x: pd.Series, unit: pd.Series | float) -> p
 COUNTS = "Counts"
 
 
-def _panel(axes: Axes, title: str, dots: pd.DataFrame) -> None:
+def _dots_panel(axes: Axes, title: str, dots: pd.DataFrame) -> None:
     """One panel: dots with a verdict above the grey ones."""
     from matplotlib.ticker import NullLocator
 

@@ -1,6 +1,6 @@
-"""What a table or figure is: a function of rows and the run, with its title, its place, and its look as data.
+"""The class of tables and figures: a function of rows and the run, with title, place and look as data.
 
-`written_tables` lays out a tidy table by its grids, `drawing` draws a figure. Planning imports results to
+`written_tables` lays out a tidy table by its grids; `drawing` draws a figure. Planning imports results to
 learn their names, titles and needs, so this needs the standard library alone.
 """
 
@@ -36,15 +36,15 @@ class Context:
     run: Run
 
     @cached_property
-    def tables(self) -> dict[str, dict[str, publications.Line]]:
+    def tables(self) -> dict[str, dict[str, publications.PrintedLine]]:
         """The paper's tables by name: their lines, and the numbers of each by column."""
         return publications.tables(self.published)
 
-    def line(self, table: str, row: str) -> publications.Line:
+    def line(self, table: str, row: str) -> publications.PrintedLine:
         """The numbers in a line of the paper's table, by column; none where there is no such line."""
         return self.tables.get(table, {}).get(row, {})
 
-    def find(self, table: str, row: str, column: str) -> publications.Number | None:
+    def find(self, table: str, row: str, column: str) -> publications.PrintedNumber | None:
         """The number of a cell of the paper's table; None without any."""
         return self.line(table, row).get(column)
 
@@ -72,7 +72,10 @@ def without_controls(numbers: pd.DataFrame, run: Run) -> pd.DataFrame:
 
 
 def without_incomparable(numbers: pd.DataFrame) -> pd.DataFrame:
-    """A result's rows without the paper's numbers, unless one of them has a verdict beside ours."""
+    """A result's rows without the paper's numbers.
+
+    If one of these numbers has a verdict beside ours, all rows stay.
+    """
     ours = numbers[numbers["source"] == "ours"] if "source" in numbers else numbers
     for name in numbers.columns[numbers.columns.str.startswith("comparison")]:
         if any(str(one).partition(":")[0] in publications.JUDGED for one in ours[name].dropna()):
@@ -113,21 +116,20 @@ PERCENT = Number(digits=1, scale=100)
 
 @dataclass(frozen=True)
 class Mark:
-    """A sign at (or a line under) the numbers for which `where` holds; `note` explains it below.
-
-    paper: marks the paper's number, not ours. sign: behind the number, if it is not underlined.
-    """
+    """A sign at (or a line under) the numbers for which `where` holds; `note` explains it below."""
 
     where: str
     note: str
     underline: bool = False
+    # Whether it marks the paper's number in place of ours.
     paper: bool = False
+    # Stands behind the number, if that is not underlined.
     sign: str = "†"
 
 
 @dataclass(frozen=True)
-class Line:
-    """A further line below the numbers of a block: of cells for which `where` holds, these columns."""
+class FurtherLine:
+    """A further line below the numbers of a block: `columns` of the cells for which `where` holds."""
 
     label: str
     columns: tuple[str, ...]
@@ -144,7 +146,9 @@ INCOMPLETE = Mark(
     "wrong, and if all are right",
     sign="‡",
 )
-LOST = Line("skipped, failed", ("n_skipped", "n_error"), Number(0), "n_skipped + n_error > 0")
+LOST = FurtherLine(
+    "skipped, failed", ("n_skipped", "n_error"), Number(0), "n_skipped + n_error > 0"
+)
 # What is said of sums over answers, by column.
 MISSING = {
     "n_skipped": "{} answers were skipped (longer than the model's context).",
@@ -178,7 +182,7 @@ class Grid:
     number: Number = Number()
     numbers: Mapping[tuple[str, str], Number] = field(default_factory=dict)
     # Further lines below a block, and marks at numbers.
-    lines: tuple[Line, ...] = ()
+    lines: tuple[FurtherLine, ...] = ()
     marks: tuple[Mark, ...] = ()
 
     # The rows that are laid out: of `prepare(table)`, those for which the query `where` holds. Columns across
@@ -211,7 +215,7 @@ def pairs(
         by=("pair", "role"),
         number=number,
         numbers={("role", "delta"): replace(number, signed=True)},
-        lines=(Line("McNemar's p", ("p_mcnemar",), test, "p_mcnemar == p_mcnemar"),),
+        lines=(FurtherLine("McNemar's p", ("p_mcnemar",), test, "p_mcnemar == p_mcnemar"),),
         empty="no pair was run",
         answers=answers,
         **more,
@@ -220,7 +224,7 @@ def pairs(
 
 @dataclass(frozen=True)
 class PromptTable:
-    """A table of a tokenizer's prompts; notes count what could not be built or is in the data after all."""
+    """A table of a tokenizer's prompts. Its notes have counts of prompts that are left out or peculiar."""
 
     # Factors whose values have a row each.
     by: tuple[str, ...]
@@ -246,7 +250,7 @@ PAPER = "the paper's"
 
 @dataclass(frozen=True, kw_only=True)
 class Drawing:
-    """What a figure shows, whatever its form."""
+    """The contents of a figure, whatever its form."""
 
     # The column across (down, where bars or points lie). Several give a row of panels each, of the rows that
     # have a value in it.
@@ -320,11 +324,10 @@ class Drawing:
 
 @dataclass(frozen=True, kw_only=True)
 class Lines(Drawing):
-    """Lines over `x`. A row without a value of `x` is a level across its panel.
+    """Lines over `x`. A row without a value of `x` is a level across its panel."""
 
-    levels: the columns across which the paper's numbers are levels; across any other they are not drawn then.
-    """
-
+    # The columns across which the paper's numbers are levels. Across any other column they are then not
+    # drawn.
     levels: tuple[str, ...] = ()
 
 
@@ -357,14 +360,12 @@ class Dots(Points):
 
 @dataclass(frozen=True, kw_only=True)
 class Heatmap(Drawing):
-    """A cell for each `x` and `down`, in percent; the paper's number beneath in small print.
-
-    margin: the value of `down` that is the mean of the others. tinted: a query for rows whose names are
-    orange, and what that means.
-    """
+    """A cell for each `x` and `down`, in percent; the paper's number beneath in small print."""
 
     down: str
+    # The value of `down` that is the mean of the others.
     margin: str = ""
+    # A query for the rows whose names are orange, and what the colour means.
     tinted: tuple[str, str] | None = None
 
     mark = "cell"
@@ -394,24 +395,26 @@ DELTA = (
 
 @dataclass(frozen=True)
 class Result:
-    """A table or figure: its files, a target, an entry of the report and of the documentation.
+    """A table or figure: its files, a target, an entry of the report and of the documentation."""
 
-    name: of its files ("table1" and "figure4b" are the paper's). caption: reStructuredText. numbers: makes
-    its tidy table, one cell a row. shown: how that is laid out or drawn. needs: the rows that `numbers`
-    gets. when: conditions of the benchmark (`RunFacts.conditions`) that must hold for it to have rows.
-    over_models: whether some of its numbers are means over models. by_metric: whether scores in it are by the
-    run's metric.
-    """
-
+    # The name of its files. "table1" and "figure4b" are the paper's.
     name: str
     title: str
+    # In reStructuredText.
     caption: str
+    # Function that makes its tidy table, one cell a row.
     numbers: Numbers
+    # How the tidy table is laid out or drawn.
     shown: Layout | Drawing
+    # The rows that `numbers` gets.
     needs: Needs = "scores"
+    # Conditions of the benchmark (`RunFacts.conditions`) that must hold for it to have rows.
     when: tuple[str, ...] = ()
+    # Whether some of its numbers are means over models.
     over_models: bool = False
-    by_metric: bool = True
+    # Whether scores in it are by the run's metric. The name of a metric: only if the run's metric is this
+    # one.
+    by_metric: bool | str = True
 
     def __call__(self, rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         """The tidy table of these rows."""
@@ -429,7 +432,7 @@ class Result:
 
     @property
     def place(self) -> str:
-        """Its number in the paper ("Table 1"), or "" if the paper lacks it."""
+        """The result's number in the paper ("Table 1"); "" if the paper lacks it."""
         found = re.fullmatch(r"(table|figure)(\d+[a-z]?)", self.name)
         return f"{found[1].capitalize()} {found[2]}" if found else ""
 
@@ -441,7 +444,7 @@ class Result:
 
     @property
     def label(self) -> str:
-        """What the report and messages call it."""
+        """The result's name in the report and in messages."""
         if not self.place:
             return self.title
         # A name of a model or a task stays as it is.
@@ -453,15 +456,15 @@ Decorated: TypeAlias = Callable[[Numbers], Result]
 
 
 def told(result: Result, run: Run) -> str:
-    """What captions, notes and LaTeX say of a run: its data, its metric, the models in means, and those asked
-    a part.
+    """A sentence on the run for captions, notes and LaTeX: data, metric, models in means, partly asked ones.
 
-    A table with a column of metrics names its own.
+    If a table has a column of metrics, the metric is not named.
     """
     grids = () if isinstance(result.shown, Drawing) else result.shown
     named = any(factor.name == "metric" for grid in grids for factor in (*grid.rows, *grid.columns))
-    by = run.get("scored_by", "") if result.by_metric and result.needs == "scores" else ""
-    metric = f"Metric: {by}." if by and not named else ""
+    by = run.get("scored_by", "") if result.needs == "scores" and not named else ""
+    by_it = result.by_metric in (True, by.partition(" ")[0])
+    metric = f"Metric: {by}." if by and by_it else ""
     counted = run.get("counted", "") if result.over_models else ""
     return " ".join(filter(None, (run.get("data", ""), metric, counted, run.get("asked", ""))))
 
@@ -473,7 +476,7 @@ def table(
     when: tuple[str, ...] = (),
     notes: tuple[str, ...] = (),
     over_models: bool = False,
-    by_metric: bool = True,
+    by_metric: bool | str = True,
 ) -> Decorated:
     """Make the decorated function a table, laid out as these grids.
 
@@ -490,7 +493,7 @@ def figure(
     when: tuple[str, ...] = (),
     notes: tuple[str, ...] = (),
     over_models: bool = False,
-    by_metric: bool = True,
+    by_metric: bool | str = True,
 ) -> Decorated:
     """Make the decorated function a figure; docstring and `notes` as for `table`."""
     return _result(title, drawing, needs, when, notes, over_models, by_metric)
@@ -502,12 +505,13 @@ def _result(
     needs: Needs,
     when: tuple[str, ...],
     notes: tuple[str, ...],
-    *flags: bool,
+    over_models: bool,
+    by_metric: bool | str,
 ) -> Decorated:
     def decorate(numbers: Numbers) -> Result:
         caption = " ".join([*(inspect.getdoc(numbers) or "").split(), *notes])
         name = numbers.__name__
-        return Result(name, title, caption, numbers, shown, needs, when, *flags)
+        return Result(name, title, caption, numbers, shown, needs, when, over_models, by_metric)
 
     return decorate
 

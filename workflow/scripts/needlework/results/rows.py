@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 def result_rows(needs: str, files: Sequence[str], factors: Mapping[str, str]) -> pd.DataFrame:
-    """The rows of `files` in one frame, by what a result needs (`results.result.Result`).
+    """The rows of `files` in one frame; `needs` says which rows a result needs (`results.result.Result`).
 
-    Of instances, the columns task, example_id, n_tokens and the benchmark's `factors`, without the
-    prompts; they and token counts get the column `tokenizer`. The paper's numbers are as `published.load`
-    has them.
+    Rows of instances have the columns task, example_id, n_tokens and the benchmark's `factors`, but no
+    prompts. Rows of instances and of token counts get the column `tokenizer`. The paper's numbers are as
+    `published.load` returns them.
     """
     if needs == "published":
         return load(files[0])
@@ -38,7 +38,7 @@ def result_rows(needs: str, files: Sequence[str], factors: Mapping[str, str]) ->
             if beside := read_notes(file).get("beside"):
                 table = table.filter(pc.invert(pc.is_in(table["metric"], pa.array(beside))))
         tables.append(table)
-    return frame(pa.concat_tables(tables, promote_options="default"))
+    return categorical_frame(pa.concat_tables(tables, promote_options="default"))
 
 
 def scores_of(files: Sequence[str]) -> pd.DataFrame:
@@ -48,7 +48,7 @@ def scores_of(files: Sequence[str]) -> pd.DataFrame:
     return pd.concat([read_table(file).to_pandas() for file in files], ignore_index=True)
 
 
-def frame(table: pa.Table) -> pd.DataFrame:
+def categorical_frame(table: pa.Table) -> pd.DataFrame:
     """A table as a frame whose texts are categories, which pandas selects and counts as whole numbers.
 
     All columns have the same sorted categories, since pandas compares only columns with equal categories.

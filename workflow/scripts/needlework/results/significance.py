@@ -33,15 +33,14 @@ _DRAWS, _AT_ONCE, _ENOUGH = 100_000, 2000, 200
 def exchange_test(moves: npt.ArrayLike, *, loss: bool = False) -> tuple[float, float]:
     """The two-sided p of a sum of moves, and the least p that moves of these sizes can have.
 
-    moves: questions x k. Each row has the moves of a question in its k arrangements, which are equally likely
-    under the null hypothesis, the observed one first. If a row is a difference of two sides and its negative,
-    this is the sign-flip test, and McNemar's where each question has one prompt. loss: whether only sums
-    below 0 count (a one-sided test).
+    `moves` (questions x k) has a row per question: its moves in k arrangements that are equally likely under
+    the null hypothesis. The observed arrangement is first. `loss`: whether only sums below 0 count (a
+    one-sided test). If a row is a difference of two sides and its negative, this is the sign-flip test; with
+    one prompt per question, it is McNemar's.
 
     The distribution is exact: it is the Fourier transform of the product of the rows' characteristic
-    functions. Moves that are no multiples of a common unit are rounded, and p is then slightly too large. p
-    is at least _LEAST. (NaN, NaN) without questions, (1, 1) if nothing
-    moves.
+    functions. If moves are no multiples of a common unit, they are rounded, and p is slightly too large. p is
+    at least _LEAST. (NaN, NaN) without questions, (1, 1) if nothing moves.
     """
     t = np.asarray(moves, dtype=np.float64)
     if not len(t):
@@ -183,11 +182,11 @@ def holm(p: npt.ArrayLike) -> Floats:
 
 
 def shown(p: Sequence[float], least: Sequence[float]) -> npt.NDArray[np.bool_]:
-    """Which tests of a family show a difference, so that with 95% none of them is a false one.
+    """Which tests of a family show a difference. With 95%, none of the differences shown is false.
 
-    p: of each test. least: the least p that it could have. Holm's procedure, in which a test that could never
-    reach the level of its step takes no part in the correction (Tarone, 1990, "A modified Bonferroni method
-    for discrete data"). A NaN shows nothing.
+    `p` is the p of each test, `least` the least p that it could have. The procedure is Holm's. A test that
+    could never reach the level of its step takes no part in the correction (Tarone, 1990, "A modified
+    Bonferroni method for discrete data"). A NaN shows nothing.
     """
     values, possible = np.asarray(p, dtype=np.float64), np.asarray(least, dtype=np.float64)
     found = np.zeros(len(values), dtype=bool)

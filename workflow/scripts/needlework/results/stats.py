@@ -114,10 +114,10 @@ def clopper_pearson(p: float, n: float) -> tuple[float, float]:
 def bounds(
     values: npt.ArrayLike, failed: npt.ArrayLike, strata: Labels | None = None
 ) -> tuple[float, float]:
-    """The mean of `values` in [0, 1] if all that `failed` were wrong, and if all were right.
+    """Two means of `values` in [0, 1]: if all `failed` answers were wrong, and if all were right.
 
-    `failed` marks answers that were skipped or are errors, whatever value they have. With `strata`, the
-    means of the strata's means, as in `estimate`. (NaN, NaN) without values.
+    `failed` marks answers that were skipped or are errors, whatever value they have. With `strata`, each is
+    the mean of the strata's means, as in `estimate`. (NaN, NaN) without values.
     """
     lost = np.asarray(failed, dtype=bool)
     if not lost.size:

@@ -1,8 +1,8 @@
-"""From rows to cells, and the paper's numbers beside them: functions that tables and figures use.
+"""From rows to cells, and the paper's numbers beside them: functions for tables and figures.
 
 `tabulate` makes a row for each combination of factors, `model_pairs` compares two models, `stacked` puts
-frames one below the other, and `arranged` sorts them. `printed` puts the paper's numbers beside a result;
-a reason why a comparison does not count is a sentence. Planning imports results, so pandas and NumPy are
+frames one below the other, and `arranged` sorts them. `printed` puts the paper's numbers beside a result. If
+a comparison does not count, the reason is a sentence. Planning imports results, so pandas and NumPy are
 imported inside functions.
 """
 
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from needlework.factor import Factor
 from needlework.results.columns import COMPARISON, MCNEMAR, MEASURES
-from needlework.results.published import Line, Number
+from needlework.results.published import PrintedLine, PrintedNumber
 from needlework.results.result import Context, Labels, model_order
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from needlework.results.cells import Part
 
-MODEL = Factor("model")
+MODEL = Factor("model", label="Model")
 # How many prompts both sides have an answer to, and McNemar's test.
 PAIRED = ("n_both", *MCNEMAR)
 # Two answers are of one question where these agree.
@@ -36,34 +36,33 @@ SOURCE = "source"
 
 @dataclass(frozen=True)
 class By:
-    """One level of a table: a cell for each value of a factor.
-
-    column: the column of the rows; by default the factor's name.
-    margin: the name of a further cell over all values. It comes first, or last with `last`. With `several`
-        it exists only if there are at least two values.
-    only_margin: the margin is the only cell.
-    order: function that sorts the values present, in place of the factor's order.
-    text: values are written as text.
-    nullable: rows without a value get a cell of their own.
-    contrast: (name, a, b) adds a cell for value a less value b, with Newcombe's interval, if both values
-        occur. For the last level only.
-    shares: each cell has all rows, and its measure says how many have the value.
-    """
+    """One level of a table: a cell for each value of a factor."""
 
     factor: Factor
+    # The column of the rows; by default the factor's name.
     column: str = ""
+    # The name of a further cell over all values. The cell comes first.
     margin: str = ""
+    # The margin comes last.
     last: bool = False
+    # The margin exists only if there are at least two values.
     several: bool = False
+    # The margin is the only cell.
     only_margin: bool = False
+    # Function that sorts the values present, in place of the factor's order.
     order: Callable[[Collection[Any], Context], list[Any]] | None = None
+    # Values are written as text.
     text: bool = False
+    # Rows without a value get a cell of their own.
     nullable: bool = False
+    # (name, a, b) adds a cell for value a less value b, with Newcombe's interval, if both values occur. For
+    # the last level only.
     contrast: tuple[str, Any, Any] | None = None
+    # Each cell has all rows, and its measure says how many have the value.
     shares: bool = False
 
     def sorted(self, present: Collection[Any], run: Context) -> list[Any]:
-        """These values, sorted and without repeats; models are in the run's order."""
+        """The values in `present`, sorted and without repeats. Models are in the run's order."""
         if self.order is not None:
             return self.order(list(present), run)
         if self.factor.name == MODEL.name:
@@ -76,20 +75,18 @@ Levels: TypeAlias = Sequence[By | Factor]
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table.
+    """A cell of a table."""
 
-    labels: the value of each factor.
-    part: the rows.
-    above: for each factor, the rows of the outer cell with this factor's value.
-    values: the measures, once they are computed.
-    sides: of a contrast, the rows to subtract and the rows to subtract from.
-    """
-
+    # The value of each factor.
     labels: Labels
+    # The rows.
     part: Part
+    # For each factor, the rows of the outer cell with this factor's value.
     above: Mapping[str, Part]
     run: Context
+    # The measures, once they are computed.
     values: Mapping[str, float] = field(default_factory=dict)
+    # Only of a contrast: the rows to subtract and the rows to subtract from.
     sides: tuple[Part, Part] | None = None
 
     @property
@@ -114,14 +111,12 @@ def _no_rows(run: Context, models: pd.DataFrame, rows: pd.DataFrame) -> Rows:
 
 @dataclass(frozen=True)
 class Beside:
-    """The paper's numbers of a result.
+    """The paper's numbers of a result."""
 
-    compare: function that gives a cell's columns COMPARISON, and further ones.
-    rows: function that gives the rows of the paper's models that were not run, from the rows of all models
-        and the tabulated rows.
-    """
-
+    # Function that returns the columns COMPARISON of a cell, and further columns.
     compare: Callable[[Cell], Mapping[str, object]]
+    # Function that returns rows for the paper's models that were not run, from the rows of all models and the
+    # tabulated rows.
     rows: Callable[[Context, pd.DataFrame, pd.DataFrame], Rows] = _no_rows
 
 
@@ -154,12 +149,14 @@ def tabulate(
 ) -> pd.DataFrame:
     """One row per combination of values that occurs, then the rows of the paper's models that were not run.
 
-    The columns are the factors (with `source` behind the model), the `labels`, the columns of the measure
-    (by default `mean()`), and COMPARISON if there are numbers of the paper `beside`. With `tested_against`,
-    PAIRED compares each cell with the cell of these rows that has the same labels. A label is a value or a
-    function of the cell.
+    The columns are: the factors (with `source` behind the model), the `labels`, the measure's columns (by
+    default `mean()`), and COMPARISON if `beside` has numbers of the paper. A label is a value, or a function
+    of the cell.
 
-    models: the rows of all models that were run. Without them, the paper's other models have no rows.
+    `tested_against` are rows of another model or setting: the columns PAIRED compare each cell with their
+    cell of the same labels.
+
+    `models` are the rows of all models that were run. Without them, the paper's other models have no rows.
 
     Without the level `model`, controls are left out, unless there are no other models.
     """
@@ -193,7 +190,7 @@ def tabulate(
 
 
 def labelled(by: Levels) -> list[str]:
-    """The columns of these levels, with `source` behind the model."""
+    """The columns of the levels, with `source` behind the model."""
     names = [level.factor.name for level in _levels(by)]
     if MODEL.name in names:
         names.insert(names.index(MODEL.name) + 1, SOURCE)
@@ -201,7 +198,10 @@ def labelled(by: Levels) -> list[str]:
 
 
 def measured(cell: Cell, measure: Measure) -> Cell:
-    """The cell with its values; of a contrast, the difference of its two sides."""
+    """The cell with its values.
+
+    The values of a contrast are the difference of its two sides.
+    """
     from needlework.results import cells
 
     if cell.sides is None:
@@ -272,7 +272,7 @@ def _key(cell: Cell) -> tuple[Any, ...]:
 
 
 def counted_models(rows: pd.DataFrame, run: Context) -> npt.NDArray[np.bool_]:
-    """Which rows are in a mean over models: not those of controls, unless there are no others."""
+    """Which rows are in a mean over models: rows of controls only if there are no other models."""
     import numpy as np
 
     if "model" not in rows:
@@ -294,8 +294,8 @@ def model_pairs(
 ) -> pd.DataFrame:
     """Both models of each pair, and the second less the first on the prompts that both answered.
 
-    For every combination of `outer`, rows of the roles first, second and delta, each by `by`. Two answers
-    are to one prompt where the columns `same` agree.
+    For every combination of `outer`, there are rows of the roles first, second and delta, each by `by`. Two
+    answers are to one prompt if the columns `same` are equal.
     """
     from needlework.results import cells
     from needlework.results.cells import Table, difference
@@ -352,9 +352,11 @@ def typed(frame: pd.DataFrame, *by: By | Factor) -> pd.DataFrame:
 
 
 def arranged(frame: pd.DataFrame, run: Context, *by: str | Factor | By) -> pd.DataFrame:
-    """Rows sorted by these columns: by a level's or factor's order, its margin first (or last), or by value.
+    """Rows sorted by the levels, factors and columns in `by`.
 
-    A name that begins with "-" sorts in descending order. Columns of whole-numbered factors are typed.
+    A level or factor has its own order, with a level's margin first (or last). A column is sorted by value. A
+    name that begins with "-" sorts in descending order. Columns of factors with whole numbers become whole
+    numbers.
     """
     levels = _levels([level for level in by if not isinstance(level, str)])
     known = {level.factor.name: level for level in [By(MODEL), *levels]}
@@ -389,7 +391,7 @@ WITHOUT = "none"
 
 def against(
     cell: Cell,
-    number: Number | None,
+    number: PrintedNumber | None,
     reasons: Iterable[str] = (),
     last: str | None = None,
     digits: int | None = None,
@@ -397,10 +399,10 @@ def against(
 ) -> dict[str, Any]:
     """COMPARISON of a cell with the paper's number, and who printed the number (`published_source`).
 
-    reasons, last: why the comparison does not count; `last` comes after all reasons.
-    digits: the number is a fact and no share of answers. Ours is equal if it agrees to this many digits,
-        rounded or cut.
-    bound: a key of BOUNDS, if the paper prints a bound. An interval wholly on the right side covers it.
+    - `reasons`, `last`: why the comparison does not count; `last` comes after all reasons.
+    - `digits`: the number is a fact and no share of answers. Ours is equal if it agrees to this many digits,
+      rounded or cut.
+    - `bound`: a key of BOUNDS, if the paper prints a bound. An interval wholly on the right side covers it.
     """
     from needlework.results import cells
 
@@ -416,24 +418,23 @@ UNPUBLISHED = Beside(lambda cell: against(cell, None))
 
 
 class Place(NamedTuple):
-    """A table of the published CSV, and how the labels of a result's cells name its lines and columns.
-
-    line, column: templates of labels. "{model}" is the paper's name of the model, "{n:d}" a whole number.
-    labels: labels that all cells of the table share.
-    settings: the paper's models that were not run have rows only if the run has these settings.
-    """
+    """A table of the published CSV, and templates that place a result's cells in it."""
 
     table: str
+    # Templates, filled with the labels of a cell. "{model}" is the paper's name of the model, "{n:d}" a whole
+    # number.
     line: str = "{model}"
     column: str = "{column}"
+    # Labels that all cells of the table share.
     labels: Mapping[str, object] = {}
+    # If a run has other settings, the paper's models that were not run have no rows.
     settings: Mapping[str, object] = {}
 
     def holds(self, cell: Cell) -> bool:
         """Whether a cell is of this table."""
         return all(cell.labels.get(name, value) == value for name, value in self.labels.items())
 
-    def number(self, cell: Cell) -> Number | None:
+    def number(self, cell: Cell) -> PrintedNumber | None:
         """The paper's number of a cell."""
         labels = {**cell.labels, "model": cell.paper_name}
         return cell.run.find(self.table, *(t.format_map(labels) for t in (self.line, self.column)))
@@ -457,14 +458,15 @@ class Place(NamedTuple):
 
 def printed(
     *places: Place,
-    reasons: Callable[[Cell, Number], Iterable[str]],
+    reasons: Callable[[Cell, PrintedNumber], Iterable[str]],
     last: Callable[[Cell], str | None] = lambda cell: None,
     also: Mapping[str, object] = {},
     more: Callable[[Context, Labels], Labels] = lambda run, labels: {},
 ) -> Beside:
-    """The numbers of these tables beside a result; `reasons` and `last` as in `against`, of a printed number.
+    """The numbers of the paper's tables beside a result. `reasons` and `last` are as in `against`.
 
-    also, more: further labels of rows of models that were not run (`more` of their own labels).
+    Rows of models that were not run get further labels: `also`, and `more`, which is made from the row's own
+    labels.
     """
 
     def compare(cell: Cell) -> Mapping[str, object]:
@@ -482,7 +484,7 @@ def rows_of(
     also: Mapping[str, object] = {},
     more: Callable[[Context, Labels], Labels] = lambda run, labels: {},
 ) -> Callable[[Context, pd.DataFrame, pd.DataFrame], Iterator[Labels]]:
-    """The paper's rows of models that were not run, from the tables of which this run has rows."""
+    """The paper's rows of models that were not run, from tables of which this run has rows."""
 
     def rows(run: Context, models: pd.DataFrame, shown: pd.DataFrame) -> Iterator[Labels]:
         import numpy as np
@@ -501,7 +503,7 @@ def rows_of(
     return rows
 
 
-def bounded_number(line: Line, column: str) -> tuple[Number | None, str | None]:
+def bounded_number(line: PrintedLine, column: str) -> tuple[PrintedNumber | None, str | None]:
     """The number of a column, or the bound that the paper prints instead, with its key in BOUNDS."""
     for bound in (None, *BOUNDS):
         if found := line.get(f"{column}/{bound}" if bound else column):
@@ -509,16 +511,8 @@ def bounded_number(line: Line, column: str) -> tuple[Number | None, str | None]:
     return None, None
 
 
-def mean_of_line(line: Line) -> Number | None:
-    """The mean of all numbers in a row (line) of the paper's table."""
-    numbers = list(line.values())
-    if not numbers:
-        return None
-    return Number(sum(each.value for each in numbers) / len(numbers), None, numbers[0].source)
-
-
 def other_settings(run: Context, wanted: Mapping[str, object]) -> Iterator[str]:
-    """A description of the run's settings that differ from these."""
+    """A sentence for each setting of the run that differs from `wanted`."""
     from needlework.results import cells
 
     yield from cells.differences(run.run.get("setup", {}), wanted)
@@ -529,8 +523,8 @@ def other_entries(
 ) -> Iterator[str]:
     """Differences of a model from the paper: decoding, texts that its entry adds, the unit of its lengths.
 
-    The decoding is compared with that in `named`, by its name there, or with `usual`. Models that the paper
-    lacks are left out unless `ours_too`.
+    The decoding is compared with `named`, by the model's name in the paper; if that has none, with `usual`.
+    If not `ours_too`, models that the paper lacks are left out.
     """
     from needlework.results import cells
 
@@ -546,7 +540,7 @@ def other_entries(
 
 
 def other_values(cell: Cell, column: str, values: Sequence[Any], words: str = "") -> Iterator[str]:
-    """`words` if a model's rows lack one of these values of a column, or have others (except "none")."""
+    """`words` if a model's rows lack one of `values` in a column, or have other values (except "none")."""
     models = "model" in cell.part.table.frame
     parts = cell.part.split("model").values() if models else [cell.part]
     present = [set(part.values(column)) - {WITHOUT} for part in parts]
@@ -555,14 +549,14 @@ def other_values(cell: Cell, column: str, values: Sequence[Any], words: str = ""
 
 
 def own_instructions(cell: Cell, *columns: str) -> Iterator[str]:
-    """The reason if prompts use a user's instructions, which the run has for values of these `columns`."""
+    """A reason if the cell has prompts with a user's instructions, by the values of `columns`."""
     own = set(cell.run.run.get("instructions", ()))
     if own and any(own.intersection(cell.part.values(column)) for column in columns):
         yield "instructions of the user's own"
 
 
 def other_models(cell: Cell, names: Sequence[str]) -> Iterator[str]:
-    """The reason if the cell is of other models than these of the paper."""
+    """A reason if the cell's models are not exactly `names`, models of the paper."""
     published = cell.run.run.get("published", {})
     if {published.get(model) for model in cell.part.values("model")} != set(names):
         yield "other models"
@@ -576,8 +570,8 @@ def published_rows(
 ) -> Iterator[dict[str, Any]]:
     """The paper's numbers of models that were not run, as rows of the source "published".
 
-    `labels(line, column)` gives the labels of a number's cell (None: the number is not shown). Lines of the
-    released code are taken only where the paper has none.
+    `labels(line, column)` returns the labels of a number's cell (None: the number is not shown). Lines of the
+    released code are taken only if the paper has none.
     """
     lines = run.tables.get(table, {})
     mine = {run.paper_name(model) for model in set(rows["model"])} if "model" in rows else set()
@@ -589,7 +583,7 @@ def published_rows(
                 yield published_row(number, **found)
 
 
-def published_row(number: Number, **labels: Any) -> dict[str, Any]:
+def published_row(number: PrintedNumber, **labels: Any) -> dict[str, Any]:
     """A row of the paper's number alone."""
     return {
         **labels,

@@ -1,4 +1,4 @@
-"""Tidy tables as they are printed: cells of text with the markup of HTML, written as HTML and as LaTeX.
+"""Tidy tables in print: cells of text with markup, written as HTML and as LaTeX.
 
 The markup is that of HTML: `<i>` for the paper's numbers, `<u>`, `<sup>` for signs, `<small>` for intervals.
 """
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from needlework.factor import Factor, in_1000, in_1024
 from needlework.results.columns import MARKED
-from needlework.results.result import ABSENT, INCOMPLETE, MISSING, Grid, Layout, Line, Number
+from needlework.results.result import ABSENT, INCOMPLETE, MISSING, FurtherLine, Grid, Layout, Number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,47 +35,49 @@ SIGNS = {
 
 
 @dataclass(frozen=True)
-class Cell:
-    """Our number, its interval, the paper's number, then further lines (`Grid.lines`): markup, or "".
+class WrittenCell:
+    """A cell in markup."""
 
-    value: the number, to sort by.
-    """
-
+    # Our number, its interval, the paper's number, then further lines (`Grid.lines`): each markup or "".
     lines: tuple[str, ...]
+    # The number, to sort by.
     value: float | None = None
 
 
 @dataclass(frozen=True)
-class Block:
-    """Lines of one label: a cell for each column, or None; `unit` is what shares a page."""
+class LabelledLines:
+    """Lines with one label."""
 
+    # Lines of one unit share a page.
     unit: Hashable
     labels: tuple[str, ...]
     theirs: bool
     kind: str
-    cells: tuple[Cell | None, ...]
+    # A cell for each column, or None.
+    cells: tuple[WrittenCell | None, ...]
 
 
 @dataclass(frozen=True)
-class Part:
-    """A grid's rows of one value of `Grid.float_per`, which `words` names.
-
-    above: words over the columns, from the outermost. labels, columns: heads. counts: of the answers behind
-    each column. notes: markup.
-    """
+class TableFloat:
+    """One float of a table: the rows of a grid that have one value of `Grid.float_per`."""
 
     grid: Grid
+    # Names the value of `Grid.float_per`.
     words: str
     across: tuple[Key, ...]
+    # Words over the columns, from the outermost.
     above: tuple[tuple[str, ...], ...]
+    # The heads of the columns of labels, and of the other columns.
     labels: tuple[str, ...]
     columns: tuple[str, ...]
+    # The number of answers behind each column.
     counts: tuple[str, ...]
-    blocks: tuple[Block, ...]
+    blocks: tuple[LabelledLines, ...]
+    # Markup.
     notes: str
 
 
-def parts_of(table: pd.DataFrame, layout: Layout) -> Iterator[Part]:
+def floats_of(table: pd.DataFrame, layout: Layout) -> Iterator[TableFloat]:
     """The parts of a table. Grids that show no row are left out, if another one does.
 
     ValueError if two rows are of one cell.
@@ -91,12 +93,12 @@ def parts_of(table: pd.DataFrame, layout: Layout) -> Iterator[Part]:
             # Without a column, as of errors that nobody made, no row has anything to show.
             blocks = tuple(_blocks(grid, part, across)) if across else ()
             notes = " ".join(_notes(grid, part))
-            yield Part(grid, words, tuple(across), *_head(grid, part, across), blocks, notes)
+            yield TableFloat(grid, words, tuple(across), *_head(grid, part, across), blocks, notes)
 
 
 def _with_bounds(grid: Grid) -> Grid:
     """The same grid, with a mark and the bounds of the mean at cells that lack answers."""
-    bounds = Line(
+    bounds = FurtherLine(
         "if wrong, if right", ("lowest", "highest"), grid.number, f"{MARKED} and lowest == lowest"
     )
     return replace(grid, marks=(*grid.marks, INCOMPLETE), lines=(*grid.lines, bounds))
@@ -158,7 +160,7 @@ def _head(
     return (*above, *heads[:-1]), labels, columns, counts if any(counts) else ()
 
 
-def _blocks(grid: Grid, table: pd.DataFrame, across: Sequence[Key]) -> Iterator[Block]:
+def _blocks(grid: Grid, table: pd.DataFrame, across: Sequence[Key]) -> Iterator[LabelledLines]:
     """Blocks in the table's order."""
     # What tells rows apart, the paper's among them.
     apart = [factor for factor in grid.apart if table[factor.name].nunique() > 1]
@@ -173,10 +175,10 @@ def _blocks(grid: Grid, table: pd.DataFrame, across: Sequence[Key]) -> Iterator[
         theirs = rows[0]["source"] == "published"
         unit = rows[0][grid.by[0] if grid.by else grid.rows[0].name]
         own = tuple(cells.get(key) for key in across)
-        yield Block(unit, labels, theirs, "paper" if theirs else kind, own)
+        yield LabelledLines(unit, labels, theirs, "paper" if theirs else kind, own)
 
 
-def _cell(grid: Grid, table: pd.DataFrame, row: Row) -> Cell:
+def _cell(grid: Grid, table: pd.DataFrame, row: Row) -> WrittenCell:
     found = (n for (name, value), n in grid.numbers.items() if str(row.get(name)) == value)
     form, theirs = next(found, grid.number), row["source"] == "published"
 
@@ -195,7 +197,7 @@ def _cell(grid: Grid, table: pd.DataFrame, row: Row) -> Cell:
     value = float(row[form.column]) if first else None
     first, interval, paper = first or ABSENT, "", ""
     if theirs:
-        return Cell((first,), value)
+        return WrittenCell((first,), value)
     if not absent(row.get("low")):
         ends = ", ".join(written(form, row[end]) for end in ("low", "high"))
         # A share without the zero before its point.
@@ -209,7 +211,7 @@ def _cell(grid: Grid, table: pd.DataFrame, row: Row) -> Cell:
         else ""
         for line in grid.lines
     )
-    return Cell((first, interval, paper, *further), value)
+    return WrittenCell((first, interval, paper, *further), value)
 
 
 def _verdict(comparison: Any) -> str:
@@ -338,14 +340,14 @@ def lay_out(table: pd.DataFrame, layout: Layout, name: str, title: str, asked: s
     Grids that show no row are left out, if another one does. ValueError if two rows are of one cell.
     """
     floats: list[str] = []
-    for part in parts_of(table, layout):
+    for part in floats_of(table, layout):
         slug = re.sub(r"[\W_]+", "-", f"{name} {part.words}".lower()).strip("-")
         caption = f"{title}: {part.words}" if part.words else title
         floats += _floats(part, slug, caption, asked)
     return "\n".join(floats)
 
 
-def _floats(part: Part, slug: str, caption: str, asked: str) -> list[str]:
+def _floats(part: TableFloat, slug: str, caption: str, asked: str) -> list[str]:
     """Floats of these rows, as many as it takes to fit a page."""
     grid, across = part.grid, part.across
     note = " ".join(filter(None, (latex_of(part.notes, _spaced), escape(asked))))
@@ -389,7 +391,7 @@ def _floats(part: Part, slug: str, caption: str, asked: str) -> list[str]:
     return floats
 
 
-def _tex_head(part: Part, places: Sequence[int]) -> list[str]:
+def _tex_head(part: TableFloat, places: Sequence[int]) -> list[str]:
     """The lines above the blocks, of these columns."""
     n = len(part.grid.rows)
     lines = []
@@ -407,7 +409,7 @@ def _tex_head(part: Part, places: Sequence[int]) -> list[str]:
     return [*lines, r"\midrule"]
 
 
-def _tex_lines(part: Part, block: Block) -> list[list[str]]:
+def _tex_lines(part: TableFloat, block: LabelledLines) -> list[list[str]]:
     """A block's lines of cells, the labels first."""
     labels = [escape(label) for label in block.labels]
     if block.theirs:
@@ -453,12 +455,12 @@ MOST_ROWS = 300
 
 
 def html_table(table: pd.DataFrame, layout: Layout, title: str) -> str:
-    """The parts of a table, each as a table of HTML with its notes.
+    """A table in HTML: for each of its parts a table and its notes.
 
-    Rows have a cell for each column, so that they can be sorted by what `data-v` holds, or by their text.
+    Each column has one cell per row, so that rows can be sorted: by `data-v`, or by the cell's text.
     """
     left, written, cut = MOST_ROWS, [], 0
-    for part in parts_of(table, layout):
+    for part in floats_of(table, layout):
         shown = list(islice(part.blocks, max(left, 0)))
         left -= len(shown)
         cut += len(part.blocks) - len(shown)
@@ -468,7 +470,7 @@ def html_table(table: pd.DataFrame, layout: Layout, title: str) -> str:
     return "".join(written)
 
 
-def _part(part: Part, blocks: list[Block], title: str) -> str:
+def _part(part: TableFloat, blocks: list[LabelledLines], title: str) -> str:
     name = f"{title}: {part.words}" if part.words else title
     heading = f"<h4>{html.escape(part.words)}</h4>\n" if part.words else ""
     wide = len(part.labels) + len(part.across)
@@ -484,7 +486,7 @@ def _part(part: Part, blocks: list[Block], title: str) -> str:
     )
 
 
-def _html_head(part: Part) -> Iterator[str]:
+def _html_head(part: TableFloat) -> Iterator[str]:
     """Rows above the blocks; those of the last are named by the column that they part."""
     empty = f'<td colspan="{len(part.labels)}"></td>'
     for words in part.above:
@@ -502,7 +504,7 @@ def _html_head(part: Part) -> Iterator[str]:
     yield f"<tr>{cells}</tr>\n"
 
 
-def _html_row(part: Part, block: Block) -> str:
+def _html_row(part: TableFloat, block: LabelledLines) -> str:
     first, *labels = block.labels
     kind = f" <small>({html.escape(block.kind)})</small>" if block.kind else ""
     label = f"<i>{html.escape(first)}</i>" if block.theirs else html.escape(first)
@@ -512,7 +514,7 @@ def _html_row(part: Part, block: Block) -> str:
     return f"<tr>{''.join(cells)}</tr>"
 
 
-def _html_cell(part: Part, cell: Cell | None) -> str:
+def _html_cell(part: TableFloat, cell: WrittenCell | None) -> str:
     """Our number, then its interval, the paper's number and further lines, each in a line of its own."""
     if cell is None:
         return "<td>–</td>"

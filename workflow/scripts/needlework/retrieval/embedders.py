@@ -50,7 +50,7 @@ def load_embedder(name: str, config: Mapping[str, object], threads: int = 1) -> 
     """
     entry: settings.Embedder = given({"revision": None, "device": "auto", **config})
     if entry.kind == "ngram":
-        return NgramEmbedder()
+        return NgramHasher()
     model = entry.name
     if is_packaged(model):
         model = local_name(model, f"embedders.{name}.name")
@@ -77,13 +77,12 @@ _BATCH = 64
 
 
 @dataclass(frozen=True)
-class NgramEmbedder:
-    """Signed hashing of each word's character n-grams; a space stands before and after the word.
+class NgramHasher:
+    """Signed hashing of each word's character n-grams. A space stands before and after the word.
 
-    Needs no download and works in every script: in one that is written without spaces, a clause is
-    the word. An n-gram that occurs t times has the weight sqrt(t). Integer arithmetic, one
-    division and one square root (both correctly rounded) make it the same to the bit on every
-    machine.
+    It needs no download and works in every script; in scripts without spaces, a clause counts as a word. An
+    n-gram that occurs t times has the weight sqrt(t). The vectors are the same to the bit on every machine:
+    they need only integer arithmetic, one division and one square root (both correctly rounded).
     """
 
     dimensions: int = 1024
@@ -125,11 +124,10 @@ def _hash(columns: Sequence[np.ndarray]) -> np.ndarray:
 
 
 class SentenceTransformerEmbedder:
-    """A sentence-transformers model in float32; a text beyond its own limit is cut, as in training.
+    """A sentence-transformers model in float32. A text beyond its own limit is cut, as in training.
 
-    `device` "auto" is a GPU where there is one. On a CPU
-    each batch is computed by one thread and `threads` batches at a time: how matrix products are
-    split among threads changes their last bits.
+    If `device` is "auto", a GPU is used if there is one. On a CPU, each batch is computed by one thread, and
+    `threads` batches at a time: how matrix products are split among threads changes their last bits.
     """
 
     def __init__(

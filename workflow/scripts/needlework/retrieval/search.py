@@ -40,9 +40,9 @@ _gpu_lock = Lock()
 class AnswerFree(Generic[N]):
     """Allows the passages that contain none of a question's accepted answers.
 
-    `texts[row]` is a passage, `answers[question]` the accepted answers in all languages;
-    `contains(reference, text)` compares what `normalise` returned. An answer of which normalisation
-    leaves nothing excludes nothing. A passage is normalised when it is first asked for, and once.
+    `texts[row]` is a passage, `answers[question]` the accepted answers in all languages. `contains(reference,
+    text)` compares texts that `normalise` returned. If normalisation leaves nothing of an answer, the answer
+    excludes nothing. A passage is normalised once, when it is first asked for.
     """
 
     def __init__(
@@ -70,16 +70,14 @@ def search(
     threads: int = 1,
     on_gpu: bool = False,
 ) -> np.ndarray:
-    """The ranking of the `top` allowed passages by inner product, exactly.
+    """The exact ranking of the `top` allowed passages by inner product.
 
-    `questions` (q, d) and `passages` (n, d) are an Embedder's vectors; `passages` may be mapped from
-    disk. Scores are exact inner products rounded to float32, whatever the number of threads, on a GPU
-    and without.
+    `questions` (q, d) and `passages` (n, d) are an Embedder's vectors; `passages` may be mapped from disk.
+    Scores are exact inner products rounded to float32, with any number of threads, with and without a GPU.
 
-    FAISS finds candidates, and their exact scores decide. A candidate is certain if its score is
-    above any that FAISS, with its own rounding, can have missed. A question with too few certain
-    and allowed candidates is searched again for twice as many.
-    Raises UserError if `on_gpu` is asked for and FAISS has no GPU.
+    FAISS finds candidates, and their exact scores decide. A candidate is certain if FAISS, with its own
+    rounding, cannot have missed a higher score. If a question has too few certain and allowed candidates, it
+    is searched again for twice as many. Raises UserError if `on_gpu` is asked for and FAISS has no GPU.
     """
     if on_gpu:
         _check_gpu()
@@ -102,17 +100,16 @@ def search(
     return ranking
 
 
-def draw(
+def random_ranking(
     names: Sequence[Sequence[object]],
     n: int,
     top: int,
     allowed: Allowed | None = None,
 ) -> np.ndarray:
-    """A ranking of `top` allowed passages at random out of a corpus of `n`.
+    """A ranking of `top` allowed passages, drawn at random from a corpus of `n`.
 
-    `names[question]` is what the question's draw is seeded from, so it depends on no other
-    question. Every passage has a score, uniform in [0, 1): rankings of languages merge as those of
-    `search` do.
+    A question's draw is seeded from `names[question]`, so it depends on no other question. Every passage has
+    a score, uniform in [0, 1), so that rankings of several languages can be merged as those of `search` are.
     """
     ranking = np.full((len(names), top), NOTHING)
     for question, name in enumerate(progress(names, desc="draw", unit="question")):

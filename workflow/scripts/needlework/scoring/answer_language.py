@@ -1,7 +1,7 @@
 """The language of an answer: from its letters, else from py3langid, which knows a hundred languages.
 
-The language of names, numbers and very short texts is undecided (None), and so is that of a text which may be
-in several languages.
+The language is undecided (None) for names, numbers, very short texts, and texts that may be in several
+languages.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _SCRIPTS = tuple(
 )
 
 
-def languages_of(texts: Iterable[str]) -> list[str | None]:
+def identified_languages(texts: Iterable[str]) -> list[str | None]:
     """The language (ISO 639-1) of each text; None if it is undecided."""
     return [_by_letters(text[:_MOST]) or _identified(text[:_MOST]) for text in texts]
 

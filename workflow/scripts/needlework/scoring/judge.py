@@ -1,8 +1,8 @@
-"""A judge: a model that is asked whether the answers that the second scorer leaves undecided are right.
+"""A judge: a model that is asked whether answers are right that the second scorer leaves undecided.
 
-It sees the question, the references and the answer, never the haystack. These texts are bounded and quoted
-line by line, so that they cannot pass for a part of the prompt. The judge is also asked about answers of
-known verdict (`known_cases`).
+It sees the question, the references and the answer, never the haystack. These texts are cut to a limit and
+quoted line by line, so that they cannot pass for a part of the prompt. The judge is also asked about answers
+of known verdict (`known_cases`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from needlework.prompts.instances import Instances, Spans
 from needlework.prompts.spans import literal, span_text
 from needlework.prompts.tokenizers import Tokenizer
 from needlework.records import read_table
-from needlework.scoring.scores import CAREFUL, UNDECIDED
+from needlework.scoring.metric import CAREFUL, UNDECIDED
 
 # Stands for the benchmark in the judge's prompts, answers and accounts.
 JUDGE = "judge"
@@ -50,17 +50,19 @@ _SEPARATOR = "|"
 
 
 class Case(NamedTuple):
-    """An answer for the judge. `kind` names its prompt; `right` is its verdict, if known."""
+    """An answer for the judge."""
 
     benchmark: str
     model: str
     instance_id: str
     sample: int
+    # The judge's prompt.
     kind: str
     question: str
     references: tuple[str, ...]
     answer: str
     lang: str = ""
+    # The verdict, if it is known.
     right: bool | None = None
 
 

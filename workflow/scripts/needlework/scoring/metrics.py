@@ -28,9 +28,9 @@ _LOOSE_JOINER = re.compile(r"(?<![^\s\d-])-|-(?![^\s\d-])")
 
 
 def number_of(digits: str) -> int:
-    """The number in decimal digits. Of very many digits, only the first are read: more than a reference has.
+    """The number in decimal digits. If it has very many, only the first are read: more than a reference has.
 
-    Python converts no more than 4,300 digits, and a model can write more.
+    Python converts at most 4,300 digits, and a model can write more.
     """
     return int(digits.lstrip("0")[:_MOST_DIGITS] or "0")
 
@@ -96,8 +96,8 @@ _SEPARATORS = str.maketrans({"\u066c": ",", "\u060c": ",", "\u066b": ".", "\u201
 def numbers(text: str) -> set[int]:
     """The numbers of two digits or more in `text`, in any script's digits, grouped or not.
 
-    Also as LaTeX writes them, with a unit of ten thousand (482만 1937), and in Chinese numerals of five
-    characters or more; shorter Chinese numerals are parts of words.
+    Numbers as LaTeX writes them are read too, and numbers with a unit of ten thousand (482만 1937). Chinese
+    numerals are read if they have five characters or more; shorter ones are parts of words.
     """
     text = _LATEX_GROUP.sub(",", unicodedata.normalize("NFKC", text))
     if not text.isascii():

@@ -12,15 +12,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from needlework.answer_states import UNANSWERED
 from needlework.errors import UserError
-from needlework.models.accounts import UNANSWERED
 from needlework.records import read_table, scores_schema, taken
-from needlework.scoring.answer_language import languages_of
+from needlework.scoring.answer_language import identified_languages
+from needlework.scoring.metric import CAREFUL, UNDECIDED, Metric
 
-# The metric of the second scorer, in the scores of every benchmark.
-CAREFUL = "careful"
-# The verdict of an answer that it does not decide begins with this; its value is the paper's.
-UNDECIDED = "undecided"
 # The columns of instances that are no factor.
 _NOT_FACTORS = {
     *("instance_id", "benchmark", "task", "example_id", "prompt", "references"),
@@ -41,16 +38,37 @@ Rating = list[tuple[float, str, str]]
 Rate = Callable[[Mapping[str, Any], str, str | None], Rating]
 
 
-def second(read: tuple[float | None, str], papers: float) -> tuple[float, str, str]:
-    """The second scorer's value, verdict and metric; an undecided answer keeps the paper's value."""
+def second(read: tuple[float | None, str], first: float) -> tuple[float, str, str]:
+    """The second scorer's value, verdict and metric. If it is undecided, the value is `first`.
+
+    `first` is the value by the benchmark's default metric, whichever metric the configuration names.
+    """
     value, why = read
-    return (papers, f"{UNDECIDED}:{why}", CAREFUL) if value is None else (value, why, CAREFUL)
+    return (first, f"{UNDECIDED}:{why}", CAREFUL) if value is None else (value, why, CAREFUL)
+
+
+def rated_by(
+    metrics: Mapping[str, Metric], rate: Callable[[Metric], tuple[float | None, str]]
+) -> Rating:
+    """An answer's scores by all `metrics`.
+
+    If "careful" leaves an answer open, its value is that of the first metric.
+    """
+    found: Rating = []
+    for name, metric in metrics.items():
+        value, verdict = rate(metric)
+        if name == CAREFUL:
+            found.append(second((value, verdict), found[0][0]))
+        else:
+            assert value is not None
+            found.append((value, verdict, name))
+    return found
 
 
 def read_answers(path: str | Path, columns: Sequence[str], instances: pa.Table) -> pa.Table:
     """The given columns of answers or translations; ids are shared with `instances` to save memory.
 
-    The ids of a million answers would take half of the memory. UserError as `records.read_table`.
+    The ids of a million answers would take half of the memory. Raises UserError as `records.read_table`.
     """
     table = read_table(path, columns)
     ids = _one_array(instances["instance_id"])
@@ -74,12 +92,12 @@ def score_rows(
 ) -> pa.Table:
     """The scores of `generations` (records.scores_schema), in the same order.
 
-    `instances` needs instance_id, task, example_id, references and the factors (not the prompt).
-    `rate(row, text, translated)` gives an answer's value, verdict and metric, or several of them: a row of
-    scores each. Its `row` has the instance's columns, the answer's finish_reason, completion_tokens,
-    reasoning_tokens and outcome, and raw_text, the whole text that the model wrote. `translated` is None if
-    there is no translation that differs from the text. A skipped or failed request has the value 0.0, and
-    the finish reason as its verdict.
+    `instances` needs instance_id, task, example_id, references and the factors (not the prompt). `rate(row,
+    text, translated)` returns an answer's value, verdict and metric, or several of these, each of which
+    becomes a row. Its `row` has the instance's columns, the answer's finish_reason, completion_tokens,
+    reasoning_tokens and outcome, and raw_text, the whole text that the model wrote. If no translation differs
+    from the text, `translated` is None. If a request was skipped or failed, its value is 0.0, and its verdict
+    the finish reason.
 
     Raises UserError if an instance or an answer occurs twice, an answer belongs to no instance, an instance
     has no answer, or an answer has no translation.
@@ -137,7 +155,7 @@ def _rated(
         own_metrics: list[str] = []
         own_counts: list[int] = []
         for i, (text, reason) in enumerate(zip(texts, reasons, strict=True)):
-            row = _Row(rows, i)
+            row = _ScoredRow(rows, i)
             if reason in UNANSWERED:
                 # Rated all the same, for the names of the metrics.
                 rated = [(0.0, reason, metric) for *_, metric in rate(row, "", None)]
@@ -156,7 +174,7 @@ def _rated(
             "" if reason in UNANSWERED else text
             for text, reason in zip(texts, reasons, strict=True)
         )
-        langs = pa.array(languages_of(answered), pa.string())
+        langs = pa.array(identified_languages(answered), pa.string())
         spoken.append(langs.take(pa.array(np.repeat(np.arange(len(langs)), own_counts))))
     made = {
         "value": pa.array(np.frombuffer(values, np.float64)),
@@ -179,7 +197,7 @@ class _Columns(dict[str, list[Any]]):
         return found
 
 
-class _Row(Mapping[str, Any]):
+class _ScoredRow(Mapping[str, Any]):
     """One of the rows: most metrics read two or three of its fields."""
 
     __slots__ = ("_columns", "_index")
@@ -198,7 +216,7 @@ class _Row(Mapping[str, Any]):
 
 
 def _places(instances: pa.Table, generations: pa.Table) -> Places:
-    """The row of each answer's instance. UserError where they do not fit each other."""
+    """The row of each answer's instance. Raises UserError if they do not fit each other."""
     ids = instances["instance_id"]
     _refuse_doubled("instances", _rows_of(ids, ids).to_numpy(), ids, None)
     found = _rows_of(generations["instance_id"], ids)
@@ -277,7 +295,7 @@ def _refuse_doubled(
     samples: pa.ChunkedArray | None,
     rows: Places | None = None,
 ) -> None:
-    """UserError where a key comes twice; keys are of all rows, or of these `rows`."""
+    """Raises UserError if a key comes twice; keys are of all rows, or of these `rows`."""
     seen, first = np.unique(keys, return_index=True)
     if len(seen) < len(keys):
         # The first to come a second time.

@@ -33,7 +33,7 @@ CEILING = pa.schema([("lang", pa.string()), ("n", pa.int64()), ("n_survived", pa
 Metric = Callable[[str, str | None, Sequence[str]], tuple[float, str]]
 
 
-class Translation(NamedTuple):
+class Translated(NamedTuple):
     """A text in English, and its original language (ISO 639-1), "und" if unknown or not identified."""
 
     lang: str
@@ -61,13 +61,13 @@ def identify(texts: Sequence[str]) -> list[str]:
     return ["no" if code == "nb" else code for code in codes]
 
 
-def translate(texts: Iterable[str], translator: Translator, cache: str | Path) -> list[Translation]:
+def translate(texts: Iterable[str], translator: Translator, cache: str | Path) -> list[Translated]:
     """Translate each text to English, in order. English texts and texts without letters stay unchanged.
 
     A translator that does not need the languages gets "und" for all. Each distinct text is translated once.
     Its translation is saved at once in the journal `cache`, under a key made of the translator's identity,
     the language and the text, so a kill or an error loses only the texts that are being translated. Raises
-    UserError if the translator fails for good.
+    Raises UserError if the translator fails for good.
     """
     texts = list(texts)
     distinct = list(dict.fromkeys(texts))
@@ -98,7 +98,7 @@ def translate(texts: Iterable[str], translator: Translator, cache: str | Path) -
             known = journal.settled(set(keys.values()), _holds)
         english |= {text: known[key]["text"] for text, key in keys.items()}
     english |= {text: translator.cleaned(english[text]) for text in foreign}
-    return [Translation(languages[text], english[text]) for text in texts]
+    return [Translated(languages[text], english[text]) for text in texts]
 
 
 def _holds(record: Record) -> bool:
@@ -139,9 +139,9 @@ def translation_ceiling(
     """How many gold answers survive the translation that the models' answers go through.
 
     `questions` are aligned QUESTIONS tables by language, English among them. `n` is the number of a
-    language's answers to questions that English has too. `n_survived` of them are right by `metric` (a metric
-    module's `score`) against the English answers after they are translated. English itself is left out.
-    Raises UserError if the English answers are missing.
+    language's answers to questions that English has too. `n_survived` is how many of them are right after
+    translation: `metric` (a metric module's `score`) compares them with the English answers. English itself
+    is left out. Raises UserError if the English answers are missing.
     """
     if "en" not in questions:
         raise UserError(

@@ -29,7 +29,7 @@ def answer_bytes(tokens: int) -> int:
 
 
 def is_too_large(error: BaseException | None) -> bool:
-    """Whether this is what reading a reply raised that is longer than it may be."""
+    """Whether an error means that a reply is longer than allowed."""
     return str(error).startswith(TOO_LARGE.partition("{")[0])
 
 
@@ -42,7 +42,7 @@ def bounded(
         stream, source = response.stream, _inner(library, response)
         most = limit(response)
 
-        class Bounded(library.SyncByteStream):  # of either library
+        class BoundedStream(library.SyncByteStream):  # of either library
             def __iter__(self) -> Iterator[bytes]:
                 size = 0
                 for chunk in source.iter_bytes():
@@ -52,7 +52,7 @@ def bounded(
             def close(self) -> None:
                 stream.close()
 
-        _replace(response, Bounded())
+        _replace(response, BoundedStream())
 
     return hook
 
@@ -60,13 +60,13 @@ def bounded(
 def bounded_async(
     library: ModuleType, limit: Callable[[Any], int] = lambda response: REPLY_BYTES
 ) -> Callable[[Any], Awaitable[None]]:
-    """The same for an asynchronous client."""
+    """The hook of `bounded`, for an asynchronous client."""
 
     async def hook(response: Any) -> None:
         stream, source = response.stream, _inner(library, response)
         most = limit(response)
 
-        class Bounded(library.AsyncByteStream):  # of either library
+        class BoundedAsyncStream(library.AsyncByteStream):  # of either library
             async def __aiter__(self) -> AsyncIterator[bytes]:
                 size = 0
                 async for chunk in source.aiter_bytes():
@@ -76,7 +76,7 @@ def bounded_async(
             async def aclose(self) -> None:
                 await stream.aclose()
 
-        _replace(response, Bounded())
+        _replace(response, BoundedAsyncStream())
 
     return hook
 
@@ -85,7 +85,7 @@ def _inner(library: ModuleType, response: Any) -> Any:
     """The response as the server sent it, which decompresses piece by piece."""
     source = response.stream
 
-    class Pieces(library.SyncByteStream, library.AsyncByteStream):  # of either library
+    class DecompressedPieces(library.SyncByteStream, library.AsyncByteStream):  # of either library
         def __iter__(self) -> Iterator[bytes]:
             for chunk in source:
                 yield from _pieces(chunk)
@@ -98,7 +98,7 @@ def _inner(library: ModuleType, response: Any) -> Any:
     return library.Response(
         response.status_code,
         headers=response.headers,
-        stream=Pieces() if "Content-Encoding" in response.headers else source,
+        stream=DecompressedPieces() if "Content-Encoding" in response.headers else source,
         request=response.request,
     )
 

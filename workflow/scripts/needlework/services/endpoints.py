@@ -1,6 +1,7 @@
-"""What all clients of HTTP services share: URLs and keys, when to retry, what messages may show.
+"""Shared by all clients of HTTP services: URLs and keys, retries, and secrets in messages.
 
-Only the standard library: Snakemake's own process, which has no other packages, checks URLs and keys.
+It imports only the standard library: Snakemake's own process, which has no other packages, checks URLs and
+keys.
 """
 
 from __future__ import annotations
@@ -41,9 +42,9 @@ class Passing(Exception):
 
 
 def api_key(variable: str, who: str, *, may_be_none: bool = True) -> str:
-    """The key in the environment variable. Raises UserError if it is missing or malformed.
+    """The key in an environment variable. Raises UserError if it is missing or malformed.
 
-    may_be_none: whether `who` may be a server without keys, so that the error names `key_env: null`.
+    `may_be_none`: whether `who` may be a server without keys, so that the error names `key_env: null`.
     """
     key = os.environ.get(variable, "").strip()
     if not key:
@@ -179,9 +180,9 @@ def addresses(value: Any, name: str = "") -> Iterator[str]:
 def with_addresses(
     settings: Mapping[str, Any], instead: Callable[[str], str | None]
 ) -> dict[str, Any]:
-    """A client's settings with what `instead` gives in the place of each address.
+    """A client's settings, with each address replaced by the result of `instead`.
 
-    None leaves the address out, and a setting of which nothing is left.
+    If `instead` returns None, the address is left out; so is a setting that is then empty.
     """
 
     def made(name: str, value: Any) -> Any:
@@ -209,9 +210,9 @@ _ENTRY, _HIDDEN = ("base_url", "args"), "NEEDLEWORK_URL_"
 
 
 def hidden(entry: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """An entry of the configuration whose addresses have their logins and queries in the environment alone.
+    """An entry of the configuration without the logins and queries of its addresses.
 
-    That is the environment of this process and its children; `where` is the entry's place in words.
+    They are put into the environment of this process and its children. `where` is the entry's place in words.
     """
 
     def instead(url: str) -> str:
@@ -261,7 +262,7 @@ def proxy_of(url: str) -> tuple[str, str] | None:
 
 
 def local_proxy(url: str) -> str:
-    """In words, through which proxy a local address is asked, and what to do; "" if through none."""
+    """A warning if a local address would be asked through a proxy, and the remedy; "" if not."""
     host = urlsplit(url).hostname or ""
     found = proxy_of(url) if host and _is_local(host) else None
     if found is None:
@@ -302,10 +303,10 @@ def environment_logins() -> dict[str, list[str]]:
 
 
 def without_secrets(value: Any, secrets: Iterable[str]) -> Any:
-    """Parsed JSON without the secrets in its texts, except those that an answer may hold by chance.
+    """Parsed JSON without the secrets in its texts.
 
-    A dummy key, such as `none` or `1234`, would be taken out of true answers, which are kept for good.
-    Messages are for `without` instead, which takes out any.
+    A secret that an answer may hold by chance, such as the dummy keys `none` and `1234`, stays: it would be
+    cut from true answers, which are kept for good. For messages use `without`, which removes every secret.
     """
     return _cleaned(value, [secret for secret in secrets if _is_unmistakable(secret)])
 

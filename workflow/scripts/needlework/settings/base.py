@@ -204,6 +204,18 @@ class OneOf:
         return value
 
 
+class Named:
+    """One of these texts: a Literal whose values come from elsewhere."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        self.names = list(names)
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.literal_schema(self.names)
+
+
 # Lists
 
 

@@ -113,7 +113,7 @@ class Price(Settings):
     """The price of a million tokens of answers and reasoning."""
 
 
-class Model(Settings):
+class ModelSettings(Settings):
     """What the entries of all models have."""
 
     affects: ClassVar[Affects | None] = "answers"
@@ -210,7 +210,7 @@ class Reasoning(Settings):
     """The string that ends the reasoning, unless it is a known mark (see `thoughts`)."""
 
 
-class Prompted(Model):
+class Prompted(ModelSettings):
     """What the entries of all models have that read prompts."""
 
     system: SomeLines | None = key(None)
@@ -294,7 +294,7 @@ class Remote(Prompted):
     """What the entries of all models have that are asked over a network."""
 
     concurrency: int = key(8, affects="speed", ge=1, le=1000)
-    """The number of requests at once. Changes no answer."""
+    """The number of requests at once, in each job (of a benchmark, or of a shard). Changes no answer."""
     timeout: float = key(600, affects="speed", gt=0, le=604_800)
     """If a request has no answer after this number of seconds, it is sent again. Changes no answer."""
     sampling: RemoteSampling = key(RemoteSampling)

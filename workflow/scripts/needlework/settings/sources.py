@@ -55,7 +55,7 @@ class Mmarco(Settings):
         return self
 
 
-class Oneruler(Settings):
+class OnerulerTexts(Settings):
     """Texts for ONERULER."""
 
     affects: ClassVar[Affects | None] = "prompts"
@@ -65,7 +65,7 @@ class Oneruler(Settings):
     docs/adding-a-language.md)."""
 
 
-class Mlongrr(Settings):
+class MlongrrTexts(Settings):
     """Texts for mLongRR."""
 
     affects: ClassVar[Affects | None] = "prompts"
@@ -80,8 +80,8 @@ class Sources(Settings):
 
     mlqa: Mlqa = key(Mlqa)
     mmarco: Mmarco = key(Mmarco)
-    oneruler: Oneruler = key(Oneruler)
-    mlongrr: Mlongrr = key(Mlongrr)
+    oneruler: OnerulerTexts = key(OnerulerTexts)
+    mlongrr: MlongrrTexts = key(MlongrrTexts)
 
 
 class Columns(Settings):

@@ -17,8 +17,5 @@ CORPORA = {
     "nq_open_retrieved": Corpus(READER, SOURCE, "retrieval"),
     "nq_open_retrieved_passages": Corpus(READER, SOURCE, "retrieval"),
     "wikipedia": Corpus(f"{HERE}.wikipedia", "wikipedia"),
-    **{
-        f"key_value_{n}": Corpus(f"{HERE}.pairs_corpus", SOURCE, f"key_value_{n}")
-        for n in (75, 140, 300)
-    },
+    **{f"key_value_{n}": Corpus(READER, SOURCE, f"key_value_{n}") for n in (75, 140, 300)},
 }

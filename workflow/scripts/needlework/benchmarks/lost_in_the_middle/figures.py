@@ -2,90 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from needlework.benchmarks.lost_in_the_middle import answers, paper
 from needlework.benchmarks.lost_in_the_middle.factors import (
     ENGLISH,
     INDEX,
-    LEAST_ANSWERED,
+    LANG,
     LEVELS,
-    NOTHING_SHARED,
     OPEN,
     PAIRS,
+    POSITION,
     QA,
     QA_TABLES,
     SIZE,
+    TASK,
 )
-from needlework.benchmarks.lost_in_the_middle.tables import POSITION, TASK, VARIANT, curves
+from needlework.benchmarks.lost_in_the_middle.tables import (
+    SHOWN_TASK,
+    SORTED,
+    curves,
+    main,
+    with_variant,
+)
 from needlework.data.language_names import language_name
 from needlework.factor import Factor
-from needlework.results.columns import MCNEMAR as MCNEMAR_COLUMNS
 from needlework.results.drawing.style import COLOURS
-from needlework.results.result import (
-    MCNEMAR,
-    Context,
-    Lines,
-    Run,
-    figure,
-    model_order,
-)
+from needlework.results.result import MCNEMAR, Context, Decorated, Lines, Run, figure
 from needlework.results.tabulate import (
     MODEL,
     PAIRED,
-    SAME_QUESTION,
     UNPUBLISHED,
     Beside,
     Cell,
     arranged,
+    mean,
     stacked,
+    typed,
     where,
 )
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# What the figures of Lost in the Middle say below themselves, and what they draw in another way.
+# Prompts that the paper has too: English questions with documents, and pairs of UUIDs.
+QUESTIONS = f"task == '{QA}' and lang == '{ENGLISH}'"
+UUIDS = f"task == '{PAIRS}' and keys == 'uuid'"
+# The model of the paper's Figure 1, and the size of its Figures 1, 12 and 13.
+EXAMPLE, USUAL = "GPT-3.5-Turbo", 20
+# Figure 18 leaves a model out of a panel if it answered less than this share of the panel's prompts:
+# all others would be cut down to the few that it answered.
+LEAST_ANSWERED = 0.5
+NOTHING_SHARED = "no question that all models answered at every position"
 
-
-def lowest_as_level(data: pd.DataFrame, run: Run) -> pd.DataFrame:
-    """The rows with the paper's lowest number of a curve as a level line.
-
-    Our lowest number is a point of the curve.
-    """
-    lowest = data["variant"] == "lowest"
-    ours = data["value"].mask(lowest & (data["source"] == "ours"))
-    return data.assign(value=ours, position=data["position"].mask(lowest))
-
-
-def recall_named(data: pd.DataFrame, run: Run) -> pd.DataFrame:
-    """The rows with recall as a line of its own, although it belongs to no model."""
-    return data.assign(model=data["model"].fillna(""))
-
-
-def unambiguous(data: pd.DataFrame, run: Run) -> str:
-    """The sentence that says how many questions are unambiguous."""
-    some = data.loc[(data["variant"] == "unambiguous") & (data["n"] > 0), "n_questions"]
-    return f"Unambiguous: {some.min():,.0f} of the questions." if len(some) else ""
-
-
-def shared(data: pd.DataFrame, run: Run) -> str:
-    """A sentence: how many questions the models of each panel share, and which models are left out."""
-    counts, out = [], []
-    for size, part in data.groupby("n_documents"):
-        counts.append(f"{part['n_questions'].max():,} ({size} documents)")
-        few = part[~part["absent"].fillna("").isin(["", NOTHING_SHARED])]
-        out += [f"{', '.join(few['model'])} ({size} documents)"] if len(few) else []
-    words = f"Questions that all models of a panel answered at every position: {', '.join(counts)}."
-    less = f"Left out, with answers to less than {LEAST_ANSWERED:.0%} of the prompts"
-    return words + (f" {less}: {'; '.join(out)}." if out else "")
-
-
-def means(data: pd.DataFrame, run: Run) -> str:
-    """The source of published means over positions, as `origin` names it."""
-    return f"means of the numbers in {origin(data, run)}"
+# How figures show what is not in the prompts' factors. No further name of a language rebuilds prompts.
+FACTORS = (
+    TASK,
+    POSITION,
+    LANG.renamed("lang", last=("uuid",), format=language_name, words={"uuid": "UUIDs"}),
+    Factor("architecture", order=("encoder-decoder", "decoder-only")),
+)
 
 
 def origin(data: pd.DataFrame, run: Run) -> str:
@@ -95,40 +71,18 @@ def origin(data: pd.DataFrame, run: Run) -> str:
     sizes = sorted(set(paper.loc[paper["task"] == QA, "n_documents"]))
     tables = ["1"] if paper["task"].isin(LEVELS).any() else []
     tables += [QA_TABLES[size].removeprefix("table") for size in sizes]
-    names = (
-        f"Tables {', '.join(tables[:-1])} and {tables[-1]}"
-        if tables[1:]
-        else "Table " + "".join(tables)
-    )
-    text = "a number in its section 5.2" if tables else "the paper's section 5.2"
-    text += " (level: the lowest of all positions)" if (paper["variant"] == "lowest").any() else ""
-    released = ", ".join(dict.fromkeys(both.loc[both["published_source"] == "repository", "model"]))
-    found = {
-        f"the paper's {names}": tables,
-        text: (paper["task"] == PAIRS).any(),
-        f"the released code's EXPERIMENTS.md ({released})": released,
-    }
-    return " and ".join(words for words, there in found.items() if there)
+    said = []
+    if tables:
+        many = f"Tables {', '.join(tables[:-1])} and {tables[-1]}"
+        said.append(f"the paper's {many if tables[1:] else f'Table {tables[0]}'}")
+    if (paper["task"] == PAIRS).any():
+        said.append("a number in its section 5.2" if tables else "the paper's section 5.2")
+    released = dict.fromkeys(both.loc[both["published_source"] == "repository", "model"])
+    if released:
+        said.append(f"the released code's EXPERIMENTS.md ({', '.join(released)})")
+    return " and ".join(said)
 
 
-# How figures order and name the values of factors and other labels.
-FACTORS = (
-    Factor(
-        "task",
-        order=(QA, PAIRS),
-        words={
-            QA: "documents",
-            PAIRS: "pairs",
-            "closed_book": "closed book",
-            "oracle": "gold alone",
-        },
-    ),
-    Factor("position", label="Position in the prompt (1 = first)"),
-    Factor("n_documents", label="Documents in the prompt"),
-    Factor("lang", order=("en",), last=("uuid",), format=language_name, words={"uuid": "UUIDs"}),
-    Factor("architecture", order=("encoder-decoder", "decoder-only")),
-)
-NO_DOCUMENTS = "no model answered English questions with documents"
 CURVES = Lines(
     x="position",
     scaled=True,
@@ -136,7 +90,7 @@ CURVES = Lines(
     panel_title="{n_documents} documents",
     limits=None,
     paper=origin,
-    nothing=NO_DOCUMENTS,
+    nothing="no model answered English questions with documents",
 )
 BY_MODEL = replace(
     CURVES,
@@ -145,47 +99,26 @@ BY_MODEL = replace(
     row=("task", "n_documents"),
     row_title="{n_documents} {task}",
 )
-# The model of the paper's Figure 1.
-EXAMPLE = "GPT-3.5-Turbo"
-# The model of which section 5.2 gives the accuracy at 300 pairs, and the indices of Figure 10's axis.
-PRINTED_PAIRS = "GPT-3.5-Turbo (16K)"
-PRINTED_INDICES = {0, 49, 99, 149, 199, 249, 299}
-# What section 6 says of more than 20 documents, and why ours cannot be compared with it.
-GAIN = "open_domain/gain_above_20"
-ABOUT = "the paper's number is rounded, and of a number of documents that it does not name"
-
-
-def english(rows: pd.DataFrame) -> pd.DataFrame:
-    """Answers to English questions with documents, as the paper asks them."""
-    rows = answers.with_variant(rows)
-    return where(rows, f"variant == 'main' and task == '{QA}' and lang == 'en'")
 
 
 def with_levels(asked: pd.DataFrame, rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """The curves of these rows, with level lines for closed book and for the gold document alone.
 
-    Empty if `asked` has no rows of this run.
+    The result is empty if `asked` has no rows of this run.
     """
-    sides = answers.of_curves(answers.with_variant(rows))
-    curve = _main(asked, rows, run)
-    levels = _main(sides, rows, run, by=(MODEL, TASK))
+    curve = curves(asked, run, variant="main", models=rows)
     if not (curve["source"] == "ours").any():
-        return curve.iloc[:0]
-    return arranged(stacked(curve, levels), run, MODEL, TASK, VARIANT, SIZE, POSITION, INDEX)[
-        list(curve.columns)
-    ]
-
-
-def _main(asked: pd.DataFrame, rows: pd.DataFrame, run: Context, **more: Any) -> pd.DataFrame:
-    return curves(asked, run, variant="main", models=rows, **more)
+        return typed(curve.iloc[:0], POSITION)
+    sides = main(rows, f"task in {LEVELS} and lang == '{ENGLISH}'")
+    sides = sides[sides["model"].isin(set(main(rows, QUESTIONS)["model"]))]
+    levels = curves(sides, run, (MODEL, SHOWN_TASK), variant="main", models=rows)
+    return arranged(stacked(curve, levels), run, *SORTED, INDEX)[list(curve.columns)]
 
 
 @figure(
     "The U-shaped curve",
     replace(
-        CURVES,
-        panel="model",
-        panel_title="",
+        BY_MODEL,
         row=("n_documents",),
         row_title="{n_documents} documents",
         line="task",
@@ -197,7 +130,10 @@ def figure1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Accuracy by the gold document's position among 20 documents, or the number nearest to 20. Horizontal
     lines: closed book, and the gold document alone. The paper shows GPT-3.5-Turbo.
     """
-    made = with_levels(answers.usual_size(english(rows)), rows, run)
+    asked = main(rows, QUESTIONS)
+    sizes = set(asked["n_documents"])
+    size = min(sizes, key=lambda n: (abs(n - USUAL), n), default=USUAL)
+    made = with_levels(asked[asked["n_documents"] == size], rows, run)
     return made[(made["source"] == "ours") | (made["model"] == EXAMPLE)]
 
 
@@ -210,26 +146,18 @@ def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """One panel per number of documents. Models of the paper, if shown, are grey. Table 1 and Figure 1 show
     closed book and the gold document alone.
     """
-    return with_levels(english(rows), rows, run)
+    return with_levels(main(rows, QUESTIONS), rows, run)
 
 
 @figure(
     "Accuracy by the number of documents",
-    Lines(
-        x="n_documents",
-        limits=None,
-        axis="Accuracy, all positions",
-        paper=means,
-        nothing=NO_DOCUMENTS,
-    ),
+    Lines(x="n_documents", limits=None, axis="Accuracy, all positions", nothing=CURVES.nothing),
     when=("english",),
 )
 def figure6(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Mean over all positions, also of the paper's numbers."""
-    asked = english(rows)
-    return curves(
-        asked, run, (MODEL, SIZE), strata="gold_index", task=QA, beside=paper.MEANS, models=rows
-    )
+    """Mean over all positions. The paper prints no numbers."""
+    more: dict[str, Any] = {"measure": mean("gold_index"), "beside": UNPUBLISHED, "task": QA}
+    return arranged(curves(main(rows, QUESTIONS), run, (MODEL, SIZE), **more), run, *SORTED)
 
 
 @figure(
@@ -237,60 +165,16 @@ def figure6(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     replace(
         CURVES,
         panel_title="{n_documents} pairs",
-        prepare=lowest_as_level,
-        counted="variant != 'lowest'",
         nothing="no model was asked for the values of UUIDs",
     ),
     when=("uuids",),
 )
 def figure10(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Keys and values are UUIDs. For this figure the paper prints one number, the lowest of GPT-3.5-Turbo
-    (16K) among 300 pairs (45.6%). The released code's EXPERIMENTS.md has MPT-30B-Instruct and LongChat-13B
-    (16K) among 140 pairs. The CSV compares our lowest position with the paper's. Each is the lowest of
-    several positions, and so a little too low.
+    """Keys and values are UUIDs. The released code's EXPERIMENTS.md has numbers of MPT-30B-Instruct and
+    LongChat-13B (16K) among 140 pairs.
     """
-    import pandas as pd
-
-    asked = answers.with_variant(rows)
-    asked = where(asked, f"variant == 'main' and task == '{PAIRS}' and keys == 'uuid'")
-    made = _main(asked, rows, run, sort=())
-    among = made[(made["n_documents"] == 300) & (made["source"] == "ours")]
-    number = run.find("text", PRINTED_PAIRS, "300_pairs/lowest")
-    if number is not None and len(among):
-        alone: dict[str, object] = {
-            "model": PRINTED_PAIRS,
-            "source": "published",
-            "task": PAIRS,
-            "variant": "lowest",
-        }
-        alone |= {"n_documents": 300, "value": number.value, "published": number.value}
-        found = list(_lowest(among, asked, run)) or [alone | {"published_source": number.source}]
-        whole = {name: kind for name, kind in made.dtypes.items() if str(kind) == "Int64"}
-        extra = pd.DataFrame(found).reindex(columns=made.columns).astype(whole)
-        made = pd.concat([made, extra])
-    return arranged(made, run, MODEL, TASK, VARIANT, SIZE, POSITION)
-
-
-def _lowest(among: pd.DataFrame, asked: pd.DataFrame, run: Context) -> Iterator[dict[str, object]]:
-    """The lowest of all positions among 300 pairs of the paper's model, beside the paper's one number."""
-    from needlework.results import cells
-    from needlework.results.cells import Table
-
-    number = run.find("text", PRINTED_PAIRS, "300_pairs/lowest")
-    for model, own in among.groupby("model", sort=False):
-        if number is None or run.paper_name(str(model)) != PRINTED_PAIRS:
-            continue
-        # A position without an answer has no accuracy; the first of equal ones.
-        own = own.assign(nothing=own["n"] == 0).sort_values(["nothing", "value"], kind="stable")
-        row = own.drop(columns="nothing").iloc[0].to_dict() | {"variant": "lowest"}
-        part = Table(asked[(asked["model"] == model) & (asked["n_documents"] == 300)]).all()
-        why = "; ".join(paper.other_answers(Cell(row, part, {}, run))) or None
-        if {int(index) for index in own["gold_index"]} != PRINTED_INDICES:
-            why = why or "other positions"
-        lost = part.lost()
-        if missing := lost["n_skipped"] + lost["n_error"]:
-            why = f"{missing:,} answers are missing"
-        yield row | cells.compared(row, number, why) | {"published_source": number.source}
+    made = curves(main(rows, UUIDS), run, variant="main", models=rows)
+    return arranged(made, run, *SORTED)
 
 
 @figure(
@@ -304,13 +188,20 @@ def _lowest(among: pd.DataFrame, asked: pd.DataFrame, run: Context) -> Iterator[
 )
 def figure11(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Accuracy by the gold document's position. Above: encoder-decoder models. Below: all other models."""
+    both = list(run.run.get("encoder_decoder", ()))
 
     def architecture(cell: Cell) -> str:
-        both = cell.labels["model"] in run.run.get("encoder_decoder", ())
-        return "encoder-decoder" if both else "decoder-only"
+        return "encoder-decoder" if cell.labels["model"] in both else "decoder-only"
 
-    asked = answers.with_encoder_decoder(english(rows), run)
-    return curves(asked, run, variant="main", architecture=architecture, also=["architecture"])
+    asked = main(rows, QUESTIONS)
+    asked = asked if asked["model"].isin(both).any() else asked.iloc[:0]
+    also: dict[str, Any] = {"architecture": architecture, "also": ["architecture"]}
+    return arranged(curves(asked, run, variant="main", **also), run, *SORTED)
+
+
+def recall_named(data: pd.DataFrame, run: Run) -> pd.DataFrame:
+    """The rows with recall as a line of its own, although it belongs to no model."""
+    return data.assign(model=data["model"].fillna(""))
 
 
 @figure(
@@ -320,7 +211,6 @@ def figure11(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         x="n_documents",
         panel="",
         axis="Recall, accuracy",
-        where="task != 'gain'",
         prepare=recall_named,
         called={"": "retriever recall"},
         looks={"": ("#333333", "*")},
@@ -332,69 +222,36 @@ def figure11(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 )
 def figure14(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Recall of the retriever and accuracy of the readers by the number of retrieved documents. The answer
-    may be in none of them, or in several. The paper prints no numbers of this figure. Its text says that more
-    than 20 documents gain about 1.5% (GPT-3.5-Turbo) and about 1% (Claude-1.3), but not how many documents.
-    For the task ``gain``, the CSV has our gain from 20 documents to the most, on questions answered with
-    both. The paper's gain stands beside it without a comparison.
+    may be in none of them, or in several. The paper prints no numbers of this figure.
     """
-    asked = answers.with_variant(rows)
-    asked = where(asked, f"variant == 'main' and task == '{OPEN}' and lang == 'en'")
-
+    asked = main(rows, f"task == '{OPEN}' and lang == '{ENGLISH}'")
+    # One row per prompt, over all models: whether one of the retrieved documents holds an answer.
+    found = asked.drop_duplicates(["example_id", "n_documents"])
+    found = found.assign(value=found["answer_present"].astype(float), finish_reason="stop")
     silent = Beside(lambda cell: {})
-    read = curves(asked, run, (MODEL, SIZE), task=OPEN, beside=silent, sort=())
-    recalled = answers.retrieved(asked)
-    found = curves(recalled, run, (SIZE,), task="recall", model="", beside=silent, sort=()).assign(
-        source="ours"
-    )
-    gains = _gains(rows, run)
-    parts = [read, found, *([gains] if len(gains) else [])]
+    read = curves(asked, run, (MODEL, SIZE), task=OPEN, beside=silent)
+    recall = curves(found, run, (SIZE,), task="recall", model="", beside=silent)
+    parts = [read, recall.assign(source="ours")]
     if not (read["source"] == "ours").any():
         parts = [part.iloc[:0] for part in parts]
     return arranged(stacked(*parts), run, MODEL, SIZE, POSITION, INDEX)
 
 
-def _gains(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """What more than 20 retrieved documents gain (section 6), beside what the paper says of it."""
-    import pandas as pd
-
-    from needlework.results import cells
-    from needlework.results.cells import Table, difference
-    from needlework.results.tabulate import published_rows
-
-    made: list[dict[str, object]] = []
-    asked = rows[(rows["task"] == OPEN) & (rows["lang"] == ENGLISH)]
-    most = asked["n_documents"].max()
-    for model in model_order(set(asked["model"]), run.run) if most > answers.USUAL else ():
-        mine = asked[asked["model"] == model]
-        few, many = (mine[mine["n_documents"] == n] for n in (answers.USUAL, most))
-        if few.empty or many.empty:
-            continue
-        both = cells.paired(few, many, SAME_QUESTION)
-        cell = difference(Table(few).all(), Table(many).all(), both)
-        number = run.find("text", run.paper_name(model), GAIN)
-        source = {"published_source": number and number.source}
-        row = {"model": model, "source": "ours", "task": "gain", "n_documents": most}
-        compared = cells.compared(cell, number, ABOUT)
-        made.append(row | {"n_both": cell["n"], **cell, **compared} | source)
-    same = not cells.differences(run.run.get("setup", {}), paper.SETUP)
-    if most > answers.USUAL and same:
-        made += published_rows(
-            run,
-            asked,
-            "text",
-            lambda line, column: {"task": "gain", "model": line} if column == GAIN else None,
-        )
-    columns = dict.fromkeys([*(name for row in made for name in row), "n_both", *MCNEMAR_COLUMNS])
-    return pd.DataFrame(made, columns=list(columns))
+def shared(data: pd.DataFrame, run: Run) -> str:
+    """A sentence: how many questions each panel's models share, and which models are left out."""
+    counts, out = [], []
+    for size, part in data.groupby("n_documents"):
+        counts.append(f"{part['n_questions'].max():,} ({size} documents)")
+        few = part[~part["absent"].fillna("").isin(["", NOTHING_SHARED])]
+        out += [f"{', '.join(few['model'])} ({size} documents)"] if len(few) else []
+    words = f"Questions that all models of a panel answered at every position: {', '.join(counts)}."
+    less = f"Left out, with answers to less than {LEAST_ANSWERED:.0%} of the prompts"
+    return words + (f" {less}: {'; '.join(out)}." if out else "")
 
 
 @figure(
     "All models on the questions that all answered",
-    replace(
-        CURVES,
-        why="absent",
-        note=shared,
-    ),
+    replace(CURVES, why="absent", note=shared),
     when=("english",),
 )
 def figure18(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
@@ -404,85 +261,73 @@ def figure18(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """
     import pandas as pd
 
-    asked = english(rows)
-    # Of some questions only, so Tables 5 to 7 are of others.
-    made = curves(
-        answers.shared_questions(asked),
-        run,
-        variant="main",
-        beside=UNPUBLISHED,
-        also=["absent"],
-        sort=(),
-    ).assign(absent="")
-    extra = pd.DataFrame(_absent(made, asked), columns=made.columns)
-    whole = {name: kind for name, kind in made.dtypes.items() if str(kind) == "Int64"}
-    made = pd.concat([made, extra.astype(whole)])
-    return arranged(made, run, MODEL, TASK, VARIANT, SIZE, POSITION)
-
-
-def _absent(made: pd.DataFrame, asked: pd.DataFrame) -> Iterator[dict[str, object]]:
-    """A row for each model that has no points of a size, which says why (`absent`)."""
+    from needlework.results import cells
     from needlework.results.cells import Table
 
+    asked = main(rows, QUESTIONS)
+    parts, absent = [asked.iloc[:0]], []
     for size, part in asked.groupby("n_documents"):
-        _, absent = answers.answered_by(part)
-        shown = set(made.loc[made["n_documents"] == size, "model"])
-        for model in set(part["model"]) - shown:
+        prompts = len(part.drop_duplicates(["example_id", "gold_index"]))
+        given = part[cells.judged(part)]
+        once = given.drop_duplicates(["example_id", "model", "gold_index"])
+        few = {
+            model: f"answered {n:,} of {prompts:,} prompts"
+            for model in set(part["model"])
+            if (n := int((once["model"] == model).sum())) < LEAST_ANSWERED * prompts
+        }
+        once = once[~once["model"].isin(list(few))]
+        wanted = once["model"].nunique() * once["gold_index"].nunique()
+        count = once["example_id"].value_counts()
+        given = given[given["example_id"].isin(set(count[count == wanted].index))]
+        given = given[~given["model"].isin(list(few))]
+        parts.append(given)
+        for model in set(part["model"]).difference(given["model"]):
+            row = {"model": model, "source": "ours", "task": QA, "variant": "main"}
             lost = Table(part[part["model"] == model]).all().lost()
-            yield (
-                {"model": model, "source": "ours", "task": QA, "variant": "main"}
-                | {"n_documents": size, "n": 0, "n_questions": 0, **lost}
-                | {"absent": absent.get(model, NOTHING_SHARED)}
-            )
+            counts = {"n_documents": size, "n": 0, "n_questions": 0, **lost}
+            absent.append(row | counts | {"absent": few.get(model, NOTHING_SHARED)})
+    # Of some questions only, so Tables 5 to 7 are of others.
+    made = curves(pd.concat(parts), run, variant="main", beside=UNPUBLISHED, also=["absent"])
+    left_out = pd.DataFrame(absent, columns=made.columns)
+    made = typed(pd.concat([made.assign(absent=""), left_out]), INDEX, POSITION)
+    return arranged(made, run, *SORTED)
 
 
-# Lost in the Middle's figures of ablations: what a change of one thing does.
-
-ENGLISH_QUESTIONS = f"task == '{QA}' and lang == 'en'"
-UUIDS = f"task == '{PAIRS}' and keys == 'uuid'"
+# Figures of ablations: what a change of one thing does.
 
 
-def _lines(variant: str, changed: str, plain: str, nothing: str, **more: Any) -> Lines:
+def _ablation(title: str, variant: str, changed: str, plain: str, nothing: str) -> Decorated:
     """A panel a model, a row a size: the line with a change (blue) and the one without (grey)."""
-    return replace(
+    lines = replace(
         BY_MODEL,
         line="variant",
         looks={variant: (COLOURS[0], "o"), "main": ("#777777", "s")},
         called={variant: changed, "main": plain},
         nothing=nothing,
-        **more,
     )
+    return figure(title, lines, when=(variant,), notes=(MCNEMAR,))
 
 
-def ablation(
-    rows: pd.DataFrame, run: Context, variant: str, tasks: str = ENGLISH_QUESTIONS
-) -> pd.DataFrame:
-    """Accuracy by position in a variant and, in the same sizes, without it ("main").
-
-    There is no test for unambiguous questions, since they are a part of the same answers.
-    """
-    plain = answers.main_beside(rows, variant)
-    main = curves(where(plain, tasks), run, variant="main", sort=())
-    if variant == "unambiguous":
-        changed = curves(answers.unambiguous(english(rows)), run, variant=variant, sort=())
-    else:
-        asked = where(answers.with_variant(rows), f"variant == '{variant}' and ({tasks})")
-        changed = curves(asked, run, variant=variant, tested_against=plain, also=PAIRED, sort=())
+def ablation(rows: pd.DataFrame, run: Context, variant: str) -> pd.DataFrame:
+    """Accuracy by position in a variant, and in "main" with the same sizes and models."""
+    rows = where(with_variant(rows), f"({QUESTIONS}) or ({UUIDS})")
+    plain, changed = rows[rows["variant"] == "main"], rows[rows["variant"] == variant]
+    for keys in (["task", "n_documents"], ["task", "model"]):
+        plain = plain.merge(changed[keys].drop_duplicates(), on=keys)
+    made = curves(plain, run, variant="main")
     # Without an answer in the variant, nothing is tested.
-    made = stacked(main, changed) if len(changed) else main
-    return arranged(made, run, MODEL, TASK, VARIANT, SIZE, POSITION, INDEX)
+    if len(changed):
+        tested = curves(changed, run, variant=variant, tested_against=plain, also=PAIRED)
+        made = stacked(made, tested)
+    return arranged(made, run, *SORTED, INDEX)
 
 
-@figure(
+@_ablation(
     "Query before and after the documents or pairs",
-    _lines(
-        "query_aware",
-        "query before and after",
-        "query after",
-        "no English prompt has the query before its documents, and none of UUIDs before its pairs",
-    ),
-    when=("query_aware",),
-    notes=(MCNEMAR,),
+    "query_aware",
+    "query before and after",
+    "query after",
+    "no English prompt has the query before its documents, and none of UUIDs before its pairs",
 )
 def figure12(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """First: the question (or key) stands only after the documents (or pairs), as in the paper's Tables 5 to
@@ -490,7 +335,7 @@ def figure12(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     perfect accuracy among 300 pairs. This figure shows English questions and UUIDs; the table of every cell
     has the others.
     """
-    return ablation(rows, run, "query_aware", f"({ENGLISH_QUESTIONS}) or ({UUIDS})")
+    return ablation(rows, run, "query_aware")
 
 
 @figure(
@@ -507,47 +352,31 @@ def figure12(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 )
 def figure13(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """First: the base model. Second: the instruction-tuned model, which the paper's Tables 5 to 7 have."""
-    pair = Factor("pair")
-    return curves(
-        answers.tuning_pairs(english(rows), run),
-        run,
-        (pair, MODEL, Factor("role"), TASK, SIZE, INDEX),
-        variant="main",
-        tested_against=answers.base_models(rows, run),
-        also=("pair", "role", *PAIRED),
-        sort=(MODEL, pair),
-    )
+    import pandas as pd
+
+    rows = main(rows, QUESTIONS)
+    parts = [rows.iloc[:0].assign(pair="", role="")]
+    for models in run.run.get("instruction_tuning", ()):
+        both = rows[rows["model"].isin(models)]
+        if both["model"].nunique() == 2:
+            roles = dict(zip(models, ("base", "instruction-tuned"), strict=True))
+            parts.append(both.assign(pair="|".join(models), role=both["model"].map(roles)))
+    asked = pd.concat(parts)
+    # The base models' answers, under the names of the models to compare with.
+    base = asked[asked["role"] == "base"]
+    base = base.assign(model=base["pair"].str.split("|").str[1], role="instruction-tuned")
+    by = (pair := Factor("pair"), MODEL, Factor("role"), SHOWN_TASK, SIZE, INDEX)
+    also = ("pair", "role", *PAIRED)
+    made = curves(asked, run, by, variant="main", tested_against=base, also=also)
+    return arranged(made, run, MODEL, pair)
 
 
-@figure(
-    "Unambiguous questions",
-    _lines(
-        "unambiguous",
-        "unambiguous questions",
-        "all questions",
-        "no list says which English questions are unambiguous",
-        counted="variant == 'main'",
-        note=unambiguous,
-    ),
-    when=("unambiguous",),
-)
-def figure15(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """Unambiguous questions beside all English questions; the paper's numbers are for all. The paper does not
-    publish its list, so the run's configuration names one.
-    """
-    return ablation(rows, run, "unambiguous")
-
-
-@figure(
+@_ablation(
     "Random distractors",
-    _lines(
-        "random_distractors",
-        "random distractors",
-        "retrieved distractors",
-        "no English prompt has random distractors",
-    ),
-    when=("random_distractors",),
-    notes=(MCNEMAR,),
+    "random_distractors",
+    "random distractors",
+    "retrieved distractors",
+    "no English prompt has random distractors",
 )
 def figure16(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """English questions. First: retrieved distractors, as in the paper's Tables 5 to 7. Second: random
@@ -556,16 +385,12 @@ def figure16(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     return ablation(rows, run, "random_distractors")
 
 
-@figure(
+@_ablation(
     "Distractors in random order",
-    _lines(
-        "random_order",
-        "random order, said in the prompt",
-        "order of relevance",
-        "no English prompt has its distractors in random order",
-    ),
-    when=("random_order",),
-    notes=(MCNEMAR,),
+    "random_order",
+    "random order, said in the prompt",
+    "order of relevance",
+    "no English prompt has its distractors in random order",
 )
 def figure17(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """English questions. First: the order of relevance, as in the paper's Tables 5 to 7. Second: random

@@ -2,45 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from needlework.benchmarks.lost_in_the_middle.factors import (
-    ENGLISH,
-    LEVELS,
-    PAIRS,
-    QA,
-    QA_TABLES,
-)
+from needlework.benchmarks.lost_in_the_middle.factors import ENGLISH, LEVELS, PAIRS, QA, QA_TABLES
 from needlework.models.engine_arguments import GREEDY
 from needlework.results.columns import COMPARISON
-from needlework.results.published import Number
-from needlework.results.result import Context
+from needlework.results.published import PrintedNumber
 from needlework.results.tabulate import (
-    Beside,
     Cell,
     Place,
-    against,
-    mean_of_line,
     other_entries,
     other_settings,
     other_values,
     own_instructions,
     printed,
-    published_row,
-    published_rows,
 )
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 # The paper's settings that move its numbers: of its questions, and of its answers (the released code's).
-SETUP = {"corpus": "nq_open", "gold_without_answer": "keep"}
+SETUP = {"corpus": "nq_open"}
 ANSWERS = {"max_new_tokens": 100, "metric": "best_subspan_em"}
 # Columns: the released code's EXPERIMENTS.md has numbers that the paper lacks.
 COMPARED = (*COMPARISON, "published_source")
-# The column of the lines in the paper's text (section 5.2).
-ALL_PAIRS = "300_pairs/query_aware"
 
 
 def other_questions(cell: Cell) -> Iterator[str]:
@@ -49,93 +31,38 @@ def other_questions(cell: Cell) -> Iterator[str]:
     yield from other_values(cell, "lang", (ENGLISH,), "questions in another language")
 
 
-def other_answers(cell: Cell) -> Iterator[str]:
-    """Reasons why models did not answer as in the paper (section 3.2).
+def reasons(cell: Cell, number: PrintedNumber) -> Iterator[str]:
+    """Reasons why a cell's accuracy is not of the paper's prompts and answers (section 3.2).
 
-    Drawn pairs count as the released ones.
+    Drawn pairs are treated as released ones.
     """
+    if cell.labels.get("task") != PAIRS:
+        yield from other_questions(cell)
     yield from other_settings(cell.run, ANSWERS)
     yield from own_instructions(cell, "lang")
     yield from other_entries(cell, GREEDY)
 
 
-def _of_cells(cell: Cell, number: Number) -> Iterator[str]:
-    if cell.labels["task"] != PAIRS:
-        yield from other_questions(cell)
-    yield from other_answers(cell)
-
-
+_MAIN = {"task": QA, "variant": "main"}
 _UUIDS = {"task": PAIRS, "keys": "uuid"}
 # Tables 1 and 5 to 7, the repository's 140 pairs, and section 5.2.
 CELLS = printed(
     *(Place("table1", column=task, labels={"task": task}, settings=SETUP) for task in LEVELS),
     *(
-        Place(
-            table,
-            column="{gold_index:d}",
-            labels={"task": QA, "variant": "main", "n_documents": n},
-            settings=SETUP,
-        )
+        Place(table, "{model}", "{gold_index:d}", {**_MAIN, "n_documents": n}, SETUP)
         for n, table in QA_TABLES.items()
     ),
+    Place("figure10", "{model}", "{gold_index:d}", {**_MAIN, **_UUIDS, "n_documents": 140}),
     Place(
-        "figure10",
-        column="{gold_index:d}",
-        labels={**_UUIDS, "variant": "main", "n_documents": 140},
+        "text",
+        column="300_pairs/query_aware",
+        labels={**_UUIDS, "variant": "query_aware", "n_documents": 300},
     ),
-    Place(
-        "text", column=ALL_PAIRS, labels={**_UUIDS, "variant": "query_aware", "n_documents": 300}
-    ),
-    reasons=_of_cells,
+    reasons=reasons,
     more=lambda run, own: {"position": own["gold_index"] + 1} if "gold_index" in own else {},
 )
-
-
-def _of_table(cell: Cell, number: Number) -> Iterator[str]:
-    yield from other_questions(cell)
-    yield from other_answers(cell)
-
-
 # Tables that have a row a model.
 TABLES = {
-    name: printed(Place(name), reasons=_of_table, also={"lang": ENGLISH})
+    name: printed(Place(name), reasons=reasons, also={"lang": ENGLISH})
     for name in ("table1", *QA_TABLES.values())
 }
-
-
-def _beside_means(cell: Cell) -> Mapping[str, object]:
-    """The mean of all positions of a table."""
-    table = QA_TABLES.get(cell.labels["n_documents"])
-    if table is None:
-        return against(cell, None)
-    line = cell.run.line(table, cell.paper_name)
-
-    def reasons() -> Iterator[str]:
-        yield from other_questions(cell)
-        yield from other_answers(cell)
-
-    same = set(line) == set(map(str, cell.part.values("gold_index")))
-    return against(cell, mean_of_line(line), reasons(), None if same else "other positions")
-
-
-def _rows_of_means(
-    run: Context, rows: pd.DataFrame, chosen: pd.DataFrame
-) -> Iterator[Mapping[str, object]]:
-    """The means of the paper's models that were not run, of the sizes that `chosen` has."""
-    from needlework.results import cells
-
-    if cells.differences(run.run.get("setup", {}), SETUP):
-        return
-    for n, table in QA_TABLES.items():
-        if not (chosen["n_documents"] == n).any() or not (chosen["task"] == QA).any():
-            continue
-        lines = dict.fromkeys(
-            row["model"]
-            for row in published_rows(run, rows, table, lambda line, column: {"model": line})
-        )
-        for line in lines:
-            if number := mean_of_line(run.line(table, line)):
-                yield published_row(number, task=QA, n_documents=n, model=line)
-
-
-MEANS = Beside(_beside_means, _rows_of_means)

@@ -1,26 +1,13 @@
-"""What Lost in the Middle consists of: its factors, its slices, and what each slice depends on.
-
-Paper: Liu et al., arXiv:2307.03172. Sections 3 (multi-document question answering), 4 (key-value
-retrieval), 5.2 (the query before and after the data), 6 (open-domain case study), appendices A to C.
-"""
+"""The plan of Lost in the Middle: its slices, and the settings on which each slice depends."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from needlework.contract import (
-    CorpusTable,
-    Run,
-    Search,
-    SliceSettings,
-    block_of,
-    in_words,
-)
+from needlework.contract import CorpusTable, Run, Search, SliceSettings, block_of, in_words
 from needlework.data.corpora.registry import OWN_PASSAGES
-from needlework.errors import UserError
 from needlework.given import given
 from needlework.prompts.wording import papers_instructions, user_texts
 
@@ -29,26 +16,18 @@ if TYPE_CHECKING:
     from needlework.planning.configuration import Configuration
 
 NAME = "lost_in_the_middle"
-BESIDE = ("careful",)
 # Where the configuration has what the paper's numbers depend on.
 SETUP = {
-    "corpus": "benchmarks.lost_in_the_middle.needles",
-    **{
-        key: f"benchmarks.lost_in_the_middle.{key}"
-        for key in ("source", "gold_without_answer", "max_new_tokens", "metric")
-    },
+    "corpus": f"benchmarks.{NAME}.needles",
+    "source": f"benchmarks.{NAME}.source",
+    "max_new_tokens": f"benchmarks.{NAME}.max_new_tokens",
+    "metric": f"benchmarks.{NAME}.metric",
 }
 
-# The questions of the paper, and where distractors of other questions come from.
+# The questions of the paper.
 NQ_OPEN = "nq_open"
-HAYSTACKS = {
-    "mlqa": "mlqa_passages",
-    "xquad": "xquad_passages",
-    "nq_gold": "nq_gold_passages",
-    "sample_questions": "sample_passages",
-}
 # Passages of the sample have no titles, so its prompts name none: the gold passage would stand out.
-UNTITLED = ("sample_questions",)
+UNTITLED = "sample_questions"
 # The texts of a language's instructions. `document` and `title` are what stands before a document.
 INSTRUCTIONS = {
     "closed_book": ("question",),
@@ -60,18 +39,45 @@ INSTRUCTIONS = {
     "pairs": ("pairs", "key"),
     "pairs_query_aware": ("key", "pairs", "key"),
 }
-# How the words of a slice's name after its language read.
-_VARIANTS: dict[str, dict[str, str | bool]] = {
-    "plain": {},
-    "query-aware": {"query_aware": True},
-    "random-order": {"order": "random"},
-    "random-distractors": {"order": "random", "distractors": "random"},
-}
-_DOCUMENTS = "documents"
-_PAIRS = "pairs"
 # What the released files hold (paper, sections 3.3 and 4.2).
 RELEASED_DOCUMENTS = 30
 RELEASED_PAIRS = (75, 140, 300)
+
+
+class Variant(NamedTuple):
+    """A way to ask a task: as the paper does, or with one thing changed."""
+
+    # The words in a slice's name.
+    name: str
+    # The key that has its numbers of documents or pairs.
+    key: str
+    # The text among INSTRUCTIONS that its prompts take.
+    text: str
+    # What it changes in the settings of a slice.
+    changes: Mapping[str, Any] = {}
+    # The paper's numbers (section 5.2, appendices B and C).
+    papers: tuple[int, ...] = (20,)
+
+
+_AWARE, _SHUFFLED = {"query_aware": True}, {"order": "random"}
+# By task; the first is the paper's setting.
+VARIANTS = {
+    "multi_document_qa": (
+        Variant("plain", "n_documents", "documents"),
+        Variant("query-aware", "query_aware", "documents_query_aware", _AWARE),
+        Variant("random-order", "random_order", "documents_random_order", _SHUFFLED),
+        Variant(
+            "random-distractors",
+            "random_distractors",
+            "documents",
+            {**_SHUFFLED, "distractors": "random"},
+        ),
+    ),
+    "key_value": (
+        Variant("plain", "n_pairs", "pairs"),
+        Variant("query-aware", "query_aware_pairs", "pairs_query_aware", _AWARE, RELEASED_PAIRS),
+    ),
+}
 # The tasks whose prompts have no documents.
 ALONE = ("closed_book", "key_value")
 # The one language of the paper's questions.
@@ -98,7 +104,6 @@ FILLED_BY = {
         },
         "query_aware": {**_ENGLISH_QUESTIONS, "query_aware": "[20]"},
         "open_domain": {"tasks": "[open_domain]", "languages": "[en]", "needles": NQ_OPEN},
-        "unambiguous": {**_ENGLISH_QUESTIONS, "unambiguous": "<file>"},
         "random_distractors": {
             **_ENGLISH_QUESTIONS,
             "needles": NQ_OPEN,
@@ -111,7 +116,7 @@ FILLED_BY = {
 
 @dataclass(frozen=True)
 class Slice:
-    """What the instances of a slice depend on, as `settings` gives it."""
+    """The settings on which the instances of a slice depend, as `settings` returns them."""
 
     slice: str
     lang: str
@@ -132,8 +137,6 @@ class Slice:
     needles: str = ""
     haystack: str | None = None
     questions: int | Literal["all"] = 0
-    gold_without_answer: str = ""
-    unambiguous: Sequence[str] | None = None
     # Of questions with documents.
     order: str = "none"
     distractors: str = "none"
@@ -149,78 +152,85 @@ def data(own: LostInTheMiddle) -> tuple[str, str]:
     return in_words(own.needles, number, "questions"), f"{NQ_OPEN}, 2,655 questions"
 
 
+def places(own: LostInTheMiddle, task: str) -> list[tuple[int, Sequence[int]]]:
+    """For each number of documents or pairs of a task's prompts, the indices of the asked one."""
+    if task == "key_value":
+        return [(entry.n, entry.indices) for entry in own.n_pairs]
+    return [(entry.n, entry.gold_indices) for entry in own.n_documents]
+
+
 def decided(own: LostInTheMiddle) -> dict[str, Any]:
-    """The values of the keys that are null: the paper's, as far as the other keys leave them possible."""
+    """The values of keys that are null: the paper's values, if the other keys allow them."""
     found: dict[str, Any] = {}
     if own.source is None:
         found["source"] = "released" if own.needles == NQ_OPEN else "constructed"
-    documents, pairs = _sizes(own), [entry.n for entry in own.n_pairs]
-    # The paper's numbers of each ablation (section 5.2, appendices B and C), the run's numbers, and the text
-    # that its prompts take.
-    for key, value, papers, asked, text in (
-        ("query_aware", own.query_aware, (20,), documents, "documents_query_aware"),
-        ("random_order", own.random_order, (20,), documents, "documents_random_order"),
-        ("random_distractors", own.random_distractors, (20,), documents, "documents"),
-        ("query_aware_pairs", own.query_aware_pairs, RELEASED_PAIRS, pairs, "pairs_query_aware"),
-    ):
-        if value is None:
-            found[key] = [n for n in papers if n in asked and _can_ask(own, key, text)]
+    for task, (_, *ablations) in VARIANTS.items():
+        asked = dict(places(own, task))
+        for variant in ablations:
+            if getattr(own, variant.key) is None:
+                possible = _can_ask(own, task, variant)
+                found[variant.key] = [n for n in variant.papers if n in asked and possible]
     return found
 
 
-def _can_ask(own: LostInTheMiddle, ablation: str, text: str) -> bool:
-    """Whether the run's data and instructions have what the prompts of an ablation are made of."""
-    if ablation == "random_distractors":
+def _can_ask(own: LostInTheMiddle, task: str, variant: Variant) -> bool:
+    """Whether the run's data and instructions have what a variant's prompts are made of."""
+    if variant.key == "random_distractors":
         return own.needles == NQ_OPEN or own.random_from != "wikipedia"
-    pairs = ablation == "query_aware_pairs"
-    languages = [lang for keys in own.keys for lang in _key_languages(own, keys)]
-    worded = {*own.instructions} & {*(languages if pairs else own.languages)}
-    return all(user_texts(own.instructions, lang, [text]) for lang in worded)
+    languages = {*own.languages}
+    if task == "key_value":
+        languages = {lang for keys in own.keys for lang in _key_languages(own, keys)}
+    worded = languages.intersection(own.instructions)
+    return all(user_texts(own.instructions, lang, [variant.text]) for lang in worded)
 
 
 def slices(own: LostInTheMiddle) -> list[str]:
-    """The slices of the benchmark's configuration: one per language, task and ablation.
+    """The slices of the benchmark's configuration: one per language, task and variant.
 
-    `<lang>-documents-<variant>` and `<lang>-pairs-<keys>-<variant>` hold all numbers of documents or
-    pairs of that variant, so that each document is tokenized once for all of them.
+    A slice `<lang>-documents-<variant>` or `<lang>-pairs-<keys>-<variant>` has all numbers of documents or
+    pairs of its variant, so that each document is tokenized only once.
     """
-    tasks = own.tasks
-    found = []
+    return list(_slices(own))
+
+
+def _slices(own: LostInTheMiddle) -> dict[str, dict[str, Any]]:
+    """The settings of each slice, but its name and the user's instructions, by its name."""
+    found: dict[str, dict[str, Any]] = {}
+    every: dict[str, Any] = {"seed": own.seed, "max_new_tokens": own.max_new_tokens}
+    shared = every | {"needles": own.needles, "questions": own.questions}
+    if own.haystack:
+        shared["haystack"] = own.haystack
     for lang in own.languages:
-        kinds = [task.replace("_", "-") for task in ("closed_book", "oracle") if task in tasks]
-        if "multi_document_qa" in tasks:
-            kinds += [f"{_DOCUMENTS}-{variant}" for variant in _document_numbers(own)]
-        if "open_domain" in tasks:
-            kinds.append("open-domain")
-        found += [f"{lang}-{kind}" for kind in kinds]
-    if "key_value" in tasks:
-        found += [
-            f"{lang}-{_PAIRS}-{keys}-{variant}"
-            for keys in own.keys
-            for lang in _key_languages(own, keys)
-            for variant in _pair_numbers(own)
-        ]
+        asked = shared | {"lang": lang}
+        for task, name in (("closed_book", "closed-book"), ("oracle", "oracle")):
+            if task in own.tasks:
+                found[f"{lang}-{name}"] = asked | {"task": task}
+        for name, changes in _asked(own, "multi_document_qa"):
+            usual = {"source": own.source, "order": "relevance", "distractors": "retrieved"}
+            documents = asked | usual | changes
+            if documents["distractors"] == "random":
+                documents["random_from"] = own.random_from
+            found[f"{lang}-documents-{name}"] = documents
+        if "open_domain" in own.tasks:
+            passages = {"task": "open_domain", "n_passages": sorted(own.open_domain)}
+            found[f"{lang}-open-domain"] = asked | passages
+    for keys in own.keys:
+        shared = every | {"source": own.source, "examples": own.examples, "keys": keys}
+        shared["words"] = own.words if keys == "words" else None
+        for lang in _key_languages(own, keys):
+            for name, changes in _asked(own, "key_value"):
+                found[f"{lang}-pairs-{keys}-{name}"] = shared | {"lang": lang} | changes
     return found
 
 
-def _document_numbers(own: LostInTheMiddle) -> dict[str, list[int]]:
-    """The variants of multi-document question answering, with the numbers of documents of each."""
-    numbers = {
-        "plain": _sizes(own),
-        "query-aware": own.query_aware,
-        "random-order": own.random_order,
-        "random-distractors": own.random_distractors,
-    }
-    return {variant: sorted(found) for variant, found in numbers.items() if found}
-
-
-def _pair_numbers(own: LostInTheMiddle) -> dict[str, list[int]]:
-    """The variants of key-value retrieval, with the numbers of pairs of each."""
-    numbers = {
-        "plain": [entry.n for entry in own.n_pairs],
-        "query-aware": own.query_aware_pairs,
-    }
-    return {variant: sorted(found) for variant, found in numbers.items() if found}
+def _asked(own: LostInTheMiddle, task: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The names of the variants of a task that the run asks, and their settings."""
+    plain, *_ = VARIANTS[task]
+    indices = {n: sorted(found) for n, found in places(own, task)}
+    for variant in VARIANTS[task] if task in own.tasks else ():
+        if numbers := sorted(indices if variant == plain else getattr(own, variant.key) or ()):
+            asked = {"task": task, "places": [[n, indices[n]] for n in numbers]}
+            yield variant.name, asked | {"query_aware": False, **variant.changes}
 
 
 def _key_languages(own: LostInTheMiddle, keys: str) -> list[str]:
@@ -228,18 +238,16 @@ def _key_languages(own: LostInTheMiddle, keys: str) -> list[str]:
 
     UUIDs are in none: their prompts are in the languages of the user's instructions, otherwise in English.
     """
-    if keys == "words":
-        return list(own.key_languages)
     worded = [lang for lang in own.key_languages if lang in own.instructions]
-    return worded or [_ENGLISH]
+    return list(own.key_languages) if keys == "words" else worded or [_ENGLISH]
 
 
 def settings(own: LostInTheMiddle, name: str, lengths: list[int]) -> SliceSettings:
-    """All that the instances of a slice depend on, other than files and the tokenizer: fields of `Slice`.
+    """The settings on which the instances of a slice depend, besides files and tokenizer.
 
     `lengths` is not used: the number of documents or pairs decides how long a prompt is.
     """
-    found = _settings(own, name)
+    found = {"slice": name, **_slices(own)[name]}
     made = Slice(**found)
     if texts := user_texts(own.instructions, made.lang, texts_of(made)):
         found["instructions"] = texts
@@ -260,78 +268,6 @@ def template(own: Slice) -> str:
         return "closed_book"
     shuffled = own.order == "random" and own.distractors == "retrieved"
     return f"documents{aware or ('_random_order' if shuffled else '')}"
-
-
-def _settings(own: LostInTheMiddle, name: str) -> dict[str, Any]:
-    """The settings of a slice but for the user's instructions."""
-    lang, kind, *rest = name.split("-", 2)
-    found: dict[str, Any] = {
-        "slice": name,
-        "lang": lang,
-        "seed": own.seed,
-        "max_new_tokens": own.max_new_tokens,
-    }
-    if kind == _PAIRS:
-        keys, _, variant = rest[0].partition("-")
-        places = {entry.n: sorted(entry.indices) for entry in own.n_pairs}
-        return found | {
-            "task": "key_value",
-            "keys": keys,
-            "source": own.source,
-            "words": own.words if keys == "words" else None,
-            "examples": own.examples,
-            "query_aware": variant == "query-aware",
-            "places": [[n, places[n]] for n in _pair_numbers(own)[variant]],
-        }
-    found |= {
-        "needles": own.needles,
-        "questions": own.questions,
-        "gold_without_answer": own.gold_without_answer,
-    }
-    if own.haystack:
-        found["haystack"] = own.haystack
-    # No other language has such a subset.
-    subset = own.unambiguous if lang == _ENGLISH else None
-    found["unambiguous"] = None if subset is None else read_list(subset)
-    if kind != _DOCUMENTS:
-        found["task"] = name.partition("-")[2].replace("-", "_")
-        if found["task"] == "open_domain":
-            found["n_passages"] = sorted(own.open_domain)
-        return found
-    (variant,) = rest
-    places = {entry.n: sorted(entry.gold_indices) for entry in own.n_documents}
-    found |= {
-        "task": "multi_document_qa",
-        "source": own.source,
-        "query_aware": False,
-        "order": "relevance",
-        "distractors": "retrieved",
-        "places": [[n, places[n]] for n in _document_numbers(own)[variant]],
-        **_VARIANTS[variant],
-    }
-    if found["distractors"] == "random":
-        found["random_from"] = own.random_from
-    return found
-
-
-def read_list(path: str | Path) -> list[str]:
-    """The questions of a user's file (one per line), sorted and without repeats.
-
-    UserError if there are none.
-    """
-    try:
-        lines = Path(path).read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(
-            f"benchmarks.{NAME}.unambiguous is {str(path)!r}, which cannot be read as text "
-            f"({type(error).__name__}): name a file with one question a line, or null."
-        ) from None
-    questions = sorted({line.strip() for line in lines} - {""})
-    if not questions:
-        raise UserError(
-            f"benchmarks.{NAME}.unambiguous is {str(path)!r}, which holds no question: write one a line."
-        )
-    return questions
 
 
 def reads(slice_settings: SliceSettings) -> dict[str, list[CorpusTable]]:
@@ -374,7 +310,8 @@ def passage_corpus(own: Slice) -> str | None:
 
 def haystack(own: LostInTheMiddle | Slice) -> str:
     """The corpus of our own retrieval."""
-    return own.haystack or HAYSTACKS.get(own.needles, f"{own.needles}{OWN_PASSAGES}")
+    needles = "sample" if own.needles == UNTITLED else own.needles
+    return own.haystack or f"{needles}{OWN_PASSAGES}"
 
 
 def searches(slice_settings: SliceSettings) -> list[str]:
@@ -390,44 +327,34 @@ def search(own: LostInTheMiddle, lang: str) -> Search:
 
 def quotes(own: LostInTheMiddle) -> list[CorpusTable]:
     """Every table that a prompt of this configuration can refer to."""
-    found = [
-        table
-        for name in slices(own)
-        for kind, tables in reads(settings(own, name, [])).items()
-        if kind != "words"
-        for table in tables
-    ]
-    return list(dict.fromkeys(found))
+    read = [reads(given({"slice": name, **found})) for name, found in _slices(own).items()]
+    tables = [t for each in read for kind, found in each.items() if kind != "words" for t in found]
+    return list(dict.fromkeys(tables))
 
 
 def conditions(config: Configuration) -> dict[str, bool]:
-    """Which prompts a configuration asks, by the names that results have (`Result.when`)."""
+    """Whether a configuration asks certain prompts, by the conditions of results (`Result.when`)."""
     own: LostInTheMiddle = block_of(config, NAME)
-    variants, sizes = _document_numbers(own), _sizes(own)
-    questions = "multi_document_qa" in own.tasks
+    sizes = dict(places(own, "multi_document_qa"))
+    questions, pairs = "multi_document_qa" in own.tasks, "key_value" in own.tasks
     # The paper's figures are of English questions, and of UUIDs.
     english = questions and _ENGLISH in own.languages
-    uuids = "key_value" in own.tasks and "uuid" in own.keys
+    uuids = pairs and "uuid" in own.keys
+    query_aware = (english and own.query_aware) or (uuids and own.query_aware_pairs)
     return {
-        "levels": "closed_book" in own.tasks or "oracle" in own.tasks,
+        "levels": not {"closed_book", "oracle"}.isdisjoint(own.tasks),
         "questions": questions,
         **{f"{n}_documents": questions and n in sizes for n in (10, 20, 30)},
         "english": english,
-        "pairs": "key_value" in own.tasks,
+        "pairs": pairs,
         "uuids": uuids,
         "encoder_decoder": english and bool(own.comparisons.encoder_decoder),
         "instruction_tuning": english and bool(own.comparisons.instruction_tuning),
-        "query_aware": (english and "query-aware" in variants)
-        or (uuids and "query-aware" in _pair_numbers(own)),
+        "query_aware": bool(query_aware),
         "open_domain": "open_domain" in own.tasks and _ENGLISH in own.languages,
-        "unambiguous": english and own.unambiguous is not None,
-        "random_distractors": english and "random-distractors" in variants,
-        "random_order": english and "random-order" in variants,
+        "random_distractors": english and bool(own.random_distractors),
+        "random_order": english and bool(own.random_order),
     }
-
-
-def _sizes(own: LostInTheMiddle) -> list[int]:
-    return [entry.n for entry in own.n_documents]
 
 
 def notices(own: LostInTheMiddle) -> list[str]:
@@ -436,21 +363,20 @@ def notices(own: LostInTheMiddle) -> list[str]:
 
 
 def run_settings(config: Configuration) -> Run:
-    """The facts on a run that this benchmark's results need, beside those that all results get.
+    """The facts on a run that this benchmark's results need, besides those that all results get.
 
-    instruction_tuning: pairs [base, instruction-tuned]. encoder_decoder: models of that architecture.
-    tokenizers: all tokenizers, in the order of rows. published_tokenizers: tokenizer to its row in the
-    paper's Tables 2 to 4. scored_by: the metric, in words.
+    - `instruction_tuning`: pairs [base, instruction-tuned].
+    - `encoder_decoder`: models of that architecture.
+    - `tokenizers`: all tokenizers, in the order of rows.
+    - `published_tokenizers`: tokenizer to its row in the paper's Tables 2 to 4.
     """
     own: LostInTheMiddle = block_of(config, NAME)
-    pairs = "key_value" in own.tasks and own.metric not in BESIDE
     used = [config.models[model].tokenizer for model in config.run.models]
     tokenizers = list(dict.fromkeys([*used, *config.run.tokenizers]))
     entries = {name: config.tokenizers[name] for name in tokenizers}
     comparisons: Run = given(own.comparisons)
     return {
         **comparisons,
-        "scored_by": own.metric + (", and key_value_accuracy for pairs" if pairs else ""),
         "instructions": sorted(own.instructions),
         "tokenizers": tokenizers,
         # The paper's token counts of GPT-3.5-Turbo are those of its encoding (appendix F).

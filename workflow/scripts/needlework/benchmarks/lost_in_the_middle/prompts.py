@@ -6,30 +6,40 @@ released code. Key-value retrieval is in `pairs`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, partial
 from itertools import chain
 from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
 
 from needlework.benchmarks.lost_in_the_middle import pairs
 from needlework.benchmarks.lost_in_the_middle.documents import (
-    CHOOSE_OTHERS,
     Item,
     Passages,
     Tables,
+    choose_others,
     has_titles,
     items_of,
-    kind_of,
     orders_of,
     passages_of,
 )
-from needlework.benchmarks.lost_in_the_middle.plan import INSTRUCTIONS, NAME, Slice, template
-from needlework.benchmarks.lost_in_the_middle.rows import Factors, Rows
+from needlework.benchmarks.lost_in_the_middle.factors import COLUMNS, NAMED_BY, WITHOUT_DOCUMENTS
+from needlework.benchmarks.lost_in_the_middle.plan import (
+    INSTRUCTIONS,
+    NAME,
+    Slice,
+    question_corpus,
+    template,
+)
 from needlework.contract import Built, SliceSettings
 from needlework.data.corpora.registry import CORPORA
 from needlework.data.corpora.titled import titled
 from needlework.errors import UserError
 from needlework.jobs.progress import progress
+from needlework.prompts.counting.pieces import Pieces
+from needlework.prompts.instances import Instances
 from needlework.prompts.tokenizers import Tokenizer
 from needlework.prompts.wording import Templates
 
@@ -38,21 +48,17 @@ Line = tuple[int, int]
 
 
 def build(
-    slice_settings: SliceSettings,
-    tables: Tables,
-    templates: Iterable[str],
-    tokenizer: Tokenizer,
+    slice_settings: SliceSettings, tables: Tables, templates: Iterable[str], tokenizer: Tokenizer
 ) -> Built:
-    """The instances of a slice, and counts of questions that were left out or have a peculiarity.
+    """The instances of a slice, and counts of questions that were left out or are peculiar.
 
-    `slice_settings` is what `plan.settings` gives; `tables` holds the corpora that `plan.reads` names and
-    the "distractors", each by language; `templates` are files named after their prompt. The counts, in
+    `slice_settings` is the result of `plan.settings`. `tables` holds the corpora that `plan.reads` names and
+    the "distractors", each by language. `templates` are files named after their prompt. The counts, in
     questions unless said otherwise:
 
     - left out: `questions_lacking`, how many fewer there are than asked for; `too_few_documents`, which are
-      not asked with the largest number of documents; `gold_without_answer`, whose gold passage holds no
-      answer;
-    - kept: `gold_without_answer_kept`, the same if the configuration keeps them; `answer_of_punctuation`,
+      not asked with the largest number of documents;
+    - kept: `gold_without_answer_kept`, whose gold passage holds no answer; `answer_of_punctuation`,
       with an answer that the metric normalises to the empty text, so that every text seems to hold it;
       `distractors_with_answer`, in passages: released distractors that hold an accepted answer, which our
       own search would leave out.
@@ -61,24 +67,87 @@ def build(
     files = {Path(path).stem: path for path in templates}
     texts = Templates(own.instructions, files, INSTRUCTIONS)
     if own.task == "key_value":
-        return pairs.build(own, tables, texts, tokenizer)
+        return pairs.build(Rows(own, texts, tokenizer), tables)
     questions = tables["questions"][own.lang]
     items, counts = items_of(own, questions)
     passages = passages_of(own, tables)
     if passages is not None:
-        counts |= CHOOSE_OTHERS[kind_of(own)](own, tables, items, passages)
-    orders = orders_of(own, questions["example_id"].to_pylist())
-    titles = has_titles(own, items)
-    builder = _Builder(own, texts, tokenizer, passages, orders, titles)
-    builder.add(items)
-    return Built(builder.rows.table(), counts | builder.counts)
+        counts |= choose_others(own, tables, items, passages)
+    rows = _Documents(own, texts, tokenizer, passages, has_titles(own, items))
+    rows.orders = orders_of(own, questions["example_id"].to_pylist())
+    if own.task != "closed_book":
+        counts["too_few_documents"] = _lacking(own, items)
+    rows.add_all(items)
+    return Built(rows.table(), counts)
 
 
-# Questions
+def _lacking(own: Slice, items: Sequence[Item]) -> int:
+    """The number of questions that have too few documents for the largest number of them.
+
+    Raises UserError if no question has enough for a number; of the user's own data, for the smallest number
+    alone, since `own_data` has said so of the others.
+    """
+    # By number of documents, how many others that takes.
+    needed = {n: n - 1 for n, _ in own.places} | {n: n for n in own.n_passages}
+    most = max((len(item.others) for item in items), default=0)
+    for place, (n, least) in enumerate(sorted(needed.items())):
+        if items and most < least and (place == 0 or own.needles in CORPORA):
+            key = "open_domain" if own.task == "open_domain" else "n_documents"
+            raise UserError(
+                f"benchmarks.{NAME}.{key} has {n}, but no question of {own.needles} in {own.lang!r} has more "
+                f"than {most + n - least} documents: choose a smaller number."
+            )
+    largest = max(needed.values(), default=0)
+    return sum(len(item.others) < largest for item in items)
 
 
-class _Builder:
-    """Builds the prompts of a slice, question by question."""
+class Rows:
+    """The instances of a slice, added prompt by prompt."""
+
+    def __init__(self, own: Slice, texts: Templates, tokenizer: Tokenizer) -> None:
+        self.own, self.pieces = own, Pieces(tokenizer)
+        self._template = texts.pieces(template(own))
+        self._instances = Instances(NAME, COLUMNS, NAMED_BY, tokenizer, self.pieces)
+
+    def frame(self, asked: str) -> tuple[list[int], list[int]]:
+        """The numbers of the spans before and after the documents or pairs.
+
+        Without documents or pairs, all spans are after.
+        """
+        literal, (*before, middle, end) = self.pieces.literal, self._template
+        head = [literal("instruction", text) for text in before]
+        if len(before) == 2:
+            head.insert(1, literal("question", asked))
+        tail = [literal("instruction", middle), literal("question", asked)]
+        return head, [*tail, literal("answer_format", end)]
+
+    def add(self, spans: list[int], example: str, references: list[str], **factors: Any) -> None:
+        """Add a prompt: the numbers of its spans, and the factors that are not WITHOUT_DOCUMENTS."""
+        self._instances.add(
+            spans,
+            self.pieces.text(spans),
+            # Two questions of one wording are two prompts. Ids are also made of a column that went.
+            {"example": example, "unambiguous": None},
+            n_tokens=self.pieces.tokens(spans),
+            task=self.own.task,
+            example_id=example,
+            references=references,
+            metric="key_value" if self.own.task == "key_value" else "best_subspan_em",
+            max_new_tokens=self.own.max_new_tokens,
+            **{"lang": self.own.lang, **WITHOUT_DOCUMENTS, **factors},
+        )
+
+    def table(self) -> pa.Table:
+        """The rows so far; the token counts of their texts are kept for other jobs."""
+        self.pieces.sums.save()
+        return self._instances.table()
+
+
+class _Documents(Rows):
+    """The instances of a slice with documents, or of closed book, added question by question."""
+
+    # Of a random order: for each number of documents and question, the ranks of its other passages.
+    orders: dict[int, dict[str, list[int]]]
 
     def __init__(
         self,
@@ -86,171 +155,81 @@ class _Builder:
         texts: Templates,
         tokenizer: Tokenizer,
         passages: Passages | None,
-        orders: Mapping[int, Mapping[str, Sequence[int]]],
         titles: bool,
     ) -> None:
-        self.own, self.passages = own, passages
-        self.orders = orders
-        self.of_user = texts.of_user
-        self.begin = texts.text("document", "Document [{number}]")
+        super().__init__(own, texts, tokenizer)
+        self._passages = passages or Passages([], [], [], {})
+        self._of_user = texts.of_user
+        self._begin = texts.text("document", "Document [{number}]")
         usual = "" if texts.of_user else titled("{title}", "").strip()
-        self.title = texts.text("title", usual) if titles else ""
-        self.template = texts.pieces(template(own))
-        self.rows = Rows(own, tokenizer)
-        self.counts: dict[str, int] = {}
+        self._title = texts.text("title", usual) if titles else ""
+        self._source = f"{question_corpus(own)}/{own.lang}"
         # They are asked for millions of times.
         self._label = cache(self._label)  # type: ignore[method-assign]  # cached
         self._document = cache(self._document)  # type: ignore[method-assign]  # cached
 
-    def add(self, items: Sequence[Item]) -> None:
+    def add_all(self, items: Sequence[Item]) -> None:
         """Add the prompts of all questions."""
-        if self.own.task == "closed_book":
-            for item in items:
-                self._add(item, self._ask(item), self._factors(item))
-            return
-        self._check_numbers(items)
-        self.rows.pieces.sums.cut_ahead(self._documents(items), self.own.slice)
+        if self.own.task != "closed_book":
+            text = self._passages.texts.__getitem__
+            documents = ([item.context, *map(text, item.others)] for item in items)
+            self.pieces.sums.cut_ahead(chain.from_iterable(documents), self.own.slice)
         for item in progress(items, desc="prompts", unit="question"):
-            for factors, numbers in self._prompts(item):
-                self._add(item, numbers, factors)
+            head, tail = self.frame(item.question)
+            for factors, lines in self._arrangements(item):
+                spans = [*head, *chain.from_iterable(lines), *tail]
+                self.add(spans, item.example_id, item.answers, **factors)
 
-    def _documents(self, items: Iterable[Item]) -> Iterator[str]:
-        """The texts of the documents of all prompts."""
-        for item in items:
-            yield item.context
-            if self.passages is not None:
-                yield from map(self.passages.texts.__getitem__, item.others)
-
-    def _check_numbers(self, items: Sequence[Item]) -> None:
-        """Count the questions that have too few documents for a number of them.
-
-        UserError where no question has enough; of the user's own data, for the smallest number alone, since
-        `own_data` has said so of the others.
-        """
-        numbers = sorted(self._numbers())
-        of_user = self.own.needles not in CORPORA
-        for place, (n, least) in enumerate(numbers):
-            found = sum(len(item.others) >= least for item in items)
-            if items and not found and (place == 0 or not of_user):
-                key = "open_domain" if self.own.task == "open_domain" else "n_documents"
-                most = max(len(item.others) for item in items) + n - least
-                raise UserError(
-                    f"benchmarks.{NAME}.{key} has {n}, but no question of "
-                    f"{self.own.needles} in {self.own.lang!r} has more than "
-                    f"{most} documents: choose a smaller number."
-                )
-        most = max((least for _, least in numbers), default=0)
-        self.counts["too_few_documents"] = sum(len(item.others) < most for item in items)
-
-    def _numbers(self) -> Iterator[tuple[int, int]]:
-        """Each number of documents, and how many others that takes."""
-        if self.own.task == "open_domain":
-            yield from ((n, n) for n in self.own.n_passages)
-        elif self.own.task == "multi_document_qa":
-            yield from ((n, n - 1) for n, _ in self.own.places)
-
-    def _prompts(self, item: Item) -> Iterator[tuple[Factors, list[int]]]:
-        """The prompts of a question: the factors and the span numbers of each."""
-        head, tail = self._frame(item)
-        for factors, lines in self._arrangements(item):
-            yield factors, [*head, *chain.from_iterable(lines), *tail]
-
-    def _arrangements(self, item: Item) -> Iterator[tuple[Factors, list[Line]]]:
+    def _arrangements(self, item: Item) -> Iterator[tuple[dict[str, Any], list[Line]]]:
         """The factors of each prompt of a question, and the lines of its documents."""
-        task, factors = self.own.task, self._factors(item)
+        own = self.own
         # Most lines are those of the prompt before.
         other = cache(partial(self._other, item))
-        if task == "oracle":
-            yield factors._replace(n_documents=1, gold_index=0), [self._gold(item, 0)]
-        elif task == "open_domain":
-            ranked = factors._replace(distractors="retrieved", order="relevance")
-            for n in self.own.n_passages:
-                if n <= len(item.others):
-                    present = any(item.has_answer[:n])
-                    lines = [other(i, i) for i in range(n)]
-                    yield ranked._replace(n_documents=n, answer_present=present), lines
+        if own.task == "closed_book":
+            yield {}, []
+        elif own.task == "oracle":
+            yield {"n_documents": 1, "gold_index": 0}, [self._gold(item, 0)]
+        elif own.task == "open_domain":
+            for n in (n for n in own.n_passages if n <= len(item.others)):
+                ranked = {"n_documents": n, "distractors": "retrieved", "order": "relevance"}
+                present = any(item.has_answer[:n])
+                yield ranked | {"answer_present": present}, [other(i, i) for i in range(n)]
         else:
-            factors = factors._replace(
-                distractors=self.own.distractors,
-                order=self.own.order,
-                query_aware=self.own.query_aware,
-            )
-            for n, indices in self.own.places:
+            factors = {name: getattr(own, name) for name in ("distractors", "order", "query_aware")}
+            for n, indices in own.places:
                 if n - 1 > len(item.others):
                     continue
                 places = self.orders[n][item.example_id] if self.orders else range(n - 1)
                 for gold in indices:
-                    lines = [
-                        self._gold(item, gold)
-                        if index == gold
-                        else other(places[index - (index > gold)], index)
-                        for index in range(n)
-                    ]
-                    yield factors._replace(n_documents=n, gold_index=gold), lines
+                    lines = [other(place, i + (i >= gold)) for i, place in enumerate(places)]
+                    lines.insert(gold, self._gold(item, gold))
+                    yield factors | {"n_documents": n, "gold_index": gold}, lines
 
     def _gold(self, item: Item, index: int) -> Line:
         """The gold passage at an index. Its title is part of the label: no document holds both."""
-        pieces = self.rows.pieces
-        needle = pieces.slice("needle", item.source, item.context, 0, len(item.context))
-        return self._label(index, self._joint(item.title)), needle
+        source, text = f"{self._source}/{item.example_id}", item.context
+        needle = self.pieces.slice("needle", source, text, 0, len(text))
+        return self._label(index, item.title), needle
 
     def _other(self, item: Item, place: int, index: int) -> Line:
         """The passage at a place of the question's list, at an index of the prompt."""
-        answering = bool(item.has_answer) and item.has_answer[place]
-        role = "needle" if answering else "distractor"
-        assert self.passages is not None, "only prompts with documents ask"
+        role = "needle" if item.has_answer and item.has_answer[place] else "distractor"
         row = item.others[place]
-        if self.of_user and self.passages.titles:
+        if self._of_user and self._passages.titles:
             # The passage begins with its title in the paper's words.
-            title = self.passages.titles[row]
-            label = self._label(index, self._joint(title))
-            return label, self._document(row, role, len(titled(title, "")))
-        return self._label(index, "" if self.title else " "), self._document(row, role, 0)
+            title = self._passages.titles[row]
+            return self._label(index, title), self._document(row, role, len(titled(title, "")))
+        return self._label(index, None), self._document(row, role, 0)
 
-    def _joint(self, title: str) -> str:
-        """What stands between a label and the text of a document."""
-        return f"{self.title.replace('{title}', title)} "
-
-    def _label(self, index: int, joint: str) -> int:
-        """The number of the span before the passage at an index."""
-        begin = self.begin.replace("{number}", str(index + 1))
-        return self.rows.pieces.literal("haystack", ("\n" if index else "") + begin + joint)
+    def _label(self, index: int, title: str | None) -> int:
+        """The number of the span before the passage at an index; None: its text has the title, if any."""
+        begin = ("\n" if index else "") + self._begin.replace("{number}", str(index + 1))
+        if title is not None:
+            begin += self._title.replace("{title}", title)
+        space = "" if title is None and self._title else " "
+        return self.pieces.literal("haystack", begin + space)
 
     def _document(self, row: int, role: str, start: int) -> int:
         """The number of the span that is a passage, from `start` on."""
-        assert self.passages is not None, "only prompts with documents ask"
-        text = self.passages.texts[row]
-        return self.rows.pieces.slice(role, self.passages.sources[row], text, start, len(text))
-
-    def _frame(self, item: Item) -> tuple[list[int], list[int]]:
-        """The numbers of the spans before and after the documents."""
-        pieces = self.rows.pieces
-        *before, middle, end = self.template
-        head = [pieces.literal("instruction", before[0])]
-        if len(before) == 2:
-            head += [
-                pieces.literal("question", item.question),
-                pieces.literal("instruction", before[1]),
-            ]
-        tail = [
-            pieces.literal("instruction", middle),
-            pieces.literal("question", item.question),
-            pieces.literal("answer_format", end),
-        ]
-        return head, tail
-
-    def _ask(self, item: Item) -> list[int]:
-        """The numbers of the spans of a prompt without documents."""
-        pieces = self.rows.pieces
-        head, end = self.template
-        return [
-            pieces.literal("instruction", head),
-            pieces.literal("question", item.question),
-            pieces.literal("answer_format", end),
-        ]
-
-    def _factors(self, item: Item) -> Factors:
-        return Factors(self.own.lang, unambiguous=item.unambiguous)
-
-    def _add(self, item: Item, numbers: list[int], factors: Factors) -> None:
-        self.rows.add(numbers, item.example_id, item.answers, factors)
+        text = self._passages.texts[row]
+        return self.pieces.slice(role, self._passages.sources[row], text, start, len(text))

@@ -1,6 +1,6 @@
 """Lost in the Middle's scores: best_subspan_em of questions, accuracy of key-value pairs, second scorer.
 
-best_subspan_em (section 3.1) is whether the first line of an answer holds an accepted answer. The rules
+best_subspan_em (section 3.1) says whether the first line of an answer holds an accepted answer. The rules
 follow `metrics.py` and `evaluate_qa_responses.py` in nelson-liu/lost-in-the-middle; no code is copied.
 """
 
@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from needlework.benchmarks.lost_in_the_middle.metrics import METRICS
 from needlework.data.comparison.subspan_normalisation import normalise
 from needlework.scoring.careful import words
 from needlework.scoring.careful.verdicts import Verdict, of_words, tagged
 from needlework.scoring.careful.words import fold
-from needlework.scoring.scores import CAREFUL, Rating, score_rows, second
+from needlework.scoring.metric import CAREFUL, Metric, default, rates
+from needlework.scoring.scores import Rating, score_rows, second
 
 if TYPE_CHECKING:
     from needlework.benchmarks.lost_in_the_middle.settings import LostInTheMiddle
@@ -29,12 +31,13 @@ def best_subspan_em(prediction: str, references: Iterable[str]) -> tuple[float, 
     """1.0 if the first line of the answer holds any reference, both normalised, else 0.0; and the verdict.
 
     Text after the first line end does not count, so an answer that begins with a line end is empty. A
-    reference may stand inside a word ("art" is in "party"). A reference that is empty after normalisation is
-    part of every answer, even an empty one: a quirk of the released code that is kept. One of the 2,655
+    reference may stand inside a word ("art" is in "party"). If a reference is empty after normalisation, it
+    is part of every answer, even of an empty one. This quirk of the released code is kept: one of the 2,655
     questions has such a reference ("*", the multiplication sign).
 
-    The verdict is "match:<i>" with the index of the first reference that was found, or "match_all:<i>" if
-    that reference is empty after normalisation; else "no_match", or "empty" if the answer is.
+    The verdict is "match:<i>" with the index of the first reference that was found. If this reference is
+    empty after normalisation, it is "match_all:<i>". Otherwise it is "no_match", or "empty" if the answer is
+    empty.
     """
     line = normalise(prediction.split("\n", 1)[0])
     for index, reference in enumerate(references):
@@ -48,10 +51,10 @@ def best_subspan_em(prediction: str, references: Iterable[str]) -> tuple[float, 
 
 
 def key_value_accuracy(prediction: str, references: Iterable[str]) -> tuple[float, str]:
-    """1.0 if the answer holds the value (`references` holds one), both in lower case, and why.
+    """1.0 if the answer holds the value (the only one of `references`), both in lower case; and the verdict.
 
-    All lines of the answer count, and the value may stand among others. The verdict is "match",
-    "no_match", or "empty" where the answer is blank.
+    All lines of the answer count, and the value may stand among others. The verdict is "match", "no_match",
+    or "empty" if the answer is blank.
     """
     (value,) = references
     if value.lower() in prediction.lower():
@@ -112,6 +115,13 @@ def pair_verdict(text: str, value: str) -> Verdict:
     return (0.0 if listed else None), "several"
 
 
+def careful(task: str, text: str, references: Sequence[str]) -> Verdict:
+    """The second scorer's verdict on an answer to a question, or on pairs if the task is "key_value"."""
+    if task == "key_value":
+        return pair_verdict(text, references[0])
+    return question_verdict(text, references)
+
+
 def score(
     instances: pa.Table,
     generations: pa.Table,
@@ -120,22 +130,26 @@ def score(
     model: str,
     settings: LostInTheMiddle,
 ) -> pa.Table:
-    """The scores of `generations`, as `needlework.scoring.scores.score_rows` gives them.
+    """The scores of `generations`, as `needlework.scoring.scores.score_rows` returns them.
 
-    Answers to the task "key_value" have the metric "key_value_accuracy", all others "best_subspan_em".
-    All have "careful" too; if `settings.metric` is "careful", they have only "careful". Nothing is
-    translated.
+    Answers to the task "key_value" have the metric "key_value_accuracy", all other answers `settings.metric`.
+    All answers have the metric "careful" too. If `settings.metric` is "careful", they have no other. Nothing
+    is translated.
     """
 
+    def rated(metric: Metric, row: Mapping[str, Any], text: str) -> tuple[float, str]:
+        found: tuple[float, str] = globals()[metric.function](
+            row["raw_text"] if metric.raw else text, row["references"]
+        )
+        return found
+
     def rate(row: Mapping[str, Any], text: str, translated: str | None) -> Rating:
-        references = row["references"]
-        if row["task"] == "key_value":
-            papers = (*key_value_accuracy(text, references), "key_value_accuracy")
-            read = pair_verdict(text, references[0])
-        else:
-            papers = (*best_subspan_em(text, references), "best_subspan_em")
-            read = question_verdict(text, references)
-        verdict = second(read, papers[0])
-        return [verdict] if settings.metric == CAREFUL else [papers, verdict]
+        task = row["task"]
+        first, own = rates(METRICS, default(METRICS), task), rates(METRICS, settings.metric, task)
+        value, why = rated(first, row, text)
+        verdict = second(careful(task, text, row["references"]), value)
+        if settings.metric == CAREFUL:
+            return [verdict]
+        return [(*((value, why) if own is first else rated(own, row, text)), own.name), verdict]
 
     return score_rows(instances, generations, rate, model=model)

@@ -6,6 +6,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from needlework.benchmarks.lost_in_the_middle.metrics import METRICS
+from needlework.scoring.metric import choices, default
 from needlework.settings.base import (
     BY_TYPE,
     INTEGER,
@@ -16,8 +18,8 @@ from needlework.settings.base import (
     Distinct,
     DistinctSome,
     Language,
+    Named,
     Pair,
-    PathText,
     Settings,
     Several,
     Text,
@@ -56,7 +58,7 @@ class LostInTheMiddle(BenchmarkSettings):
 
     affects: ClassVar[Affects | None] = "prompts"
 
-    metric: Literal["best_subspan_em", "careful"] = key("best_subspan_em", affects="scores")
+    metric: Annotated[str, Named(choices(METRICS))] = key(default(METRICS), affects="scores")
     """The metric of tables and figures. `best_subspan_em` is the paper's; key-value pairs have the
     paper's accuracy. `careful` is the second scorer's verdict, which the scores always have."""
     needles: Annotated[str, corpus("questions")] = key("nq_open", chooses_data=True)
@@ -113,12 +115,6 @@ class LostInTheMiddle(BenchmarkSettings):
     random_from: Literal["wikipedia", "other_questions"] = key("wikipedia")
     """The source of random distractors: a sample of Wikipedia, as in the paper (a download of 4.7 GB),
     or passages that were retrieved for other questions."""
-    unambiguous: PathText | None = key(None)
-    """A file of unambiguous English questions, one per line (appendix A). The paper's list is not
-    public. Questions in other languages are not affected. Null leaves out Figure 15."""
-    gold_without_answer: Literal["keep", "drop"] = key("keep")
-    """Whether to keep a question whose gold passage holds none of its answers. Such questions are
-    counted in both cases."""
     open_domain: DistinctSome[Annotated[int, Field(ge=1, le=100_000)]] = key(
         (5, 10, 20, 30, 40, 50)
     )

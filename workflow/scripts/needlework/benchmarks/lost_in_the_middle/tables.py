@@ -6,18 +6,20 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.lost_in_the_middle import factors, paper
-from needlework.benchmarks.lost_in_the_middle.answers import with_variant
 from needlework.benchmarks.lost_in_the_middle.factors import (
     ENGLISH,
     INDEX,
     KEYS,
     LANG,
     LEVELS,
+    OPEN,
     PAIRS,
+    POSITION,
     QA,
     SIZE,
+    TASK,
+    VARIANT,
 )
-from needlework.benchmarks.lost_in_the_middle.paper import other_questions
 from needlework.factor import Factor
 from needlework.results import published as publications
 from needlework.results.answer_languages import answered_in as by_answers_language
@@ -38,7 +40,7 @@ from needlework.results.tabulate import (
     Cell,
     Levels,
     arranged,
-    mean,
+    other_settings,
     own_instructions,
     tabulate,
     walk,
@@ -48,29 +50,18 @@ from needlework.results.tabulate import (
 if TYPE_CHECKING:
     import pandas as pd
 
-TASK = Factor("task", order=("closed_book", QA, PAIRS, "open_domain", "recall", "gain", "oracle"))
-VARIANT = Factor("variant", order=(*factors.VARIANTS, "lowest"))
-POSITION = Factor("position", "int32", label="Position")
+# How figures sort their rows.
+SHOWN_TASK = TASK.renamed("task", order=("closed_book", QA, PAIRS, OPEN, "recall", "oracle"))
+SORTED = (MODEL, SHOWN_TASK, VARIANT, SIZE, POSITION)
 LABELS = ["model", "source", "task", "variant", "n_documents", "gold_index", "position"]
-BY_CURVE = (MODEL, TASK, SIZE, INDEX)
 
 # How factors are called in tables.
 HEADS = {"closed_book": "Closed-Book", "oracle": "Gold alone"}
-MODELS = Factor("model", label="Model")
-INDICES = Factor("gold_index", "int32", label="Gold document's index")
-COLUMN = Factor("column", "int32", order=tuple(HEADS), words=HEADS)
-LANGS = Factor("lang")
-KEYS_CALLED = Factor("keys", words={"none": "", "uuid": "UUIDs"})
-VARIANTS = Factor(
-    "variant",
-    words={
-        "main": "",
-        "query_aware": "query aware",
-        "random_distractors": "random distractors",
-        "random_order": "random order",
-    },
-)
-ABOVE: dict[str, Any] = {
+TABLE_TASK = TASK.renamed("task", order=factors.TASKS, words=HEADS)
+TABLE_LANG = LANG.renamed("lang", order=())
+COLUMN = Factor("column", "int32", order=LEVELS, words=HEADS)
+ACCURACIES: dict[str, Any] = {
+    "rows": (MODEL.renamed("model", label="Model"),),
     "lines": (LOST,),
     "marks": (
         Mark(
@@ -84,6 +75,27 @@ ABOVE: dict[str, Any] = {
 }
 
 
+def with_variant(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with a column `variant`, the name of their ablation.
+
+    In rows without an ablation ("main"), the query stands behind the documents or pairs, and distractors are
+    retrieved and in the order of relevance.
+    """
+    import numpy as np
+
+    changes = {
+        "query_aware": rows["query_aware"].eq(True),
+        "random_distractors": rows["distractors"] == "random",
+        "random_order": rows["order"] == "random",
+    }
+    return rows.assign(variant=np.select(list(changes.values()), list(changes), "main"))
+
+
+def main(rows: pd.DataFrame, condition: str) -> pd.DataFrame:
+    """The rows without an ablation for which a condition holds, with `variant`."""
+    return where(with_variant(rows), f"variant == 'main' and {condition}")
+
+
 def position(cell: Cell) -> int | None:
     """The position of the document or pair in the prompt, from 1; None for a cell with several positions."""
     index = cell.labels.get("gold_index")
@@ -93,29 +105,37 @@ def position(cell: Cell) -> int | None:
 def curves(
     rows: pd.DataFrame,
     run: Context,
-    by: Levels = BY_CURVE,
-    *,
-    strata: str = "",
+    by: Levels = (MODEL, SHOWN_TASK, SIZE, INDEX),
     also: Sequence[str] = (),
-    sort: Sequence[str | Factor | By] = (MODEL, TASK, VARIANT, SIZE, POSITION),
     **more: Any,
 ) -> pd.DataFrame:
     """Accuracies by position: LABELS, measures, the paper's numbers, the columns `also`, and tests.
 
-    `more` are arguments of `tabulate`, labels among them.
+    `more` are arguments of `tabulate`, such as labels.
     """
     given: dict[str, Any] = {"beside": paper.CELLS, "position": position} | more
-    made = tabulate(rows, by, run, measure=mean(strata), compared=paper.COMPARED, **given)
-    columns = [*LABELS, *MEASURES, *paper.COMPARED, *also]
-    made = made.reindex(
-        columns=list(dict.fromkeys([*columns, *(c for c in made if c not in LABELS)]))
-    )
-    return arranged(made, run, *sort) if sort else made
+    made = tabulate(rows, by, run, compared=paper.COMPARED, **given)
+    columns = dict.fromkeys([*LABELS, *MEASURES, *paper.COMPARED, *also, *made])
+    return made.reindex(columns=list(columns))
 
 
 def _grid(label: str) -> Grid:
     column = COLUMN.renamed("column", label=label)
-    return Grid(rows=(MODELS,), columns=(column,), apart=(LANGS,), **ABOVE)
+    return Grid(columns=(column,), apart=(TABLE_LANG,), **ACCURACIES)
+
+
+def _accuracies(
+    rows: pd.DataFrame, run: Context, name: str, column: By, condition: str
+) -> pd.DataFrame:
+    more: dict[str, Any] = {"compared": paper.COMPARED, "models": rows}
+    asked, beside = main(rows, condition), paper.TABLES[name]
+    return tabulate(asked, (LANG, MODEL, column), run, beside=beside, **more)
+
+
+def _by_index(rows: pd.DataFrame, run: Context, n: int) -> pd.DataFrame:
+    column = By(Factor("column", "int32"), "gold_index", text=True)
+    asked = f"task == '{QA}' and n_documents == {n}"
+    return _accuracies(rows, run, factors.QA_TABLES[n], column, asked)
 
 
 @table("Accuracy without documents, and with the gold document alone", _grid(""), when=("levels",))
@@ -124,38 +144,17 @@ def table1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     with more documents. Means leave out prompts that are longer than the model's context. The numbers of
     Llama-2-70B-chat are from the released code's EXPERIMENTS.md, not from the paper.
     """
-    asked = where(with_variant(rows), f"variant == 'main' and task in {LEVELS}")
-    return _accuracies(
-        asked, rows, run, By(Factor("column", order=LEVELS), "task", text=True), "table1"
-    )
+    column = By(Factor("column", order=LEVELS), "task", text=True)
+    return _accuracies(rows, run, "table1", column, f"task in {LEVELS}")
 
 
-def _accuracies(
-    asked: pd.DataFrame, rows: pd.DataFrame, run: Context, column: By, name: str
-) -> pd.DataFrame:
-    return tabulate(
-        asked,
-        (LANG, MODEL, column),
-        run,
-        beside=paper.TABLES[name],
-        compared=paper.COMPARED,
-        models=rows,
-    )
-
-
-def _by_index(rows: pd.DataFrame, run: Context, n: int, name: str) -> pd.DataFrame:
-    where_ = f"variant == 'main' and task == '{QA}' and n_documents == {n}"
-    column = By(Factor("column", "int32"), "gold_index", text=True)
-    return _accuracies(where(with_variant(rows), where_), rows, run, column, name)
-
-
-BY_INDEX = _grid(INDICES.label)
+BY_INDEX = _grid(INDEX.label)
 
 
 @table("Accuracy among 10 documents by the gold document's index", BY_INDEX, when=("10_documents",))
 def table5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Indices count from 0. The paper's numbers are for English."""
-    return _by_index(rows, run, 10, "table5")
+    return _by_index(rows, run, 10)
 
 
 @table("Accuracy among 20 documents by the gold document's index", BY_INDEX, when=("20_documents",))
@@ -164,7 +163,7 @@ def table6(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     section 3.3 has 52.9% and its table 53.8%. The numbers of Llama-2-70B-chat are from the released code's
     EXPERIMENTS.md, for the 2,635 prompts that fit into its context.
     """
-    return _by_index(rows, run, 20, "table6")
+    return _by_index(rows, run, 20)
 
 
 @table("Accuracy among 30 documents by the gold document's index", BY_INDEX, when=("30_documents",))
@@ -172,52 +171,46 @@ def table7(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Indices count from 0. The paper's numbers are for English. For GPT-3.5-Turbo (16K) at index 9, the
     paper's section 3.3 has 49.5% and its table 50.5%.
     """
-    return _by_index(rows, run, 30, "table7")
+    return _by_index(rows, run, 30)
 
 
-def _cells(show: str, **more: Any) -> Grid:
-    return Grid(rows=(MODELS,), apart=(KEYS_CALLED, LANGS, VARIANTS), where=show, **ABOVE, **more)
+def _cells(show: str, *columns: Factor, float_per: tuple[Factor, ...] = ()) -> Grid:
+    apart = (KEYS, TABLE_LANG, VARIANT)
+    return Grid(columns=columns, apart=apart, where=show, float_per=float_per, **ACCURACIES)
 
 
 @table(
     "Accuracy of every cell",
-    _cells(
-        f"task in {list(HEADS)}",
-        columns=(Factor("task", order=factors.TASKS, words=HEADS),),
-    ),
+    _cells(f"task in {list(HEADS)}", TABLE_TASK),
     _cells(
         f"task in {[QA, PAIRS]}",
-        columns=(INDICES.renamed("gold_index", label="Index of the gold document or pair"),),
-        float_per=(
-            Factor("n_documents", "int32"),
-            Factor("task", words={QA: "documents", PAIRS: "pairs"}),
-        ),
+        INDEX.renamed("gold_index", label="Index of the gold document or pair"),
+        float_per=(SIZE, TASK.renamed("task", order=())),
     ),
     _cells(
-        "task == 'open_domain'",
-        columns=(Factor("n_documents", "int32", label="Retrieved documents"),),
-        float_per=(Factor("task", words={"open_domain": "retrieved documents"}),),
+        f"task == '{OPEN}'",
+        SIZE.renamed("n_documents", label="Retrieved documents"),
+        float_per=(TASK.renamed("task", words={OPEN: "retrieved documents"}),),
     ),
 )
 def accuracy(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """All languages, ablations and positions; each answer counts in one row. Key-value retrieval counts pairs
-    instead of documents. Figure 15 shows the unambiguous questions.
+    instead of documents.
     """
-    task, index = Factor("task", order=factors.TASKS), By(INDEX, nullable=True)
     made = tabulate(
         with_variant(rows),
-        (MODEL, task, LANG, KEYS, VARIANT, SIZE, index),
+        (MODEL, TABLE_TASK, LANG, KEYS, VARIANT, SIZE, By(INDEX, nullable=True)),
         run,
         beside=paper.CELLS,
         compared=paper.COMPARED,
         position=position,
     )
-    by = (MODEL, task, SIZE, KEYS, LANG, VARIANT, INDEX)
+    by = (MODEL, TABLE_TASK, SIZE, KEYS, LANG, VARIANT, INDEX)
     return arranged(made.astype({"position": "Int64"}), run, *by)
 
 
 answered_in = by_answers_language(
-    LANGS,
+    TABLE_LANG,
     asked="lang",
     of=lambda rows, run: where(rows, "task != 'key_value'"),
     when=("questions",),
@@ -266,7 +259,7 @@ def _token_grid(label: str) -> Grid:
             COLUMN.renamed("column", label=label),
             Factor("statistic", order=STATISTICS, words={"mean": "avg", "stdev": "± stdev"}),
         ),
-        apart=(KEYS_CALLED, LANGS),
+        apart=(KEYS, TABLE_LANG),
         number=Number(digits=1),
         numbers={("statistic", "max"): Number(digits=0)},
         prepare=statistics,
@@ -323,10 +316,9 @@ def _tokens(rows: pd.DataFrame, run: Context, name: str, column: str, asked: str
     """
     from needlework.results import cells
 
-    rows = where(with_variant(rows), f"variant == 'main' and {asked}")
-    names = run.run.get("published_tokenizers", {})
-    setting = Factor("column", order=LEVELS)
-    by = (By(Factor("tokenizer"), order=_in_order), By(setting, column), KEYS, LANG)
+    rows, names = main(rows, asked), run.run.get("published_tokenizers", {})
+    setting = By(Factor("column", order=LEVELS), column)
+    by = (By(Factor("tokenizer"), order=_in_order), setting, KEYS, LANG)
     made: list[dict[str, object]] = []
     for cell in walk(rows, by, run):
         prompts, labels = cell.part.frame, cell.labels
@@ -334,7 +326,11 @@ def _tokens(rows: pd.DataFrame, run: Context, name: str, column: str, asked: str
         values = (each.mean(), each.std(ddof=1), prompts["n_tokens"].max())
         line = "" if labels["keys"] == "words" else names.get(labels["tokenizer"], "")
         published = [run.find(name, line, f"{labels['column']}/{s}") for s in STATISTICS]
-        others = _other_pairs(cell) if name == "table4" else other_questions(cell)
+        others = list(paper.other_questions(cell))
+        if name == "table4":
+            # Drawn pairs are no shorter or longer than the released ones, but not to the last digit.
+            drawn = any(other_settings(run, {"source": "released"}))
+            others = ["pairs are drawn, in the paper released"] * drawn
         why = "; ".join([*others, *own_instructions(cell, "lang")]) or None
         made.append(
             {**labels, "source": "ours", "n": len(each), "n_prompts": len(prompts)}
@@ -348,16 +344,14 @@ def _tokens(rows: pd.DataFrame, run: Context, name: str, column: str, asked: str
 def _published(run: Context, name: str, mine: set[str]) -> Iterable[dict[str, object]]:
     """The paper's rows of tokenizers that are not ours."""
     theirs = run.published[run.published["table"] == name]
+    keys = "uuid" if name == "table4" else "none"
     parts = theirs["column"].str.split("/", expand=True, n=1)
     theirs = theirs.assign(setting=parts[0], statistic=parts[1])[~theirs["row"].isin(mine)]
     for (line, setting), group in theirs.groupby(["row", "setting"], sort=False):
         known = dict(zip(group["statistic"], group["value"], strict=True))
-        yield (
-            {"tokenizer": line, "source": "published", "lang": ENGLISH, "column": setting}
-            | {"keys": "uuid" if name == "table4" else "none", "n": group["n"].iloc[0]}
-            | known
-            | {f"published_{statistic}": value for statistic, value in known.items()}
-        )
+        labels = {"tokenizer": line, "source": "published", "lang": ENGLISH, "column": setting}
+        printed = {f"published_{statistic}": value for statistic, value in known.items()}
+        yield {**labels, "keys": keys, "n": group["n"].iloc[0], **known, **printed}
 
 
 def _in_order(present: Collection[str], run: Context) -> list[str]:
@@ -366,15 +360,9 @@ def _in_order(present: Collection[str], run: Context) -> list[str]:
     return [*listed, *sorted(set(present).difference(listed))]
 
 
-def _other_pairs(cell: Cell) -> Iterable[str]:
-    """Drawn pairs are no shorter or longer than the released ones, but not to the last digit."""
-    if cell.run.run.get("setup", {}).get("source", "released") != "released":
-        yield "pairs are drawn, in the paper released"
-
-
 def _beside(
     values: Sequence[float],
-    published: Sequence[publications.Number | None],
+    published: Sequence[publications.PrintedNumber | None],
     n: int,
     obstacle: str | None,
 ) -> dict[str, object]:
@@ -409,11 +397,6 @@ PROMPTS = PromptTable(
         ("tokens_max", "n_tokens", "max"),
     ),
     slice_names=("lang",),
-    # `gold_without_answer` depends on the switch (see `prompts.build`).
-    kept=(
-        "answer_of_punctuation",
-        "distractors_with_answer",
-        "unusable_words",
-    ),
+    kept=("answer_of_punctuation", "distractors_with_answer", "unusable_words"),
     sorted=False,
 )

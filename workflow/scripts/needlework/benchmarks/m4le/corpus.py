@@ -15,7 +15,6 @@ from needlework.benchmarks.m4le.data.sources import source_records
 from needlework.benchmarks.m4le.data.tasks import (
     CONSTRUCTED,
     SLUGS,
-    Frame,
     Task,
     load_frames,
     task_in,
@@ -25,7 +24,7 @@ from needlework.benchmarks.m4le.data.tasks import (
 
 @dataclass(frozen=True)
 class Making:
-    """What a table of rows depends on besides its files, as `plan.corpus_settings` gives it."""
+    """What a table of rows depends on besides its files, as `plan.corpus_settings` returns it."""
 
     lengths: Sequence[int]
     # Of constructed rows.
@@ -48,29 +47,17 @@ def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, A
     making = Making(**settings)
     frames_file, *data = map(Path, files)
     frames = load_frames(frames_file)
-    names = making.tasks if corpus == "m4le_sample" else [SLUGS[lang].name]
-    found = (
-        row
-        for name in names
-        for row in _rows(corpus.removeprefix("m4le_"), CONSTRUCTED[name], frames, data, making)
-    )
-    return rows_table(found, f"m4le's {lang}")
+    read = sample_records if corpus == "m4le_sample" else source_records
 
+    def rows(task: Task) -> Iterator[Row]:
+        frame = frames[task.frame]
+        if making.wording:
+            task, frame = task_in(task.name, making.lang), worded(frame, making.wording)
+        if corpus in ("m4le_2023", "m4le_2024"):
+            return read_rows(task, frame, data[0], making.lengths)
+        study = Study(**making.positions) if making.positions else None
+        recipe = Recipe(making.lengths, making.examples, making.seed, study)
+        return construct(task, frame, read(task, data), recipe)
 
-def _rows(
-    kind: str,
-    task: Task,
-    frames: Mapping[str, Frame],
-    files: Sequence[Path],
-    making: Making,
-) -> Iterator[Row]:
-    frame = frames[task.frame]
-    if making.wording:
-        task = task_in(task.name, making.lang)
-        frame = worded(frame, making.wording)
-    if kind in ("2023", "2024"):
-        return read_rows(task, frame, files[0], making.lengths)
-    records = (sample_records if kind == "sample" else source_records)(task, files)
-    study = Study(**making.positions) if making.positions else None
-    recipe = Recipe(making.lengths, making.examples, making.seed, study)
-    return construct(task, frame, records, recipe)
+    tasks = [CONSTRUCTED[name] for name in making.tasks] or [SLUGS[lang]]
+    return rows_table((row for task in tasks for row in rows(task)), f"m4le's {lang}")

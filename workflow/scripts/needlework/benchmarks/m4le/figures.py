@@ -6,55 +6,33 @@ from typing import TYPE_CHECKING
 
 from needlework.benchmarks.m4le import paper
 from needlework.benchmarks.m4le.factors import (
-    ABILITY,
-    DOMAIN,
+    GROUP,
     LANG,
     LENGTH,
     METRIC,
+    PLACE,
+    RANGE,
     RANGES,
     TASK,
-    TASK_TYPE,
 )
-from needlework.benchmarks.m4le.rows import studied
 from needlework.benchmarks.m4le.tables import (
     BY_METRIC,
     LONG,
     NORMALISED,
-    RANGE,
-    TEXTS,
     at_lengths,
     by_ability,
+    by_metric,
     normalised,
     table3,
 )
-from needlework.factor import Factor
-from needlework.results.result import (
-    Bars,
-    Context,
-    Dots,
-    Lines,
-    figure,
-)
+from needlework.results.result import Bars, Context, Dots, Lines, figure
 from needlework.results.tabulate import MODEL, mean, tabulate, where
 
 if TYPE_CHECKING:
     import pandas as pd
 
-GROUP = Factor(
-    "group",
-    order=("QA", "SUM", "RET"),
-    words={"QA": "Question answering", "SUM": "Summarization", "RET": "Retrieval"},
-)
-PLACE = Factor(
-    "place", label="Place of the asked text", words={0: "first", 0.5: "middle", 1: "last"}
-)
-UNITS = "Length (words; of Chinese, characters)"
-# How figures order and name the values of factors and other labels.
-FACTORS = (
-    *(ABILITY, DOMAIN, LANG, METRIC, TASK, TASK_TYPE, RANGE, GROUP, PLACE, TEXTS),
-    LENGTH.renamed("length", label=UNITS),
-    Factor("column", label=UNITS),
-)
+# How figures order and name the values of columns that are no factors of prompts.
+FACTORS = (METRIC, TASK, RANGE, GROUP, PLACE, LENGTH.renamed("column"))
 SCORE = "Normalised score"
 HALF = "0.5 equals {reference_name} at 1K."
 # The paper's models that were not run are drawn beside either metric.
@@ -72,7 +50,6 @@ NOTHING = "no model answered prompts that can be normalised"
         words=HALF,
         paper="the paper's Table 3, by the released scorer",
         nothing=NOTHING,
-        called={str(n * 1000): f"{n}K" for n in (1, 2, 4, 6, 8, 12, 16, 24, 32, 64, 128)},
     ),
     notes=(f"The left half of the paper's figure. {NORMALISED} {LONG}",),
 )
@@ -161,4 +138,12 @@ def figure6(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Mean over the tasks of their mean scores, not normalised. At each place of the asked text, texts and
     question are the same. The paper prints no numbers.
     """
-    return tabulate(studied(rows, run), (MODEL, GROUP, PLACE), run, measure=mean("task"))
+    rows = where(by_metric(rows, run), "length == 0 and position.notna()")
+    groups = [
+        next((kind for kind in ("SUM", "QA") if kind in task_type), "RET")
+        for task_type in rows["task_type"]
+    ]
+    # The intended place: actual places differ a little if the number of documents is no multiple.
+    steps = max(1, run.run["places"] - 1)
+    rows = rows.assign(group=groups, place=(rows["position"] * steps).round() / steps)
+    return tabulate(rows, (MODEL, GROUP, PLACE), run, measure=mean("task"))

@@ -72,19 +72,21 @@ def sentence(answer: str, reference: str, lang: str) -> float:
 
 
 def shared_ngrams(found: Sequence[str], gold: Sequence[str], order: int) -> tuple[int, ...]:
-    """How many n-grams two sequences share, for n = 1 to `order`; one that repeats, as often as in both.
+    """How many n-grams two sequences share, for n = 1 to `order`.
 
-    An n-gram is one number, with a digit for each of its tokens that both sequences have; behind a token that
-    only one has, digits are 0. Of sorted numbers, those that begin alike stand side by side.
+    A repeated n-gram counts as often as it occurs in both. Each n-gram is one number, with a digit for each
+    of its tokens that both sequences have; after a token that only one has, digits are 0. The numbers are
+    sorted, so that n-grams with a common beginning are neighbours.
     """
     kinds = set(found), set(gold)
     shared = kinds[0] & kinds[1]
     bits = len(shared).bit_length()
     if bits * order > 62:
-        return tuple(
-            sum((Counter(_ngrams(found, n)) & Counter(_ngrams(gold, n))).values())
+        counts = (
+            [Counter(zip(*(own[i:] for i in range(n)), strict=False)) for own in (found, gold)]
             for n in range(1, order + 1)
         )
+        return tuple((one & other).total() for one, other in counts)
     digits = dict.fromkeys(kinds[0] | kinds[1], 0) | {token: i for i, token in enumerate(shared, 1)}
     apart = [0] * order
     row = [*map(digits.__getitem__, found), *apart, *map(digits.__getitem__, gold), *apart]
@@ -112,12 +114,8 @@ def shared_ngrams(found: Sequence[str], gold: Sequence[str], order: int) -> tupl
     return (*made, *[0] * (order - len(made)))
 
 
-def _ngrams(tokens: Sequence[str], n: int) -> Iterable[tuple[str, ...]]:
-    return zip(*(tokens[i:] for i in range(n)), strict=False)
-
-
 def corpus(rows: npt.ArrayLike) -> float:
-    """The BLEU, in [0, 1], of answers with these rows of `Statistics.flat`; 0 without any text."""
+    """The BLEU in [0, 1] of several answers, from their rows of `Statistics.flat`; 0 without any text."""
     table = np.asarray(rows, dtype=np.int64).reshape(-1, 2 * ORDER + 2)
     return float(of_sums(table.sum(axis=0, keepdims=True))[0])
 
@@ -163,7 +161,12 @@ def recall_zh(answer: str, reference: str) -> float:
     hypothesis, gold = _tokens(answer), _tokens(reference)
     if not hypothesis or not gold:
         raise ValueError("a text without a token")
-    return _common_length(gold, hypothesis) / len(gold)
+    other = Sentences([hypothesis])
+    row = other.full
+    for word in gold:
+        if mask := other.masks.get(word):
+            row = _next_row(row, mask, other.full)
+    return (len(hypothesis) - row.bit_count()) / len(gold)
 
 
 def _sentences(text: str) -> list[list[str]]:
@@ -292,7 +295,10 @@ _SIDE_BY_SIDE = 512
 
 
 def side_by_side(sentences: Iterable[Sequence[str]]) -> list[Sentences]:
-    """The sentences in order, packed into groups that are compared at once; a longer sentence is alone."""
+    """The sentences in order, packed into groups that are compared at once.
+
+    A sentence that is longer than a group is alone.
+    """
     groups: list[list[Sequence[str]]] = []
     room = 0
     for sentence in sentences:
@@ -310,21 +316,11 @@ def _next_row(row: int, mask: int, full: int) -> int:
     return ((row + both) | (row - both)) & full
 
 
-def _common_length(first: Sequence[str], second: Sequence[str]) -> int:
-    other = Sentences([second])
-    row = other.full
-    for word in first:
-        if mask := other.masks.get(word):
-            row = _next_row(row, mask, other.full)
-    return len(second) - row.bit_count()
-
-
 def common(first: Sequence[str], others: Sentences) -> list[int]:
     """Indices in `Sentences.words` of the words in a longest common subsequence of `first` and each sentence.
 
-    If there are several longest subsequences, the one that a scan from the texts' ends finds is taken: equal
-    words are taken; otherwise `first` steps back if only that makes the subsequence shorter, else the other
-    sentence does.
+    If there are several, the result is that of a scan from the texts' ends. Equal words are taken. Otherwise
+    the scan steps back in `first` if only this makes the subsequence shorter, else in the other sentence.
     """
     full = row = others.full
     # Each word of `first`, where it stands, and where it stands or the length grows. A row of a word that
@@ -446,7 +442,7 @@ def chrf(answer: str, reference: str) -> float:
 
 
 def cut(text: str, marks: Iterable[str]) -> str:
-    """The text cut before the first occurrence of each of `marks` in turn, stripped of white space."""
+    """The text cut before the first of each of `marks`, one mark after the other; white space is stripped."""
     for mark in marks:
         text = text.split(mark, maxsplit=1)[0].strip()
     return text.strip()

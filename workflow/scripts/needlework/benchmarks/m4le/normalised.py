@@ -10,13 +10,15 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import pandas as pd
 
 from needlework.benchmarks.m4le import measures
 from needlework.benchmarks.m4le.data.tasks import CONSTRUCTED
-from needlework.benchmarks.m4le.factors import SHORTEST
+from needlework.benchmarks.m4le.factors import SHORTEST, TABLES
+from needlework.benchmarks.m4le.paper import REFERENCE, row_of
 from needlework.results import stats
-from needlework.results.cells import Part, Table, measure_of_sums
-from needlework.results.result import Run
+from needlework.results.cells import Part, Table, judged, measure_of_sums
+from needlework.results.result import Context, Run
 from needlework.results.stats import Z
 
 
@@ -40,12 +42,12 @@ NOTHING = Normalised(math.nan, math.nan, math.nan, math.nan)
 
 
 def normalised(score: Score, reference: Score, covariance: float = 0.0) -> Normalised:
-    """r / (g + r): 0.5 where the score equals its reference (paper, section 3.5).
+    """r / (g + r): 0.5 if the score equals its reference (paper, section 3.5).
 
-    The error is the delta method's: the derivatives are g / (g + r)^2 by r and -r / (g + r)^2 by g.
-    `covariance` is the covariance of both scores, if both are of the same prompts. The interval is normal on
-    the scale of log(r / g), so its ends stay within [0, 1]; at 0 or 1 it is cut there. The result is NaN if
-    both scores are 0, or one is missing.
+    `covariance` is the covariance of both scores, if both are of the same prompts. The error is by the delta
+    method: the derivatives are g / (g + r)^2 by r and -r / (g + r)^2 by g. The interval is normal on the
+    scale of log(r / g), so its ends stay within [0, 1]; if the result is 0 or 1, the interval is cut there.
+    NaN if both scores are 0, or one is missing.
     """
     r, g = score.value, reference.value
     if math.isnan(r) or math.isnan(g) or r + g == 0:
@@ -62,7 +64,7 @@ def normalised(score: Score, reference: Score, covariance: float = 0.0) -> Norma
 
 
 class Weighed(NamedTuple):
-    """A score of a task and its reference, with the weight of their normalised score in a sum."""
+    """A task's score, its reference, and the weight of their normalised score in a sum."""
 
     task: str
     score: Score
@@ -74,8 +76,8 @@ class Weighed(NamedTuple):
 def combined(cells: Sequence[Weighed]) -> Normalised:
     """The weighed sum of normalised scores, such as a mean over tasks or a slope over lengths.
 
-    The error is the delta method's. Scores of different cells are independent, but the cells of a task
-    share its reference. The interval is normal; NaN without any cell.
+    The error is by the delta method: scores of different cells are independent, but the cells of a task share
+    its reference. The interval is normal. NaN without any cell.
     """
     if not cells:
         return NOTHING
@@ -98,10 +100,10 @@ def combined(cells: Sequence[Weighed]) -> Normalised:
 
 
 def slope_weights(places: Sequence[int]) -> list[float]:
-    """The weight of each value in the least-squares slope over the indices 0, 1, ... of their buckets.
+    """The weight of each value in a least-squares slope over the indices 0, 1, ... of the values' buckets.
 
-    Indices are used in place of lengths, since the printed slopes then follow from Table 3 (Figure 3,
-    right). With fewer than two values there is no slope: the list is empty.
+    Indices are used in place of lengths, since the printed slopes then follow from Table 3 (Figure 3, right).
+    Empty if there are fewer than two values, which have no slope.
     """
     if len(places) < 2:
         return []
@@ -114,14 +116,17 @@ def slope_weights(places: Sequence[int]) -> list[float]:
 
 
 def score(part: Part) -> dict[str, float | int]:
-    """MEASURES of one task's rows: the mean, or the BLEU of all answers together."""
+    """MEASURES of the rows of one task.
+
+    The score is the mean of the values. Translations have the BLEU of all answers together.
+    """
     if {CONSTRUCTED[task].metric for task in part.values("task")} == {"bleu"}:
         return measure_of_sums(part, "bleu_statistics", measures.of_sums)
     return part.measure()
 
 
 class Reference(NamedTuple):
-    """The model of a score, and the score by which it is normalised, as columns of its rows."""
+    """A score's model, and the reference that normalises the score, as columns of rows."""
 
     model: str
     g: float
@@ -131,12 +136,13 @@ class Reference(NamedTuple):
 
 @dataclass(frozen=True)
 class Own:
-    """A task's score at a length; `se` is its error over questions, `se_independent` over answers."""
+    """A task's score at a length."""
 
     task: str
     length: int
     part: Part
     value: float
+    # The error over answers (`se_independent`), and over questions (`se`).
     se_independent: float
     se: float
     lowest: float
@@ -178,28 +184,47 @@ def task_scores(part: Part) -> list[Own]:
             key = model, metric, str(task), place
             if key not in known:
                 values = score(own)
-                half = (values["ci_high"] - values["ci_low"]) / 2
-                known[key] = Own(
-                    *(
-                        str(task),
-                        place,
-                        own,
-                        values["value"],
-                        values["se_independent"],
-                        half / stats.Z,
-                    ),
-                    *(values["lowest"], values["highest"]),
-                )
+                se = (values["ci_high"] - values["ci_low"]) / 2 / Z
+                found_values = values["value"], values["se_independent"], se
+                ends = values["lowest"], values["highest"]
+                known[key] = Own(str(task), place, own, *found_values, *ends)
             found.append(known[key])
     return [own for own in found if not math.isnan(own.value)]
+
+
+def with_reference(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """Rows of one metric, with the reference scores by which each task is normalised.
+
+    Further columns: `g`, the reference's score at 1K as a share; `g_se` and `g_se_independent`, its errors
+    over questions and over answers; `reference`, the reference model's value on the same prompt, if the run
+    has this model.
+    """
+    name, values = run.run["reference"], rows.iloc[:0]
+    found: dict[str, tuple[float, float, float]] = {}
+    if name == "published":
+        # An accuracy is a share of n rows; of other printed numbers no error is known.
+        for task, table in TABLES.items():
+            if number := run.find(table, row_of(REFERENCE, task), str(SHORTEST)):
+                se = stats.standard_error(number.value, number.n) if number.n else 0.0
+                found[task] = (number.value, se, se)
+    else:
+        short = rows[(rows["model"] == name) & (rows["length"] == SHORTEST)]
+        for own in task_scores(Table(short).all()) if len(short) else []:
+            found[own.task] = (own.value, own.se, own.se_independent)
+        values = short[judged(short)]
+    errors = pd.DataFrame.from_dict(found, "index", columns=["g", "g_se", "g_se_independent"])
+    rows = rows.join(errors.astype(float), on="task")
+    keys = ["task", "length", "example_id", "sample"]
+    values = values[[*keys, "value"]].rename(columns={"value": "reference"})
+    return rows.merge(values, on=keys, how="left", validate="many_to_one")
 
 
 def normalised_mean(part: Part, run: Run, weigh: str = "cells") -> dict[str, float | int]:
     """MEASURES of a model's normalised scores r / (g + r), and the number of tasks behind them.
 
-    weigh: "cells" is the mean over all tasks and lengths, "lengths" the mean of the lengths' means, "slope"
-    the least-squares slope of the lengths' means over the indices of the run's lengths. A score is left out
-    if it has no reference, or if both are 0.
+    `weigh` is "cells" for the mean over all tasks and lengths, "lengths" for the mean of the lengths' means,
+    or "slope" for the least-squares slope of the lengths' means over the indices of the run's lengths. A
+    score is left out if it has no reference, or if both are 0.
     """
     there = [own for own in task_scores(part) if own.value + own.reference.g > 0]
     weights = _weights([own.length for own in there], weigh, run["lengths"])
@@ -221,40 +246,23 @@ def normalised_mean(part: Part, run: Run, weigh: str = "cells") -> dict[str, flo
         made |= {f"ci_low{kind}": low, f"ci_high{kind}": high}
         if kind:
             made |= {"value": found.value, "se_independent": found.se}
-    given = sum(len(own.part.given) for own in there)
-    questions = sum(len(own.part.given.values("example_id")) for own in there)
-    tasks = len({own.task for own in there})
+    # With every missing answer wrong, and right, the references as they are. NaN of a slope with missing
+    # answers, and where nothing of a task was answered: it is in no mean.
+    given = len(part.given)
+    bounds = dict.fromkeys(("lowest", "highest"), made["value"] if given == len(part) else math.nan)
+    if weigh != "slope" and given < len(part) == sum(len(own.part) for own in there):
+        for end in bounds:
+            pairs = [(getattr(own, end), own.reference.g) for own in there]
+            shares = [r / (g + r) if g + r else 0.0 for r, g in pairs]
+            bounds[end] = sum(w * share for w, share in zip(weights, shares, strict=True))
     return {
         **made,
-        "n": given,
-        "n_questions": questions,
+        "n": sum(len(own.part.given) for own in there),
+        "n_questions": sum(len(own.part.given.values("example_id")) for own in there),
         **part.lost(),
-        **_normalised_bounds(part, there, weights, made["value"], weigh),
-        "n_tasks": tasks,
+        **bounds,
+        "n_tasks": len({own.task for own in there}),
     }
-
-
-def _normalised_bounds(
-    part: Part,
-    there: Sequence[Own],
-    weights: Sequence[float],
-    value: float,
-    weigh: str,
-) -> dict[str, float]:
-    """The mean with every missing answer wrong, and right, the references as they are.
-
-    NaN of a slope with missing answers, and where nothing of a task was answered: it is in no mean.
-    """
-    if len(part.given) == len(part):
-        return {"lowest": value, "highest": value}
-    if weigh == "slope" or sum(len(own.part) for own in there) < len(part):
-        return {"lowest": math.nan, "highest": math.nan}
-    found = {}
-    for end in ("lowest", "highest"):
-        pairs = [(getattr(own, end), own.reference.g) for own in there]
-        shares = [r / (g + r) if g + r else 0.0 for r, g in pairs]
-        found[end] = sum(w * share for w, share in zip(weights, shares, strict=True))
-    return found
 
 
 def _weights(lengths: list[int], weigh: str, order: Sequence[int]) -> list[float]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from needlework.benchmarks.m4le.data.tasks import CONSTRUCTED, PAPER_BUCKETS, PRINTED, TASKS
 from needlework.benchmarks.m4le.factors import RANGES, TABLES
 from needlework.models.engine_arguments import GREEDY
-from needlework.results.published import Number
+from needlework.results.published import PrintedNumber
 from needlework.results.result import Context
 from needlework.results.tabulate import (
     Cell,
@@ -37,23 +37,14 @@ def _other_answers(cell: Cell) -> Iterator[str]:
         yield "a chat template, in the paper none"
 
 
-def _other_mean(cell: Cell, number: Number) -> Iterator[str]:
+def _other_mean(cell: Cell, number: PrintedNumber) -> Iterator[str]:
     """Why a mean of normalised scores is not the paper's: by the printed reference, of all tasks."""
-    if cell.labels["metric"] != PRINTED_METRIC:
+    labels = cell.labels
+    if labels["metric"] != PRINTED_METRIC:
         yield _other_metric(cell)
     yield from other_settings(cell.run, {"reference": "published"})
     yield from _other_answers(cell)
-    if why := _other_cells(cell):
-        yield why
-
-
-def _other_metric(cell: Cell) -> str:
-    return f"metric is {cell.labels['metric']}, in the paper {PRINTED_METRIC}"
-
-
-def _other_cells(cell: Cell) -> str | None:
-    """The mean is of other tasks or lengths than the paper's; the cell has one of these as labels."""
-    lengths, labels = _lengths(cell), cell.labels
+    # The tasks and lengths of the paper's cell, by the labels that it has.
     wanted: Iterable[int]
     if "range" in labels:
         wanted = next(own for words, own in RANGES.values() if words == labels["range"])
@@ -61,8 +52,9 @@ def _other_cells(cell: Cell) -> str | None:
         wanted = PAPER_BUCKETS
     else:
         wanted = [int(labels["column"])]
-    if lengths != set(wanted):
-        return "other lengths"
+    if {int(length) for length in cell.part.values("length")} != set(wanted):
+        yield "other lengths"
+        return
     tasks = {task for task in TASKS.values() if labels.get("ability", task.ability) == task.ability}
     for length in wanted:
         published = {
@@ -71,12 +63,12 @@ def _other_cells(cell: Cell) -> str | None:
             if cell.run.find(TABLES[task.name], row_of(REFERENCE, task.name), str(length))
         }
         if set(cell.part.split("length")[length].values("task")) != published:
-            return "other tasks"
-    return None
+            yield "other tasks"
+            return
 
 
-def _lengths(cell: Cell) -> set[int]:
-    return {int(length) for length in cell.part.values("length")}
+def _other_metric(cell: Cell) -> str:
+    return f"metric is {cell.labels['metric']}, in the paper {PRINTED_METRIC}"
 
 
 def row_of(model: str, task: str) -> str:
@@ -99,7 +91,7 @@ def _other_formula(cell: Cell) -> str | None:
     return _other_metric(cell)
 
 
-def _other_task(cell: Cell, number: Number) -> Iterator[str]:
+def _other_task(cell: Cell, number: PrintedNumber) -> Iterator[str]:
     yield from _other_answers(cell)
     # The printed accuracies of other models say how many rows the bucket has.
     if CONSTRUCTED[cell.labels["task"]].metric in ("accuracy", "match") and number.n is None:
@@ -107,7 +99,7 @@ def _other_task(cell: Cell, number: Number) -> Iterator[str]:
 
 
 def beside_table2(task: str, run: Context) -> Mapping[str, object]:
-    """Table 2 has the mean length of each task's data set, without saying of which buckets."""
+    """Table 2 has the mean length of each task's data set. It does not say which buckets the mean is over."""
     own = CONSTRUCTED[task]
     kind, ability = own.task_type.replace("+", " + "), own.ability.replace("_", " ").title()
     number = run.find("table2", f"{ability}/{own.source}/{kind}", "ave_len")

@@ -1,4 +1,4 @@
-"""What M4LE consists of: its tasks and slices, and what each slice depends on."""
+"""The plan of M4LE: its tasks and slices, and the settings on which each slice depends."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 NAME = "m4le"
 # Where the configuration has what the paper's numbers depend on.
 SETUP = {
-    **{key: f"benchmarks.m4le.{key}" for key in ("source", "release", "reference")},
-    "max_new_tokens": "benchmarks.m4le.max_new_tokens",
+    key: f"benchmarks.{NAME}.{key}" for key in ("source", "release", "reference", "max_new_tokens")
 }
 SAMPLE = "sample"
 
@@ -60,7 +59,7 @@ LIMITS: dict[str, int | None] = {
 
 @dataclass(frozen=True)
 class Slice:
-    """What the instances of a slice depend on, as `settings` gives it."""
+    """The settings on which the instances of a slice depend, as `settings` returns them."""
 
     slice: str
     data: str
@@ -75,47 +74,41 @@ class Slice:
 
 def tasks(own: M4le) -> list[str]:
     """The names of the asked tasks: the paper's tasks in its order, then tasks in further languages."""
-    missing = _missing(own)
-    return [name for name in _asked(own) if name not in missing]
+    asked, missing = _asked(own)
+    return [name for name in asked if name not in missing]
 
 
-def _asked(own: M4le) -> list[str]:
-    """The tasks that the configuration names, or all that the source has."""
+def _asked(own: M4le) -> tuple[list[str], list[str]]:
+    """The tasks that the configuration names, or all of the source; and those that the folder lacks."""
     every = SAMPLED if own.source == "sample" else TASKS
     named = every if own.tasks == "all" else own.tasks
-    return [name for name in CONSTRUCTED if name in named]
-
-
-def _missing(own: M4le) -> list[str]:
-    """The tasks that are left out, since the folder lacks their source."""
+    asked = [name for name in CONSTRUCTED if name in named]
     if own.source != "constructed" or not own.skip_missing:
-        return []
-    return [
-        name
-        for name in _asked(own)
-        if name not in own.records and not source_files(own.folder, CONSTRUCTED[name])
-    ]
+        return asked, []
+    of_source = [name for name in asked if name not in own.records]
+    return asked, [name for name in of_source if not source_files(own.folder, CONSTRUCTED[name])]
 
 
 def notices(own: M4le) -> list[str]:
     """A sentence on the tasks that are left out, if there are any."""
-    if not (missing := _missing(own)):
+    asked, missing = _asked(own)
+    if not missing:
         return []
     return [
-        f"benchmarks.{NAME}: {len(missing)} of {len(_asked(own))} tasks are left out, since "
+        f"benchmarks.{NAME}: {len(missing)} of {len(asked)} tasks are left out, since "
         f"{own.folder} lacks their sources: {', '.join(missing)}."
     ]
 
 
 def data(own: M4le) -> tuple[str, str]:
     """Descriptions of the data of the run's prompts and of the paper's."""
-    theirs = "M4LE's release of 2023, 200 rows per task and length"
-    if own.source == "released":
-        mine = in_words(f"M4LE's release of {own.release}", 200, "rows per task and length")
-    else:
-        corpus = "sample" if own.source == "sample" else "rows built from sources"
-        mine = in_words(corpus, own.examples, "rows per task and length")
-    return mine, theirs
+    mine = {
+        "released": (f"M4LE's release of {own.release}", 200),
+        "sample": ("sample", own.examples),
+        "constructed": ("rows built from sources", own.examples),
+    }[own.source]
+    rows = "rows per task and length"
+    return in_words(*mine, rows), f"M4LE's release of 2023, 200 {rows}"
 
 
 def slices(own: M4le) -> list[str]:
@@ -131,7 +124,7 @@ def corpus(own: M4le) -> str:
 def wording(own: M4le, task: str) -> tuple[str, dict[str, str]]:
     """The language of a task's wording, and the user's texts for it, by their names in `texts_of`.
 
-    Without a user's texts it is the task's own language.
+    If there are no user's texts, the language is the task's own.
     """
     names = [f"{task}.{text}" for text in TEXTS]
     for lang in own.instructions:
@@ -157,8 +150,8 @@ def corpus_settings(own: M4le, slug: str) -> SliceSettings:
 def corpus_files(own: M4le, name: str, slug: str) -> list[str] | None:
     """The files of a task's source data set in the user's folder, or the table of the user's records.
 
-    Empty for any other corpus. UserError if the files are missing; it names the data set and where to get
-    it.
+    Empty for any other corpus. If the files are missing, raises UserError, which names the data set and where
+    to get it.
     """
     if name != "m4le_constructed":
         return None
@@ -177,9 +170,9 @@ def corpus_files(own: M4le, name: str, slug: str) -> list[str] | None:
 
 
 def settings(own: M4le, name: str, lengths: list[int]) -> SliceSettings:
-    """All that the instances of a slice depend on, other than files and the tokenizer: fields of `Slice`.
+    """The settings on which the instances of a slice depend, besides files and tokenizer.
 
-    `lengths` are the buckets that the models of this tokenizer ask for.
+    `lengths` are the buckets that the models with this tokenizer want.
     """
     by_type = LIMITS if own.max_new_tokens == "types" else {}
     asked = tasks(own) if name == SAMPLE else [SLUGS[name].name]
@@ -196,7 +189,7 @@ def settings(own: M4le, name: str, lengths: list[int]) -> SliceSettings:
 
 
 def asks_alone(task: str) -> bool:
-    """Whether a task's question can be asked without the texts: it must refer to none of them."""
+    """Whether a task's question makes sense without the texts, since it refers to none of them."""
     return CONSTRUCTED[task].task_type == "QA"
 
 
@@ -212,7 +205,7 @@ def quotes(own: M4le) -> list[CorpusTable]:
 
 
 def conditions(config: Configuration) -> dict[str, bool]:
-    """Which prompts a configuration asks, by the names that results have (`Result.when`)."""
+    """Whether a configuration asks certain prompts, by the conditions of results (`Result.when`)."""
     own: M4le = block_of(config, NAME)
     return {
         "closed_book": own.closed_book and any(map(asks_alone, tasks(own))),
@@ -222,20 +215,20 @@ def conditions(config: Configuration) -> dict[str, bool]:
 
 
 def run_settings(config: Configuration) -> Run:
-    """The facts on a run that this benchmark's results need, beside the facts that all results get.
-
-    reference_name: the model by which scores are normalised. instructions: the tasks with a user's texts.
-    lengths: the buckets, in order. places: the number of places that are studied. chat: the models whose
-    prompts go through a chat template.
-    """
+    """The facts on a run that this benchmark's results need, beside the facts that all results get."""
     own: M4le = block_of(config, NAME)
     printed = own.reference == "published"
     return {
         "metric": own.metric,
+        # The model by which scores are normalised, and its name.
         "reference": own.reference,
         "reference_name": "GPT-3.5-Turbo-16K" if printed else own.reference,
+        # The tasks with a user's texts.
         "instructions": [task for task in own.records if wording(own, task)[1]],
+        # The buckets, in order.
         "lengths": sorted(own.lengths),
+        # The number of places that are studied.
         "places": own.positions.places,
+        # The models whose prompts go through a chat template.
         "chat": [name for name in config.run.models if config.models[name].chat],
     }

@@ -25,47 +25,35 @@ def build(
     templates: Sequence[str | Path],
     tokenizer: Tokenizer,
 ) -> Built:
-    """One prompt for each row whose bucket is among the slice's lengths; `templates` are not used.
+    """One prompt for each row whose bucket is among the slice's lengths. `templates` are not used.
 
-    `slice_settings` is `plan.settings`. The prompts are spans of the rows' own texts. `references` holds the
-    first accepted answer, which the oracle gives; `accepted` holds all of them.
+    `slice_settings` is the result of `plan.settings`. The prompts are spans of the rows' own texts.
+    `references` holds the first accepted answer, which the oracle answers; `accepted` holds all accepted
+    answers.
     """
     own = Slice(**slice_settings)
-    rows = tables["rows"][own.slice]
     made = Instances(NAME, {**COLUMNS, "accepted": "strings"}, NAMED_BY, tokenizer, Spans())
     skipped = 0
-    asked: set[tuple[str, str]] = set()
-    for batch in rows.to_batches(max_chunksize=64):
+    alone: set[tuple[str, str]] = set()
+    for batch in tables["rows"][own.slice].to_batches(max_chunksize=64):
         for row in batch.to_pylist():
             # A row without a bucket studies the place of its needle.
             if row["bucket"] and row["bucket"] not in own.lengths:
                 skipped += 1
                 continue
             _add(made, own, row, tokenizer, row["bucket"] or row["length"])
-            if own.closed_book and row["bucket"] and asks_alone(row["task"]):
-                _add_alone(made, own, row, tokenizer, asked)
+            if not (own.closed_book and row["bucket"] and asks_alone(row["task"])):
+                continue
+            # The question without its texts, once, if it is parted from them: of no length, as 0.
+            last = row["pieces"][-1]
+            text = row["text"][last["start"] : last["end"]].lstrip("\n")
+            if last["role"] == "question" and (row["task"], text) not in alone:
+                alone.add((row["task"], text))
+                question = {**last, "start": last["end"] - len(text)}
+                bare = {"pieces": [question], "text": text, "gold": [], "n_items": 0}
+                bare |= {"bucket": 0, "length": None}
+                _add(made, own, {**row, **bare}, tokenizer, row["bucket"])
     return Built(made.table(), {"rows of other lengths": skipped})
-
-
-def _add_alone(
-    made: Instances,
-    own: Slice,
-    row: Mapping[str, Any],
-    tokenizer: Tokenizer,
-    asked: set[tuple[str, str]],
-) -> None:
-    """Add a row's question without its texts, if it is parted from them and not in `asked` already.
-
-    It has neither a length nor candidates, as 0.
-    """
-    last = row["pieces"][-1]
-    text = row["text"][last["start"] : last["end"]].lstrip("\n")
-    if last["role"] != "question" or (row["task"], text) in asked:
-        return
-    asked.add((row["task"], text))
-    last = {**last, "start": last["end"] - len(text)}
-    alone = {"pieces": [last], "text": text, "bucket": 0, "length": None, "gold": [], "n_items": 0}
-    _add(made, own, {**row, **alone}, tokenizer, row["bucket"])
 
 
 def _add(
@@ -77,16 +65,6 @@ def _add(
 ) -> None:
     """Add the instance of a row; `limit` is the longest answer where the configuration names none."""
     task, source = CONSTRUCTED[row["task"]], f"{own.data}/{own.slice}/{row['passage_id']}"
-    factors = {
-        "ability": task.ability,
-        "task_type": task.task_type,
-        "lang": own.lang or task.lang,
-        "domain": task.domain,
-        "length": row["bucket"],
-        "position": position(row["gold"], row["n_items"]),
-        "candidates": row["n_items"],
-        "source": own.source,
-    }
     made.add(
         (
             made.spans.number(Span(piece["role"], source, piece["start"], piece["end"]))
@@ -94,7 +72,14 @@ def _add(
         ),
         row["text"],
         n_tokens=tokenizer.count(row["text"]),
-        **factors,
+        ability=task.ability,
+        task_type=task.task_type,
+        lang=own.lang or task.lang,
+        domain=task.domain,
+        length=row["bucket"],
+        position=position(row["gold"], row["n_items"]),
+        candidates=row["n_items"],
+        source=own.source,
         units=row["length"],
         task=task.name,
         example_id=row["passage_id"],

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from needlework.answer_states import UNANSWERED
 from needlework.benchmarks.m4le import measures
 from needlework.benchmarks.m4le.data.tasks import CONSTRUCTED, Task, task_in
-from needlework.models.accounts import UNANSWERED
+from needlework.benchmarks.m4le.metrics import METRICS
 from needlework.scoring.careful.phrases import of_text
 from needlework.scoring.careful.statements import Statement
 from needlework.scoring.careful.verdicts import (
@@ -24,6 +25,7 @@ from needlework.scoring.careful.verdicts import (
     tagged,
 )
 from needlework.scoring.careful.words import read
+from needlework.scoring.metric import CAREFUL
 from needlework.scoring.metrics import UNSPACED_RUN
 from needlework.scoring.scores import Rating, score_rows, second
 
@@ -114,7 +116,8 @@ def ids_verdict(text: str, gold: str, langs: Sequence[str] = ("en",)) -> Verdict
 def classes_of(instances: pa.Table) -> dict[str, tuple[str, ...]]:
     """The classes of each classification task: the distinct gold answers of its instances.
 
-    A task with more than `MOST_CLASSES` gold answers has no classes, since each answer is compared with all.
+    A task with more than `MOST_CLASSES` gold answers has no classes, since each answer is compared with every
+    class.
     """
     found: dict[str, set[str]] = {}
     for name, accepted in zip(
@@ -126,8 +129,10 @@ def classes_of(instances: pa.Table) -> dict[str, tuple[str, ...]]:
     return {name: tuple(sorted(own)) for name, own in found.items() if len(own) <= MOST_CLASSES}
 
 
-METRICS = ("paper", "released")
-OVERLAP = ("rouge_lsum", "chrf")
+# The measures of tasks whose answer is a text without one right form.
+_TEXTS = ("bleu", "rouge")
+# The metrics whose value of a translation is BLEU.
+BLEU = ("paper", "released")
 
 # What parts and ends a list of ids, by the language in which the scorer reads it, and what does in others.
 _LISTS = {"en": (".", ","), "zh": ("。", "，")}
@@ -144,43 +149,33 @@ def score(
     model: str,
     settings: M4le,
 ) -> pa.Table:
-    """Rows of scores for each row of `generations`: "paper" and "released"; of texts OVERLAP, else "careful".
+    """Rows of scores: for each row of `generations`, one row per metric of METRICS that rates its task.
 
-    `instances` needs the column `accepted`. Rows of translations have `measures.Statistics.flat` in the
-    further column `bleu_statistics`, since BLEU is computed per cell; their `value` is the BLEU of one
-    answer. The released scorer reads the model's thoughts too, since it does not remove them. Raises
-    UserError as `score_rows` does.
+    `instances` needs the column `accepted`. For translations, `value` is the BLEU of one answer. BLEU is
+    computed per cell from the further column `bleu_statistics` (`measures.Statistics.flat`).
+
+    The released scorer reads the model's reasoning too, since it does not remove it. Raises UserError as
+    `score_rows` does.
     """
     found: list[list[int] | None] = []
     classes = classes_of(instances)
 
     def rate(row: Mapping[str, Any], text: str | None, translated: str | None) -> Rating:
-        task, answer = task_in(row["task"], row["lang"]), text or ""
-        failed = row["finish_reason"] in UNANSWERED
-        raw = answer if failed else row["raw_text"] or ""
-        if task.metric == "bleu":
-            rated = []
-            for text, metric in zip((answer, raw), METRICS, strict=True):
-                pair = text.strip(), row["accepted"][0], task.answer_lang
-                value = measures.sentence(*pair)
-                rated.append((value, _verdict(value, text), metric))
-                found.append(measures.statistics(*pair).flat())
-        else:
-            values = (paper(task, answer, row["accepted"]), released(task, raw, row["accepted"]))
-            rated = [
-                (value, _verdict(value, said), metric)
-                for value, said, metric in zip(values, (answer, raw), METRICS, strict=True)
-            ]
-            found.extend([None] * len(METRICS))
-        if task.metric in ("bleu", "rouge"):
-            for metric, measure in zip(OVERLAP, (measures.rouge_lsum, measures.chrf), strict=True):
-                value = 0.0 if failed else _best(task, measure, answer, row["accepted"])
-                rated.append((value, _verdict(value, answer), metric))
-            found.extend([None] * len(OVERLAP))
-        read = task_verdict(task, answer, row["accepted"], classes.get(row["task"], ()))
-        if read is not None:
-            rated.append(second(read, rated[0][0]))
-            found.append(None)
+        task, answer, accepted = task_in(row["task"], row["lang"]), text or "", row["accepted"]
+        raw = answer if row["finish_reason"] in UNANSWERED else row["raw_text"] or ""
+        rated: Rating = []
+        for name, metric in METRICS.items():
+            said = raw if metric.raw else answer
+            if name == CAREFUL:
+                read = task_verdict(task, said, accepted, classes.get(row["task"], ()))
+                rated += [] if read is None else [second(read, rated[0][0])]
+            elif (value := globals()[metric.function](task, said, accepted)) is not None:
+                rated.append((value, _verdict(value, said), name))
+        for *_, name in rated:
+            said = raw if METRICS[name].raw else answer
+            pair = said.strip(), accepted[0], task.answer_lang
+            bleu = task.metric == "bleu" and name in BLEU
+            found.append(measures.statistics(*pair).flat() if bleu else None)
         return rated
 
     scores = score_rows(instances, generations, rate, model=model)
@@ -194,12 +189,15 @@ def _verdict(value: float, answer: str) -> str:
 
 
 def paper(task: Task, answer: str, accepted: Sequence[str]) -> float:
-    """The paper's metric in [0, 1], by which every gold answer scores 1.
+    """The paper's metric in [0, 1], corrected so that every gold answer scores 1.
 
     The formulas are the released scorer's, with these changes. A gold answer is normalised as the answer is.
-    An answer is not cut at a mark that stands in a gold answer. DuReader has ROUGE-L (Table 2). News2016
-    compares titles. A right class may end with a full stop, or be followed by a line end and more text.
+    An answer is not cut at a mark that stands in a gold answer. DuReader has ROUGE-L (Table 2). In News2016,
+    titles are compared. After a right class, a full stop, or a line end and more text, may follow. The value
+    of a translation is the BLEU of the answer alone.
     """
+    if task.metric == "bleu":
+        return measures.sentence(answer.strip(), accepted[0], task.answer_lang)
     if task.metric == "f1":
         texts = [answer, accepted[0]]
         if task.answer_lang not in _LISTS:
@@ -231,10 +229,12 @@ def _best(
 def released(task: Task, answer: str, accepted: Sequence[str]) -> float:
     """The value of evaluation.py of KwanWaiChung/M4LE at 47c2af9, in [0, 1], faults included.
 
-    Among the faults: the gold of online-shopping keeps its full stop, so its last id is never found; a
-    DuReader gold of several sentences cannot be in an answer cut at the first sentence; a News2016 answer
-    loses the text before its title, the gold does not. (evaluation.py drops rows that failed.)
+    Three of the faults are these. The gold of online-shopping keeps its full stop, so its last id is never
+    found. A DuReader gold of several sentences cannot be in an answer, which is cut at the first sentence. A
+    News2016 answer loses the text before its title, but the gold does not. (evaluation.py drops failed rows.)
     """
+    if task.metric == "bleu":
+        return measures.sentence(answer.strip(), accepted[0], task.answer_lang)
     if task.released == "f1":
         stop, comma = _lists(task)
         gold = measures.id_set(accepted[0], stop if task.name in _STOPPED_GOLDS else None, comma)
@@ -252,6 +252,16 @@ def released(task: Task, answer: str, accepted: Sequence[str]) -> float:
         return max(_rouge(task, gold)(answer, gold) for gold in accepted if gold)
     except ValueError:
         return 0.0
+
+
+def rouge_lsum(task: Task, answer: str, accepted: Sequence[str]) -> float | None:
+    """ROUGE-Lsum in [0, 1]; None for a task with one right answer."""
+    return _best(task, measures.rouge_lsum, answer, accepted) if task.metric in _TEXTS else None
+
+
+def chrf(task: Task, answer: str, accepted: Sequence[str]) -> float | None:
+    """chrF in [0, 1]; None if the task has only one right answer."""
+    return _best(task, measures.chrf, answer, accepted) if task.metric in _TEXTS else None
 
 
 def _accurate(answer: str, gold: str) -> float:

@@ -6,6 +6,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from needlework.benchmarks.m4le.metrics import METRICS
+from needlework.scoring.metric import choices, default
 from needlework.settings.base import (
     ARRAY,
     BY_TYPE,
@@ -13,6 +15,7 @@ from needlework.settings.base import (
     Affects,
     BenchmarkSettings,
     DistinctSome,
+    Named,
     PathText,
     Settings,
     Text,
@@ -84,7 +87,7 @@ class M4le(BenchmarkSettings):
     max_new_tokens: Literal["released", "types"] = key("released")
     """The limit of the answer. `released` is the length (up to 128000 tokens, most of which scoring
     cuts off). `types` has a limit per task type, above its longest gold answers."""
-    metric: Literal["paper", "released", "careful"] = key("paper", affects="results")
+    metric: Annotated[str, Named(choices(METRICS))] = key(default(METRICS), affects="results")
     """The metric of tables and figures. With `paper`, a gold answer scores 1. `released` has the
     faults of the released scorer (docs/fidelity.md). `careful` is the second scorer's verdict; texts
     without one right answer have none. Scores have all three."""

@@ -1,8 +1,8 @@
-"""M4LE's tables: the paper's, scores by task, language and domain, and what the printed scores give."""
+"""M4LE's tables: the paper's; scores by task, language and domain; and means of the printed scores."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.m4le import paper
@@ -12,43 +12,32 @@ from needlework.benchmarks.m4le.factors import (
     LANG,
     LENGTH,
     METRIC,
+    RANGE,
     RANGES,
     TABLES,
     TASK,
     TASK_TYPE,
+    TEXTS,
 )
-from needlework.benchmarks.m4le.paper import AVERAGE, PRINTED_METRIC, REFERENCE, row_of
-from needlework.benchmarks.m4le.rows import metrics, with_references, without_texts
-from needlework.factor import Factor
+from needlework.benchmarks.m4le.paper import AVERAGE, DUREADER, PRINTED_METRIC, REFERENCE, row_of
 from needlework.results.answer_languages import answered_in as by_answers_language
 from needlework.results.columns import MEASURES
 from needlework.results.published import equal
-from needlework.results.result import (
-    PERCENT,
-    Context,
-    Grid,
-    Number,
-    PromptTable,
-    table,
-)
+from needlework.results.result import PERCENT, Context, Grid, Number, PromptTable, table
 from needlework.results.tabulate import MODEL, By, Cell, Measure, tabulate, where
 
 if TYPE_CHECKING:
     import pandas as pd
 
-RANGE = Factor("range", label="Length", order=tuple(words for words, _ in RANGES.values()))
-TEXTS = Factor(
-    "texts",
-    label="Question",
-    order=("without", "with"),
-    words={"without": "Without texts", "with": "With texts"},
-)
-MODELS = Factor("model", label="Model")
-COLUMN = LENGTH.renamed("column", last=("average",), words={"average": "Average"})
-BY_COLUMN = By(COLUMN, "length", margin="average", last=True, text=True)
+SHORT = LENGTH.renamed("length", label="Length")
+COLUMN = SHORT.renamed("column", last=(AVERAGE,), words={AVERAGE: "Average"})
+BY_COLUMN = By(COLUMN, "length", margin=AVERAGE, last=True, text=True)
 TWO = Number(digits=2)
-ABILITIES = Grid(rows=(MODELS, METRIC), columns=(ABILITY,), number=TWO)
-BY_METRIC = By(METRIC, order=metrics)
+ABILITIES = Grid(rows=(MODEL, METRIC), columns=(ABILITY,), number=TWO)
+# The configured metric, then the metric of the printed numbers if that differs.
+BY_METRIC = By(
+    METRIC, order=lambda _, run: list(dict.fromkeys((run.run["metric"], PRINTED_METRIC)))
+)
 NORMALISED = (
     "Normalised score r / (r + g): r is the model's score, g that of the reference model on the same task at "
     "1K. If one metric gave both, 0.5 means equal. The printed references are by the released scorer. A task "
@@ -72,9 +61,31 @@ def normalised(weigh: str = "cells") -> Measure:
     return Measure((*MEASURES, "n_tasks"), of)
 
 
+def by_metric(rows: pd.DataFrame, run: Context, *further: str) -> pd.DataFrame:
+    """The scores by the configured metric and by `further` metrics, with the range of their lengths."""
+    rows = rows[rows["metric"].isin([run.run["metric"], *further])]
+    ranges = {length: words for words, lengths in RANGES.values() for length in lengths}
+    return rows.assign(range=rows["length"].map(ranges))
+
+
 def at_lengths(rows: pd.DataFrame, run: Context, *further: str) -> pd.DataFrame:
-    """The rows that have a length, by the given metrics, with the reference scores of each task."""
-    return where(with_references(rows, run, *further), "length > 0")
+    """The rows of `by_metric` that have a length, with the columns of `with_reference`.
+
+    DuReader's scores are ROUGE-L by every metric, as its printed numbers are.
+    """
+    import pandas as pd
+
+    from needlework.benchmarks.m4le.normalised import with_reference
+
+    dureader = rows["task"] == DUREADER
+    by_rouge = rows[dureader & (rows["metric"] == "paper")].copy()
+    if not by_rouge.empty:
+        # A column of categories stays one.
+        by_rouge.loc[:, "metric"] = PRINTED_METRIC
+        rows = pd.concat([rows[~(dureader & (rows["metric"] == PRINTED_METRIC))], by_rouge])
+    chosen = by_metric(rows, run, *further)
+    parts = [part for _, part in chosen.groupby("metric", sort=False, observed=True)] or [chosen]
+    return where(pd.concat([with_reference(part, run) for part in parts]), "length > 0")
 
 
 @table(
@@ -109,7 +120,7 @@ def table2(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 @table(
     "Normalised scores by length",
-    Grid(rows=(MODELS, METRIC), columns=(COLUMN,), number=TWO),
+    Grid(rows=(MODEL, METRIC), columns=(COLUMN,), number=TWO),
     notes=(
         "Mean over the tasks. The average over the lengths is computed as on the leaderboard. "
         f"{NORMALISED} {BOTH} {LONG}",
@@ -163,8 +174,8 @@ def table6(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 @table(
     "Scores by task and length",
     Grid(
-        rows=(MODELS, METRIC),
-        columns=(LENGTH,),
+        rows=(MODEL, METRIC),
+        columns=(SHORT,),
         number=PERCENT,
         where="source == 'ours'",
         float_per=(TASK,),
@@ -193,14 +204,20 @@ def tasks(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
 @table(
     "Questions without and with their texts",
-    Grid(rows=(MODELS, TASK), columns=(Factor("texts"),), number=PERCENT),
+    Grid(rows=(MODEL, TASK), columns=(TEXTS,), number=PERCENT),
     when=("closed_book",),
 )
 def closed_book(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Without a text, a model can only guess or recall its training. Each question of a task is asked once
     without texts, and at all lengths with texts.
     """
-    return tabulate(without_texts(rows, run), (MODEL, TASK, TEXTS), run)
+    import numpy as np
+
+    rows = by_metric(rows, run)
+    alone = (rows["length"] == 0) & (rows["candidates"] == 0)
+    asked = rows["task"].isin(rows.loc[alone, "task"])
+    rows = rows.assign(texts=np.where(alone, "without", "with"))
+    return tabulate(rows[asked & (alone | (rows["length"] > 0))], (MODEL, TASK, TEXTS), run)
 
 
 def with_answer_lang(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
@@ -231,15 +248,12 @@ PROMPTS = PromptTable(
 # M4LE's normalised scores, their averages and slopes, recomputed from its printed scores.
 
 SLOPE = "slope"
-COLUMNS = ("model", "metric", "column", "value", "n", "published", "published_cell", "comparison")
-_DIGITS = {AVERAGE: 2, SLOPE: 3}
-_BUCKETS = [str(length) for length in PAPER_BUCKETS]
 
 
 @table(
     "Recomputed from the printed scores",
     Grid(
-        rows=(MODELS,),
+        rows=(MODEL,),
         columns=(
             COLUMN.renamed("column", last=(AVERAGE, SLOPE), words={**COLUMN.words, SLOPE: "Slope"}),
         ),
@@ -256,44 +270,39 @@ def derived(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """
     import pandas as pd
 
-    models = run.tables.get("table3", {})
-    made = [cell for model in models for cell in (*_means(model, run), *_over_lengths(model, run))]
-    return pd.DataFrame(made, columns=list(COLUMNS))
+    from needlework.benchmarks.m4le.normalised import Score, normalised, slope_weights
 
-
-def _means(model: str, run: Context) -> Iterator[Mapping[str, object]]:
-    """The mean normalised score of each length, from the printed scores of the tasks."""
-    from needlework.benchmarks.m4le.normalised import Score, normalised
-
-    for length in _BUCKETS:
-        values = []
-        for task, name in TABLES.items():
-            own = run.find(name, row_of(model, task), length)
-            reference = run.find(name, row_of(REFERENCE, task), _BUCKETS[0])
-            if own and reference and own.value + reference.value:
-                values.append(normalised(Score(own.value), Score(reference.value)).value)
-        if values:
-            yield _cell(model, length, sum(values) / len(values), len(values), run)
-
-
-def _over_lengths(model: str, run: Context) -> Iterator[Mapping[str, object]]:
-    """The average over the lengths and the slope over their places, from Table 3."""
-    from needlework.benchmarks.m4le.normalised import slope_weights
-
-    values = [number.value for n in _BUCKETS if (number := run.find("table3", model, n))]
-    if len(values) == len(_BUCKETS):
-        yield _cell(model, AVERAGE, sum(values) / len(values), len(values), run)
-        weights = slope_weights(range(len(values)))
-        slope = sum(weight * value for weight, value in zip(weights, values, strict=True))
-        yield _cell(model, SLOPE, slope, len(values), run)
-
-
-def _cell(model: str, column: str, value: float, n: int, run: Context) -> Mapping[str, object]:
-    digits = _DIGITS.get(column, 2)
-    number = run.find("figure3" if column == SLOPE else "table3", model, column)
-    return {
-        **{"model": model, "metric": PRINTED_METRIC, "column": column, "value": value, "n": n},
-        "published": number and number.value,
-        "published_cell": number and number.cell,
-        "comparison": equal(value, number, digits, None),
-    }
+    made, buckets = [], [str(length) for length in PAPER_BUCKETS]
+    for model in run.tables.get("table3", {}):
+        found: list[tuple[str, float, int]] = []
+        for length in buckets:
+            values = []
+            for task, name in TABLES.items():
+                own = run.find(name, row_of(model, task), length)
+                reference = run.find(name, row_of(REFERENCE, task), buckets[0])
+                if own and reference and own.value + reference.value:
+                    values.append(normalised(Score(own.value), Score(reference.value)).value)
+            if values:
+                found.append((length, sum(values) / len(values), len(values)))
+        values = [number.value for n in buckets if (number := run.find("table3", model, n))]
+        if len(values) == len(buckets):
+            weights = slope_weights(range(len(values)))
+            slope = sum(weight * value for weight, value in zip(weights, values, strict=True))
+            found.append((AVERAGE, sum(values) / len(values), len(values)))
+            found.append((SLOPE, slope, len(values)))
+        for column, value, n in found:
+            number = run.find("figure3" if column == SLOPE else "table3", model, column)
+            cell = (number and number.value, number and number.cell)
+            told = equal(value, number, 3 if column == SLOPE else 2, None)
+            made.append((model, PRINTED_METRIC, column, value, n, *cell, told))
+    columns = (
+        "model",
+        "metric",
+        "column",
+        "value",
+        "n",
+        "published",
+        "published_cell",
+        "comparison",
+    )
+    return pd.DataFrame(made, columns=list(columns))

@@ -1,21 +1,29 @@
-"""The factors of MLNeedle's prompts, and the paper's settings."""
+"""The factors of MLNeedle's prompts, with names and order for tables and figures; the paper's settings."""
 
 from __future__ import annotations
 
-from needlework.factor import Factor
+from needlework.factor import Factor, in_1024
 
+# In the order of the paper's Table 2.
 LANGUAGES = ("en", "de", "es", "zh", "vi", "hi", "ar")
+# A haystack of all languages.
 MULTILINGUAL = "multilingual"
 POSITIONS = ("start", "middle", "end")
 
-# In the order of the paper's Table 2.
-NEEDLE = Factor("needle_lang", order=LANGUAGES)
-HAYSTACK = Factor("haystack_lang", order=LANGUAGES, last=(MULTILINGUAL,))
-QUESTION = Factor("question_lang", order=LANGUAGES)
+NEEDLE = Factor("needle_lang", label="Needle language", order=LANGUAGES)
+HAYSTACK = Factor("haystack_lang", label="Haystack language", order=LANGUAGES, last=(MULTILINGUAL,))
+QUESTION = Factor("question_lang", label="Question language", order=LANGUAGES)
 POSITION = Factor("position", order=POSITIONS)
-DEPTH = Factor("depth", "double")
+# The share of the distractors before the needle; null without a needle or without distractors.
+DEPTH = Factor(
+    "depth",
+    "double",
+    label="Needle position",
+    percent=100,
+    words=dict(zip((0, 0.5, 1), POSITIONS, strict=True)),
+)
 # In tokens; 0 where there is no haystack.
-LENGTH = Factor("length", "int32")
+LENGTH = Factor("length", "int32", label="Length ({unit_of_length})", format=in_1024)
 RETRIEVAL = Factor("retrieval", order=("semantic",), shared="none")
 PRESENT = Factor(
     "needle_present", "bool", order=(True, False), words={True: "present", False: "absent"}

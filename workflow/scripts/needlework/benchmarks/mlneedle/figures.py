@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.mlneedle import paper
 from needlework.benchmarks.mlneedle.factors import (
     HAYSTACK,
-    LANGUAGES,
     LENGTH,
+    MULTILINGUAL,
     NEEDLE,
     POSITION,
     QUESTION,
@@ -17,16 +18,9 @@ from needlework.benchmarks.mlneedle.factors import (
 )
 from needlework.benchmarks.mlneedle.tables import BY_MODEL, exact
 from needlework.data.language_names import language_name
-from needlework.factor import Factor, in_1024
+from needlework.factor import Factor
 from needlework.results.columns import COMPARISON, MEASURES
-from needlework.results.result import (
-    Context,
-    Dots,
-    Lines,
-    Run,
-    figure,
-    model_order,
-)
+from needlework.results.result import Context, Dots, Lines, Run, figure, model_order
 from needlework.results.tabulate import (
     MODEL,
     By,
@@ -42,24 +36,16 @@ from needlework.results.tabulate import (
 if TYPE_CHECKING:
     import pandas as pd
 
-# How figures order and name the values of factors and other labels.
-NEEDLES = Factor("needle_lang", label="Needle language", order=LANGUAGES, format=language_name)
+TASK = Factor("task", words={"exact": "Accuracy", "existence": "Existence accuracy"})
 FACTORS = (
-    NEEDLES,
-    NEEDLES.renamed(
-        "haystack_lang",
-        label="Haystack language",
-        last=("multilingual",),
-        words={"multilingual": "mix"},
-    ),
-    Factor("length", label="Length ({unit_of_length})", format=in_1024),
-    Factor("depth", label="Needle position", words={0: "start", 0.5: "middle", 1: "end"}),
+    # The names of languages are not among the factors: a further name would build all prompts anew.
+    replace(NEEDLE, format=language_name),
+    replace(HAYSTACK, format=language_name, words={MULTILINGUAL: "mix"}),
+    TASK,
     Factor("size", label="Number of prompts"),
-    Factor("task", words={"exact": "Accuracy", "existence": "Existence accuracy"}),
 )
 TOKENS = "{length} {unit_of_length}"
 NO_HAYSTACK = "no model answered prompts with a haystack"
-TASK = Factor("task")
 BOTH_TASKS = "task in ('exact', 'existence') and length > 0 and needle_present == True"
 # Figure 5: sizes of the growing sample (appendix E.2).
 FIRST_SIZE, STEP = 100, 500
@@ -168,13 +154,12 @@ def with_languages(data: pd.DataFrame, run: Run) -> pd.DataFrame:
 )
 def figure4(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Needles in high and medium resource languages, and in low resource languages, grouped as in the paper.
-    If there are more than three positions, the axis is the needle's depth: 0 is before all distractors, 1
+    If there are more than three positions, the axis is the needle's depth: 0% is before all distractors, 100%
     after them.
     """
-    near = in_haystacks(rows)
+    near, resources = in_haystacks(rows), Factor("resources")
     groups = {lang: name for name, langs in RESOURCES.items() for lang in langs}
     near = near.assign(resources=near["needle_lang"].map(groups).astype(object).fillna("other"))
-    resources = Factor("resources")
     made = tabulate(near, (MODEL, LENGTH, resources, POSITION), run, depth=depth)
     return arranged(made, run, MODEL, LENGTH, resources, "depth")
 

@@ -67,7 +67,7 @@ def other_prompts(cell: Cell, *columns: str) -> Iterator[str]:
 
 
 def other_lengths(cell: Cell, table: str, line: str) -> str | None:
-    """The reason why a mean over other lengths than the paper's cannot be compared with this line."""
+    """A reason if a mean is over other lengths than the mean in the paper's line."""
     if cell.labels["column"] != "average":
         return None
     theirs = set(cell.run.line(table, line)) - {"average", "claimed_length", "effective_length"}
@@ -83,7 +83,13 @@ TABLE1 = printed(
 )
 
 
-def _beside_table2(cell: Cell) -> Mapping[str, object]:
+def claimed_length(run: Context, model: str) -> int | None:
+    """The context length in tokens that a model claims, by the paper's Table 1."""
+    found = run.find("table1", model, "claimed_length")
+    return None if found is None else int(found.value)
+
+
+def _compare_table2(cell: Cell) -> Mapping[str, object]:
     """Table 2 prints the numbers of each model's longest length, though its caption says average."""
     name, own = cell.paper_name, cell.labels
     longest = claimed_length(cell.run, name) or 0
@@ -96,78 +102,57 @@ def _beside_table2(cell: Cell) -> Mapping[str, object]:
     return against(cell, number, other_prompts(cell, "position"), why)
 
 
-def claimed_length(run: Context, model: str) -> int | None:
-    """The context length in tokens that a model claims, by the paper's Table 1."""
-    found = run.find("table1", model, "claimed_length")
-    return None if found is None else int(found.value)
+def _table2(haystack: str, **labels: str) -> Beside:
+    """Table 2, or its lines of one haystack, which have these labels."""
+    place = Place("table2", f"{{model}}/{haystack}", "{needle_lang}")
+
+    def length(run: Context, labels: Labels) -> dict[str, int | str]:
+        return {"length": claimed_length(run, labels["model"]) or ""}
+
+    return Beside(_compare_table2, rows_of(place, also={**VARIANT, **labels}, more=length))
 
 
-def _of_claimed_length(run: Context, labels: Labels) -> dict[str, int | str]:
-    return {"length": claimed_length(run, labels["model"]) or ""}
-
-
-TABLE2, TABLE2_ENGLISH = (
-    Beside(
-        _beside_table2,
-        rows_of(
-            Place("table2", f"{{model}}/{haystack}", "{needle_lang}"),
-            also={**VARIANT, **labels},
-            more=_of_claimed_length,
-        ),
-    )
-    for haystack, labels in (("{haystack_lang}", {}), ("en", {"haystack_lang": "en"}))
-)
-
-
-# Two models in a pair: Tables 3 and 4.
+TABLE2 = _table2("{haystack_lang}")
+TABLE2_ENGLISH = _table2("en", haystack_lang="en")
 
 
 def in_pairs(
     run: Context, rows: pd.DataFrame, table: str, pairs: Iterable[Sequence[str]]
 ) -> Beside:
-    """The paper's numbers beside the given pairs of models. `rows` are the answers of the pairs."""
-    names = ["|".join(pair) for pair in pairs]
-    lines = {pair: lines_of_pair(run, rows, table, pair) for pair in names}
-    beside = {line for own in lines.values() for line in own.values()}
-    return Beside(
-        lambda cell: beside_pair(cell, table, lines[cell.labels["pair"]]),
-        lambda run, models, shown: rows_of_pair(run, table, beside),
-    )
+    """Numbers of the paper's Table 3 or 4 beside pairs of models; `rows` are the models' answers."""
+    lines = run.tables.get(table, {})
+    # By pair and role (first, second, delta): the paper's line.
+    named: dict[str, dict[str, str]] = {}
+    for pair in pairs:
+        own = named["|".join(pair)] = {}
+        for role, model in zip(("first", "second"), pair, strict=True):
+            if (rows["model"] == model).any():
+                name = run.paper_name(model)
+                own[role] = next((n for n in (name, name + GREEDY_ROW) if n in lines), "")
+        if len(own) == 2 and all(own.values()):
+            own["delta"] = "delta"
 
+    def compare(cell: Cell) -> Mapping[str, object]:
+        pair, role = cell.labels["pair"], cell.labels["role"]
+        line = named[pair].get(role, "")
+        why = other_lengths(cell, table, line)
+        greedy = named[pair].get("second", "").endswith(GREEDY_ROW)
+        ours = cell.run.paper_name(pair.split("|")[1]).endswith(GREEDY_ROW)
+        if role != "first" and greedy and not ours:
+            why = why or "the paper's is of greedy decoding"
+        number = cell.run.find(table, line, cell.labels["column"])
+        return against(cell, number, other_prompts(cell, *ALL), why)
 
-def lines_of_pair(run: Context, rows: pd.DataFrame, table: str, pair: str) -> dict[str, str]:
-    """By role (first, second, delta): the paper's line for a pair's models and their difference."""
-    lines, names = run.tables.get(table, {}), {}
-    for role, model in zip(("first", "second"), pair.split("|"), strict=True):
-        if (rows["model"] == model).any():
-            name = run.paper_name(model)
-            names[role] = next((n for n in (name, name + GREEDY_ROW) if n in lines), "")
-    return names | ({"delta": "delta"} if len(names) == 2 and all(names.values()) else {})
+    def papers(run: Context, models: pd.DataFrame, shown: pd.DataFrame) -> Iterator[Labels]:
+        """The lines of the paper's own pair for which this run has no line."""
+        roles = dict(zip(lines, ("first", "second", "delta"), strict=False))
+        ours = {line for own in named.values() for line in own.values()}
+        printed = published_rows(
+            run, models.iloc[:0], table, lambda line, column: {"model": line, "column": column}
+        )
+        for row in printed:
+            if row["model"] not in ours:
+                pair = "|".join(list(lines)[:2])
+                yield {**VARIANT, "pair": pair, "role": roles[row["model"]], **row}
 
-
-def beside_pair(cell: Cell, table: str, lines: Mapping[str, str]) -> Mapping[str, object]:
-    """Tables 3 and 4 have one line per model and one for their difference."""
-    line = lines.get(cell.labels["role"], "")
-    number = cell.run.find(table, line, cell.labels["column"])
-    why = other_lengths(cell, table, line) or other_second(cell, lines)
-    return against(cell, number, other_prompts(cell, *ALL), why)
-
-
-def other_second(cell: Cell, lines: Mapping[str, str]) -> str | None:
-    """The reason in Table 3 if our second model does not decode greedily, as the paper's does."""
-    if cell.labels["role"] == "first" or not lines.get("second", "").endswith(GREEDY_ROW):
-        return None
-    if cell.run.paper_name(cell.labels["pair"].split("|")[1]).endswith(GREEDY_ROW):
-        return None
-    return "the paper's is of greedy decoding"
-
-
-def rows_of_pair(run: Context, table: str, beside: set[str]) -> Iterator[Mapping[str, object]]:
-    """The lines of the paper's own pair for which this run has no line."""
-    lines = list(run.tables.get(table, {}))
-    roles = dict(zip(lines, ("first", "second", "delta"), strict=False))
-    for row in published_rows(
-        run, run.published.iloc[:0], table, lambda line, column: {"model": line, "column": column}
-    ):
-        if row["model"] not in beside:
-            yield {**VARIANT, "pair": "|".join(lines[:2]), "role": roles[row["model"]], **row}
+    return Beside(compare, papers)

@@ -1,20 +1,13 @@
-"""What MLNeedle consists of: its factors, its slices, and what each slice depends on."""
+"""The plan of MLNeedle: its prompts, the data that they are made of, and facts on a run for results."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from needlework.benchmarks.mlneedle.factors import MULTILINGUAL
-from needlework.contract import (
-    CorpusTable,
-    Run,
-    Search,
-    SliceSettings,
-    block_of,
-    in_words,
-)
+from needlework.benchmarks.mlneedle.factors import MULTILINGUAL, POSITIONS
+from needlework.contract import CorpusTable, Run, Search, SliceSettings, block_of, in_words
 from needlework.given import given
 from needlework.prompts.wording import papers_instructions, user_texts
 
@@ -23,7 +16,6 @@ if TYPE_CHECKING:
     from needlework.planning.configuration import Configuration
 
 NAME = "mlneedle"
-BESIDE = ("careful",)
 # Where the configuration has what the paper's numbers depend on.
 SETUP = {
     **{
@@ -44,13 +36,11 @@ NO_HAYSTACK = "none"
 # list of all languages.
 ANSWER_BUFFER, MULTILINGUAL_TOP = 64, 500
 # Keys and values that make a condition hold (`RunFacts.filled_by`).
+PAIR = "[[<model>, <model>]]"
 FILLED_BY = {
-    name: {f"benchmarks.{NAME}.{key}": value}
-    for name, key, value in (
-        ("english_answers", "answer_languages", "[en, <your languages>]"),
-        ("instruction_tuning", "comparisons.instruction_tuning", "[[<model>, <model>]]"),
-        ("decoding", "comparisons.decoding", "[[<model>, <model>]]"),
-    )
+    "english_answers": {"benchmarks.mlneedle.answer_languages": "[en, <your languages>]"},
+    "instruction_tuning": {"benchmarks.mlneedle.comparisons.instruction_tuning": PAIR},
+    "decoding": {"benchmarks.mlneedle.comparisons.decoding": PAIR},
 }
 # The texts of a language's instructions. The words of the verdict are of `existence` alone.
 INSTRUCTIONS = {
@@ -63,8 +53,9 @@ INSTRUCTIONS = {
 
 
 class Position(NamedTuple):
-    """A needle position: its name in results, and its place k among n equally spaced places."""
+    """Where the needle is: place `k` (from 0) of `n` equally spaced places."""
 
+    # In results.
     name: str
     k: int
     n: int
@@ -83,7 +74,7 @@ class Position(NamedTuple):
 
 @dataclass(frozen=True)
 class Slice:
-    """What the instances of a slice depend on, as `settings` gives it."""
+    """The settings on which the instances of a slice depend, as `settings` returns them."""
 
     needles: str
     haystack: str
@@ -124,11 +115,11 @@ def positions(setting: int | Sequence[str]) -> list[Position]:
     if isinstance(setting, int):
         names = {0: "start", setting - 1: "end", (setting - 1) / 2: "middle"}
         return [Position(names.get(k, f"{k}/{setting - 1}"), k, setting) for k in range(setting)]
-    return [Position(name, ("start", "middle", "end").index(name), 3) for name in setting]
+    return [Position(name, POSITIONS.index(name), len(POSITIONS)) for name in setting]
 
 
 def decided_languages(own: Mlneedle) -> tuple[str, tuple[str, ...]]:
-    """The question's language, and those of answers, which planning has decided where they were null."""
+    """The language of questions and the languages of answers. Planning has replaced null by a choice."""
     assert own.question_lang is not None and own.answer_languages is not None
     return own.question_lang, own.answer_languages
 
@@ -155,18 +146,12 @@ def baseline_slices(own: Mlneedle) -> list[str]:
     return [f"{needle}-{NO_HAYSTACK}" for needle in own.needle_languages]
 
 
-def slice_languages(name: str) -> tuple[str, str]:
-    """The needle and the haystack language of a slice."""
-    needle, _, haystack = name.partition("-")
-    return needle, haystack
-
-
 def settings(own: Mlneedle, name: str, lengths: list[int]) -> SliceSettings:
-    """All that the instances of a slice depend on, other than files and the tokenizer: fields of `Slice`.
+    """The settings on which the instances of a slice depend, besides files and tokenizer.
 
-    `lengths` are the token budgets wanted by the models that use the tokenizer.
+    `lengths` are the token budgets that the models with this tokenizer want.
     """
-    needle, haystack = slice_languages(name)
+    needle, _, haystack = name.partition("-")
     question_lang, answer_languages = decided_languages(own)
     tasks = [task for task in own.tasks if haystack == NO_HAYSTACK or task != "closed_book"]
     found: dict[str, Any] = {
@@ -193,18 +178,17 @@ def settings(own: Mlneedle, name: str, lengths: list[int]) -> SliceSettings:
             "answer_buffer": ANSWER_BUFFER,
             "lengths": sorted(lengths),
         }
-    used = [name for task in tasks for name in texts_of(task)]
-    if texts := user_texts(own.instructions, question_lang, used):
+    if texts := user_texts(own.instructions, question_lang, texts_of(tasks)):
         found["instructions"] = texts
     if haystack == MULTILINGUAL:
-        found["multilingual"] = sorted(own.multilingual)
-        found["multilingual_top"] = MULTILINGUAL_TOP
+        found |= {"multilingual": sorted(own.multilingual), "multilingual_top": MULTILINGUAL_TOP}
     return given(found)
 
 
-def texts_of(task: str) -> list[str]:
-    """The names in INSTRUCTIONS of the texts that a task's prompts and verdicts need."""
-    return [task, "yes", "no"] if task == "existence" else [task]
+def texts_of(tasks: Iterable[str]) -> list[str]:
+    """The names of the texts in INSTRUCTIONS that prompts and verdicts of these tasks need."""
+    needed = {"existence": ["existence", "yes", "no"]}
+    return [name for task in tasks for name in needed.get(task, [task])]
 
 
 def reads(slice_settings: SliceSettings) -> dict[str, list[CorpusTable]]:
@@ -236,7 +220,10 @@ def search(own: Mlneedle, lang: str) -> Search:
 
 
 def spare(own: Mlneedle) -> int:
-    """The tokens of a length reserved for the answer; a chat template may use some (released code)."""
+    """How many tokens of a length are reserved for the answer.
+
+    A chat template may use some of them, as in the released code.
+    """
     return ANSWER_BUFFER
 
 
@@ -259,7 +246,7 @@ def translated(own: Mlneedle) -> bool:
 
 
 def conditions(config: Configuration) -> dict[str, bool]:
-    """Which results a configuration has data for, by the names that results have (`Result.when`)."""
+    """The conditions of results (`Result.when`), and whether the configuration fulfils them."""
     own: Mlneedle = block_of(config, NAME)
     pairs = {name: bool(models) for name, models in dict(own.comparisons).items()}
     # What translation loses is measured against the English answers.
@@ -272,18 +259,14 @@ def notices(own: Mlneedle) -> list[str]:
 
 
 def run_settings(config: Configuration) -> Run:
-    """The facts on a run that this benchmark's results need, beside the facts that all results get.
+    """The facts on a run that this benchmark's results need, besides the facts that all results get.
 
-    claimed_length: for each model, the context length that its makers claim, in tokens. instruction_tuning:
-    pairs [base, instruction-tuned]. greedy_or_sampling: pairs [greedy, sampling]. scored_by: the metric, in
-    words.
+    - `claimed_length`: for each model, the context length that its makers claim, in tokens.
+    - `instruction_tuning`: pairs [base, instruction-tuned].
+    - `greedy_or_sampling`: pairs [greedy, sampling].
     """
     own: Mlneedle = block_of(config, NAME)
-    papers = " (the paper's exact accuracy)" if own.metric == "containment" else ""
-    existence = "existence" in own.tasks and own.metric not in BESIDE
-    also = ", and Yes or No for existence" if existence else ""
     return {
-        "scored_by": own.metric + papers + also,
         "needle_languages": list(own.needle_languages),
         "instructions": sorted(own.instructions),
         "claimed_length": {model: config.models[model].context for model in config.run.models},

@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -46,52 +49,43 @@ ALL_COLUMNS = {**COLUMNS, "n_distractors": "int32", "exhausted": "bool", "accept
 
 @dataclass(frozen=True)
 class Passage:
-    """The beginning of a document in a prompt: its name, its text, and the number of characters used."""
+    """The beginning of a document in a prompt."""
 
+    # The document's name.
     source: str
     text: str
+    # How many characters of the text are in the prompt.
     end: int
 
 
 @dataclass
 class Item:
-    """A question with its needle, its accepted answers and its distractors by kind of retrieval."""
+    """A question with its needle."""
 
     example_id: str
     question: str
     needle: Passage
+    # The accepted answers.
     references: list[str]
+    # By kind of retrieval, in decreasing relevance.
     distractors: dict[str, list[Passage]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Haystack:
-    """The distractors of a prompt: their kind, the prompt's length, and where the needle is among them.
-
-    `position` is None if the needle is absent, or alone.
-    """
-
-    retrieval: str = NO_HAYSTACK
-    length: int = 0
-    position: Position | None = None
 
 
 Tables = Mapping[str, Mapping[str, pa.Table]]
 
 
 def build(
-    slice_settings: SliceSettings,
-    tables: Tables,
-    templates: Iterable[str],
-    tokenizer: Tokenizer,
+    slice_settings: SliceSettings, tables: Tables, templates: Iterable[str], tokenizer: Tokenizer
 ) -> Built:
-    """The instances of a slice, and counts of the prompts and questions that could not be built.
+    """The instances of a slice, and counts of prompts and questions that could not be built.
 
-    `slice_settings` is what `plan.settings` gives; `tables` holds the corpora "questions" and "passages" and
-    the "distractors", each by language; `templates` are files named after their task. The counts:
-    `no_answer_left`, items with an answer that the metric normalises to the empty text (every text would
-    contain it); `questions_lacking`, how many fewer questions there are than asked for; `needle_too_long`,
-    prompts whose needle alone exceeds the budget.
+    `slice_settings` is the result of `plan.settings`. `tables` has the corpora "questions" and "passages" and
+    the "distractors", each by language. `templates` are files named after their task. The counts are:
+
+    - `no_answer_left`: items with an answer that the metric normalises to the empty text, which every text
+      would contain;
+    - `questions_lacking`: how many fewer questions there are than asked for;
+    - `needle_too_long`: prompts whose needle alone exceeds the budget.
     """
     own = Slice(**slice_settings)
     items, counts = _items(own, tables)
@@ -106,14 +100,12 @@ def build(
 
 
 def _items(own: Slice, tables: Tables) -> tuple[list[Item], dict[str, int]]:
-    """The sampled questions of the slice's needle language, in the order of their ids."""
+    """The sampled questions of the slice's needle language, in the order of their ids, and counts."""
     needle_lang, question_lang = own.needle_lang, own.question_lang
     rows = {
         lang: {row["example_id"]: row for row in table.to_pylist()}
         for lang, table in tables["questions"].items()
     }
-    # Aligned samples are the same items in every language; others are drawn for each by itself.
-    draw = "aligned" if own.aligned else needle_lang
     needed = {needle_lang, question_lang}
     if own.aligned:
         needed |= set(own.answer_languages)
@@ -122,14 +114,14 @@ def _items(own: Slice, tables: Tables) -> tuple[list[Item], dict[str, int]]:
         raise UserError(
             f"benchmarks.mlneedle: {own.needles} has no item in all of "
             f"{', '.join(sorted(needed))}: set `aligned: false`, name fewer `answer_languages`, or use "
-            "`needles: xquad`, whose items "
-            "are in all of its languages."
+            "`needles: xquad`, whose items are in all of its languages."
         )
-    ranked = sorted(shared, key=lambda i: rank_key(NAME, "questions", own.seed, draw, i))
+    # Aligned samples are the same items in every language; others are drawn for each by itself.
+    draw = "aligned" if own.aligned else needle_lang
     languages = dict.fromkeys([needle_lang, question_lang, *own.answer_languages])
     items: list[Item] = []
     dropped = 0
-    for example_id in ranked:
+    for example_id in sorted(shared, key=lambda i: rank_key(NAME, "questions", own.seed, draw, i)):
         if own.questions != "all" and len(items) == own.questions:
             break
         same = [rows[lang][example_id] for lang in languages if example_id in rows[lang]]
@@ -137,16 +129,10 @@ def _items(own: Slice, tables: Tables) -> tuple[list[Item], dict[str, int]]:
         if not all(map(normalise, references)):
             dropped += 1
             continue
-        needle = rows[needle_lang][example_id]
-        source = f"{own.needles}/{needle_lang}/{example_id}"
-        items.append(
-            Item(
-                example_id,
-                rows[question_lang][example_id]["question"],
-                Passage(source, needle["context"], len(needle["context"])),
-                references,
-            )
-        )
+        text = rows[needle_lang][example_id]["context"]
+        needle = Passage(f"{own.needles}/{needle_lang}/{example_id}", text, len(text))
+        question = rows[question_lang][example_id]["question"]
+        items.append(Item(example_id, question, needle, references))
     _add_distractors(items, own, tables)
     asked = own.questions if isinstance(own.questions, int) else len(items)
     counts = {"no_answer_left": dropped, "questions_lacking": asked - len(items)}
@@ -155,44 +141,34 @@ def _items(own: Slice, tables: Tables) -> tuple[list[Item], dict[str, int]]:
 
 def _add_distractors(items: list[Item], own: Slice, tables: Tables) -> None:
     """Give each item its distractors in decreasing relevance; `multilingual` merges by score."""
-    languages = own.haystack_languages
-    if not languages:
-        return
-    wanted = pa.array([item.example_id for item in items])
+    wanted = pa.array([item.example_id for item in items], pa.string())
     ranked: dict[tuple[str, str], list[tuple[float, str, int, str]]] = defaultdict(list)
-    for lang in languages:
+    texts = {}
+    for lang in own.haystack_languages:
         table = tables["distractors"][lang]
-        table = table.filter(pc.is_in(table["example_id"], value_set=wanted))
-        for row in table.to_pylist():
+        for row in table.filter(pc.is_in(table["example_id"], value_set=wanted)).to_pylist():
             ranked[row["retrieval"], row["example_id"]].append(
                 (-row["score"], lang, row["rank"], row["passage_id"])
             )
-    texts = {
-        lang: dict(zip(t["passage_id"].to_pylist(), t["text"].to_pylist(), strict=True))
-        for lang, t in tables["passages"].items()
-    }
-    passages: dict[tuple[str, str], Passage] = {}
-    top = own.multilingual_top
+        ids, own_texts = (tables["passages"][lang][name] for name in ("passage_id", "text"))
+        texts[lang] = dict(zip(ids.to_pylist(), own_texts.to_pylist(), strict=True))
+
+    # Items share their passages.
+    @cache
+    def passage(lang: str, passage_id: str) -> Passage:
+        text = texts[lang][passage_id]
+        return Passage(f"{own.haystack}/{lang}/{passage_id}", text, len(text))
+
     for item in items:
         for retrieval in own.retrieval:
-            best = sorted(ranked[retrieval, item.example_id])[:top]
-            for _, lang, _, passage_id in best:
-                if (lang, passage_id) not in passages:
-                    source = f"{own.haystack}/{lang}/{passage_id}"
-                    text = texts[lang][passage_id]
-                    passages[lang, passage_id] = Passage(source, text, len(text))
-            item.distractors[retrieval] = [passages[lang, pid] for _, lang, _, pid in best]
+            best = sorted(ranked[retrieval, item.example_id])[: own.multilingual_top]
+            item.distractors[retrieval] = [passage(lang, name) for _, lang, _, name in best]
 
 
 class _Builder:
     """Collects the columns of a slice's instances."""
 
-    def __init__(
-        self,
-        own: Slice,
-        templates: Mapping[str, str],
-        tokenizer: Tokenizer,
-    ) -> None:
+    def __init__(self, own: Slice, templates: Mapping[str, str], tokenizer: Tokenizer) -> None:
         self.own, self.tokenizer = own, tokenizer
         texts = Templates(own.instructions, templates, INSTRUCTIONS)
         self.templates = {task: texts.pieces(task) for task in own.tasks}
@@ -208,33 +184,35 @@ class _Builder:
         """The baseline of every task (the needle alone) and the closed-book prompt (no passage)."""
         for task in self.own.tasks:
             passages = [] if task == "closed_book" else [item.needle]
-            numbers = self._numbers(item, task, passages)
-            self._add(item, task, numbers, Haystack(), needle_present=bool(passages))
+            self._add(item, task, self._numbers(item, task, passages), present=bool(passages))
 
     def with_haystack(self, item: Item) -> None:
         """The prompts of every task, retrieval, length and position."""
-        for task in self.own.tasks:
+        own = self.own
+        for task in own.tasks:
             head, middle, end = self.templates[task]
             frame = Frame(head, middle + item.question + end, self.costs)
-            for retrieval in self.own.retrieval:
+            places: list[Position | None] = [*positions(own.positions)]
+            if task == "existence" and own.needle_absent:
+                places.append(None)
+            for retrieval in own.retrieval:
                 texts = [passage.text for passage in item.distractors[retrieval]]
                 candidates = Candidates(texts, self.costs)
-                for length in self.own.lengths:
-                    for position in self._positions(task):
-                        haystack = Haystack(retrieval, length, position)
-                        self._fill(item, task, frame, candidates, haystack)
-
-    def _positions(self, task: str) -> list[Position | None]:
-        """Where the needle goes; None for the prompt without one, which existence accuracy needs."""
-        wanted: list[Position | None] = list(positions(self.own.positions))
-        if task == "existence" and self.own.needle_absent:
-            wanted.append(None)
-        return wanted
+                for length, position in product(own.lengths, places):
+                    self._fill(item, task, frame, candidates, retrieval, length, position)
 
     def _fill(
-        self, item: Item, task: str, frame: Frame, candidates: Candidates, haystack: Haystack
+        self,
+        item: Item,
+        task: str,
+        frame: Frame,
+        candidates: Candidates,
+        retrieval: str,
+        length: int,
+        position: Position | None,
     ) -> None:
-        distractors, position = item.distractors[haystack.retrieval], haystack.position
+        """The prompt of a length with the needle at a position, or without it."""
+        distractors = item.distractors[retrieval]
         needle = [] if position is None else [item.needle]
 
         def prompt(whole: int, cut: int) -> list[int]:
@@ -248,36 +226,46 @@ class _Builder:
             frame,
             [passage.text for passage in needle],
             candidates,
-            haystack.length - self.own.answer_buffer - self.tokenizer.reserve,
+            length - self.own.answer_buffer - self.tokenizer.reserve,
             truncate_last=self.own.truncate_last,
             prompt=prompt,
         )
         if filling is None:
             self.too_long += 1
             return
-        present = position is not None
-        self._add(item, task, filling.numbers, haystack, needle_present=present, filling=filling)
+        self._add(
+            item,
+            task,
+            filling.numbers,
+            filling,
+            position,
+            present=position is not None,
+            retrieval=retrieval,
+            length=length,
+        )
 
     def _add(
         self,
         item: Item,
         task: str,
         numbers: Sequence[int],
-        haystack: Haystack,
-        *,
-        needle_present: bool,
         filling: Filling | None = None,
+        position: Position | None = None,
+        *,
+        present: bool,
+        retrieval: str = NO_HAYSTACK,
+        length: int = 0,
     ) -> None:
-        position = haystack.position
-        factors = {
+        """Add a prompt, with or without (`present`) its needle; `filling` and the rest are of a haystack."""
+        columns: dict[str, Any] = {
             "needle_lang": self.own.needle_lang,
             "haystack_lang": self.own.haystack_lang,
             "question_lang": self.own.question_lang,
             "position": position.name if position else "none",
             "depth": position.depth if position else None,
-            "length": haystack.length,
-            "retrieval": haystack.retrieval,
-            "needle_present": needle_present,
+            "length": length,
+            "retrieval": retrieval,
+            "needle_present": present,
         }
         existence = task == "existence"
         self.instances.add(
@@ -288,11 +276,11 @@ class _Builder:
             n_distractors=filling.whole + (filling.cut > 0) if filling else 0,
             exhausted=filling is not None and filling.exhausted,
             example_id=item.example_id,
-            references=[self.verdicts[needle_present]] if existence else item.references,
+            references=[self.verdicts[present]] if existence else item.references,
             accepted=self.verdicts if existence else [],
             metric="existence" if existence else "exact",
             max_new_tokens=self.own.max_new_tokens,
-            **factors,
+            **columns,
         )
 
     def _numbers(self, item: Item, task: str, passages: Sequence[Passage]) -> list[int]:

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from needlework.benchmarks.mlneedle.metrics import METRICS
 from needlework.retrieval.embedders import load_embedder
-from needlework.scoring import metrics
 from needlework.scoring.careful.verdicts import Verdict, of_words, of_yes_or_no
-from needlework.scoring.scores import CAREFUL, Rating, score_rows, second
+from needlework.scoring.metric import default
+from needlework.scoring.metrics import exact_accuracy
+from needlework.scoring.scores import Rating, score_rows, second
 
 if TYPE_CHECKING:
     import numpy as np
@@ -73,8 +75,8 @@ def said(text: str) -> str | None:
 def said_in(text: str, words: Sequence[str]) -> str | None:
     """The first of the two `words` in a text. None if it has neither, or only repeats the choice.
 
-    A word inside another word does not count, except in scripts without spaces. If one word is the end of
-    the other, the longer one is meant.
+    A word inside another word does not count, except in scripts without spaces. If one word is the end of the
+    other, the longer one is found.
     """
     text = _folded(text)
     folded = {_folded(word): word for word in words}
@@ -186,7 +188,6 @@ def released_accuracy(
 # all-mpnet-base-v2). The paper does not mention it.
 
 THRESHOLD = 0.95
-MODEL = {"kind": "sentence-transformers", "name": "sentence-transformers/all-mpnet-base-v2"}
 
 
 class Semantic:
@@ -209,7 +210,10 @@ class Semantic:
     def score(
         self, prediction: str, translated: str | None, references: Iterable[str]
     ) -> tuple[float, str]:
-        """The released scorer's score; else 1.0 and "semantic:<text>:<i>" if a text is near a reference."""
+        """The released scorer's score.
+
+        If this is not 1.0 but a text is near a reference, 1.0 and "semantic:<text>:<i>".
+        """
         references = list(references)
         value, verdict = released_accuracy(prediction, translated, references)
         if value:
@@ -268,23 +272,34 @@ def existence_verdict(
     return float(said == wanted), said
 
 
-Metric = Callable[[str, str | None, Sequence[str]], tuple[float, str]]
-METRICS: dict[str, Metric] = {
-    "containment": metrics.exact_accuracy,
-    "released": released_accuracy,
-    # Whose value an undecided answer keeps.
-    CAREFUL: metrics.exact_accuracy,
-}
-# Those that see what the released code would see: it knows no thoughts.
-RELEASED = ("released", "released_semantic")
 _LANGUAGES = ("question_lang", "needle_lang", "haystack_lang")
 
 
-def metric(settings: Mlneedle) -> Metric:
-    """The metric that `settings` choose; for "careful" the paper's."""
-    if settings.metric == "released_semantic":
-        return Semantic(MODEL).score
-    return METRICS[settings.metric]
+def careful(row: Mapping[str, Any], text: str, translated: str | None) -> Verdict:
+    """The second scorer's verdict on an answer to the instance `row`."""
+    langs = [lang for name in _LANGUAGES if (lang := row.get(name))]
+    if row["task"] == "existence":
+        words = row.get("accepted") or ENGLISH
+        return existence_verdict(text, translated, row["references"][0], langs, words)
+    return exact_verdict(text, translated, row["references"], langs)
+
+
+# Value and verdict of an answer, its English translation and the references.
+Rated = Callable[[str, str | None, Sequence[str]], tuple[float, str]]
+
+
+def metric(settings: Mlneedle) -> Rated:
+    """The metric that `settings` choose.
+
+    For "careful", the default metric, whose value an undecided answer keeps.
+    """
+    chosen = METRICS[settings.metric]
+    if chosen.embedder:
+        return Semantic(chosen.embedder).score
+    found: Rated = globals()[
+        METRICS[default(METRICS)].function if chosen.beside else chosen.function
+    ]
+    return found
 
 
 def score(
@@ -295,30 +310,29 @@ def score(
     model: str,
     settings: Mlneedle,
 ) -> pa.Table:
-    """The scores of `generations`, as `needlework.scoring.scores.score_rows` gives them.
+    """The scores of `generations`, as `needlework.scoring.scores.score_rows` returns them.
 
-    The tasks "exact" and "closed_book" are scored by `settings.metric`, "existence" by the Yes or No in
-    the answer. Of an answer and its translation, the better one counts. All have the metric "careful" too.
+    Answers to "exact" and "closed_book" have the metric `settings.metric`. Answers to "existence" are scored
+    by their Yes or No. If an answer has a translation, the better of the two counts. All answers have the
+    metric "careful" too.
     """
-    chosen, name = metric(settings), settings.metric
-    if isinstance(owner := getattr(chosen, "__self__", None), Semantic):
+    chosen, by_chosen = METRICS[settings.metric], metric(settings)
+    if isinstance(owner := getattr(by_chosen, "__self__", None), Semantic):
         _prepare(owner, instances, generations, translations)
 
     def rate(row: Mapping[str, Any], text: str, translated: str | None) -> Rating:
         references = row["references"]
-        langs = [lang for name in _LANGUAGES if (lang := row.get(name))]
         if row["task"] == "existence":
             words = row.get("accepted") or ENGLISH
-            read = existence_verdict(text, translated, references[0], langs, words)
-            papers = existence_accuracy(text, translated, references, words)
-            rated = (*papers, "existence")
+            first = existence_accuracy(text, translated, references, words)
+            rated = (*first, "existence")
         else:
-            read = exact_verdict(text, translated, references, langs)
-            papers = metrics.exact_accuracy(text, translated, references)
-            seen = row["raw_text"] if name in RELEASED else text
-            rated = (*(chosen(seen, translated, references) if name in RELEASED else papers), name)
-        verdict = second(read, papers[0])
-        return [verdict] if name == CAREFUL else [rated, verdict]
+            first = exact_accuracy(text, translated, references)
+            seen = row["raw_text"] if chosen.raw else text
+            own = first if by_chosen is exact_accuracy else by_chosen(seen, translated, references)
+            rated = (*own, chosen.name)
+        verdict = second(careful(row, text, translated), first[0])
+        return [verdict] if chosen.beside else [rated, verdict]
 
     return score_rows(instances, generations, rate, model=model, translations=translations)
 

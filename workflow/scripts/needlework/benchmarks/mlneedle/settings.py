@@ -6,6 +6,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from needlework.benchmarks.mlneedle.metrics import METRICS
+from needlework.scoring.metric import choices, default
 from needlework.settings.base import (
     ARRAY,
     BY_TYPE,
@@ -14,6 +16,7 @@ from needlework.settings.base import (
     Affects,
     BenchmarkSettings,
     DistinctSome,
+    Named,
     Pair,
     Settings,
     Several,
@@ -95,9 +98,7 @@ class Mlneedle(BenchmarkSettings):
     """The limit of the answer, in tokens (released code)."""
     multilingual: DistinctSome[Text] = key(("en", "de", "es", "zh", "vi", "hi", "ar"))
     """The languages that the haystack `multilingual` mixes."""
-    metric: Literal["containment", "released", "released_semantic", "careful"] = key(
-        "containment", affects="scores"
-    )
+    metric: Annotated[str, Named(choices(METRICS))] = key(default(METRICS), affects="scores")
     """The metric of tables and figures. `containment` is the paper's exact accuracy, `released` the
     released scorer's. `released_semantic` also accepts answers whose embedding (all-mpnet-base-v2) is
     near a reference's. `careful` is the second scorer's verdict, which the scores always have."""

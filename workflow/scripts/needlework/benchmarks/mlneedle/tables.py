@@ -1,4 +1,4 @@
-"""MLNeedle's tables: those of the paper, and those that its reviewers asked for."""
+"""MLNeedle's tables: the paper's tables, and further ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from needlework.benchmarks.mlneedle.factors import (
     QUESTION,
     RETRIEVAL,
 )
-from needlework.factor import Factor, in_1024
+from needlework.factor import Factor
 from needlework.results.answer_languages import answered_in as by_answers_language
 from needlework.results.columns import COMPARISON, MEASURES
 from needlework.results.result import (
@@ -32,6 +32,7 @@ from needlework.results.result import (
     table,
 )
 from needlework.results.tabulate import MODEL, By, mean, model_pairs, tabulate, where
+from needlework.scoring.metric import CAREFUL
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,41 +40,28 @@ if TYPE_CHECKING:
 
 LABELS = ["question_lang", "retrieval", "model", "source"]
 BY_MODEL = (QUESTION, RETRIEVAL, MODEL)
-COLUMN = By(
-    LENGTH.renamed("column", words={0: "baseline"}),
-    "length",
-    margin="average",
-    last=True,
-    text=True,
-)
+APART = (QUESTION, RETRIEVAL)
 TWO = Number(digits=2)
+
+NEEDLES = replace(NEEDLE, order=("all", *LANGUAGES))
+LENGTHS = replace(LENGTH, label="Length", words={"all": "all"})
 # Rows of Table 1 that are lengths, not accuracies.
 OF_LENGTH = ("claimed_length", "effective_length")
-
-# How factors are called in tables.
-LENGTHS = LENGTH.renamed(
-    "length", label="Length", format=in_1024, words={"all": "all", 0: "Baseline"}
-)
-COLUMNS = LENGTHS.renamed(
+COLUMNS = LENGTH.renamed(
     "column",
     label="",
-    order=("claimed_length", "effective_length", "baseline"),
+    order=(*OF_LENGTH, "baseline"),
     last=("average",),
     words={
+        0: "baseline",
         "claimed_length": "Claimed",
         "effective_length": "Effective",
         "baseline": "Baseline",
         "average": "Avg.",
-        "closed_book": "no passage",
     },
 )
-MODELS = Factor("model", label="Model")
-NEEDLES = Factor(
-    "needle_lang", label="Needle language", order=("all", *LANGUAGES), last=("multilingual",)
-)
-HAYSTACKS = NEEDLES.renamed("haystack_lang", label="Haystack language")
+COLUMN = By(COLUMNS, "length", margin="average", last=True, text=True)
 TOKENS = Number(column="tokens", factor=LENGTHS, compared=False)
-APART = (Factor("question_lang"), Factor("retrieval"))
 
 
 def exact(rows: pd.DataFrame) -> pd.DataFrame:
@@ -95,7 +83,7 @@ def write_effective_length(
 @table(
     "Accuracy by context length",
     Grid(
-        rows=(MODELS,),
+        rows=(MODEL,),
         columns=(COLUMNS,),
         apart=APART,
         numbers={
@@ -122,28 +110,29 @@ def table1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 
     from needlework.results import cells
 
-    made = tabulate(
-        exact(rows),
-        (*BY_MODEL, COLUMN),
-        run,
-        measure=mean("length"),
-        beside=paper.TABLE1,
-        models=rows,
-    )
+    by = (*BY_MODEL, COLUMN)
+    made = tabulate(exact(rows), by, run, measure=mean("length"), beside=paper.TABLE1, models=rows)
     made = made.reindex(columns=[*LABELS, "column", "share_of_baseline", *MEASURES, *COMPARISON])
     parts = []
     for key, own in made.groupby(LABELS, sort=False):
-        if key[-1] == "published":
-            parts.append(own)
-        else:
-            parts += [_lengths(own, run), own.assign(share_of_baseline=_share_of_baseline(own))]
+        if key[-1] != "published":
+            baseline = own.loc[own["column"] == "baseline", "value"]
+            whole = float(baseline.iloc[0]) if len(baseline) else math.nan
+            # The average has none.
+            shares = (own["value"] / (whole or math.nan)).mask(own["column"] == "average")
+            parts.append(_lengths(own, run))
+            own = own.assign(share_of_baseline=shares)
+        parts.append(own)
     made = pd.concat(parts or [made]).reindex(columns=made.columns).astype(made.dtypes.to_dict())
     made = cells.apart(made, made["column"].isin(OF_LENGTH), "tokens")
     return made.astype({"tokens": "Int64", "published_tokens": "Int64"})
 
 
 def _lengths(own: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """A model's claimed and effective length in tokens; 0 where no length keeps 75% of the baseline."""
+    """The rows of a model's claimed and effective length, in tokens; 0 where no length keeps 75%.
+
+    `own` are its rows of Table 1.
+    """
     import pandas as pd
 
     from needlework.results import cells, stats
@@ -168,22 +157,15 @@ def _lengths(own: pd.DataFrame, run: Context) -> pd.DataFrame:
     return pd.DataFrame(made)
 
 
-def _share_of_baseline(own: pd.DataFrame) -> pd.Series:
-    """What share of the accuracy without distractors is left at each length; the average has none."""
-    baseline = own.loc[own["column"] == "baseline", "value"]
-    whole = float(baseline.iloc[0]) if len(baseline) else math.nan
-    return (own["value"] / (whole or math.nan)).mask(own["column"] == "average")
-
-
 @table(
     "Accuracy by needle and haystack language",
     Grid(
-        rows=(HAYSTACKS,),
+        rows=(HAYSTACK,),
         columns=(NEEDLES,),
         apart=APART,
         number=TWO,
         where="length == 'average' or source == 'published'",
-        float_per=(MODELS,),
+        float_per=(MODEL,),
         note="Averaged over the context lengths.",
     ),
 )
@@ -239,7 +221,7 @@ def _in_pairs(
 @table(
     "Existence accuracy with and without the needle",
     Grid(
-        rows=(MODELS, LENGTHS),
+        rows=(MODEL, LENGTHS),
         columns=(
             Factor(
                 "needle",
@@ -252,7 +234,7 @@ def _in_pairs(
         answers="length == 'all' and needle != 'balanced'",
         empty="no existence prompts",
     ),
-    by_metric=False,
+    by_metric=CAREFUL,
 )
 def existence(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Does any passage hold the answer? Present: all prompts hold the needle, as in the paper, and a model
@@ -270,11 +252,9 @@ def existence(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     "Accuracy without passages",
     Grid(
         rows=(
-            MODELS,
-            COLUMNS.renamed(
-                "column",
-                label="Passages",
-                words={"closed_book": "none", "baseline": "needle alone"},
+            MODEL,
+            replace(
+                COLUMNS, label="Passages", words={"closed_book": "none", "baseline": "needle alone"}
             ),
         ),
         columns=(NEEDLES,),
@@ -322,20 +302,10 @@ def translation_ceiling(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     for lang in NEEDLE.sorted(counts.index):
         n, survived = int(counts.loc[lang, "n"]), int(counts.loc[lang, "n_survived"])
         value = survived / n if n else math.nan
-        made.append(
-            (lang, value, n, stats.standard_error(value, n), *stats.clopper_pearson(value, n))
-        )
-    return pd.DataFrame(
-        made,
-        columns=[
-            "lang",
-            "value",
-            "n",
-            "se_independent",
-            "ci_low_independent",
-            "ci_high_independent",
-        ],
-    )
+        interval = stats.clopper_pearson(value, n)
+        made.append((lang, value, n, stats.standard_error(value, n), *interval))
+    names = ["value", "n", "se_independent", "ci_low_independent", "ci_high_independent"]
+    return pd.DataFrame(made, columns=["lang", *names])
 
 
 answered_in = by_answers_language(QUESTION, NEEDLE, HAYSTACK, asked="question_lang")

@@ -1,7 +1,7 @@
 """mLongRR: the released haystacks with their needles, the articles they were cut from, and the needles.
 
-Released at github.com/PortNLP/mLongRR as CSV files, without the articles. But apart from white space,
-every haystack is a slice of one text per language: the haystack of 64k without its needle.
+The haystacks are released at github.com/PortNLP/mLongRR as CSV files, without the articles. But apart from
+white space, all haystacks of a language are slices of one text: its haystack of 64k without the needle.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import pyarrow as pa
 
@@ -92,10 +92,11 @@ def _model(files: Sequence[str]) -> english_punkt.Model:
 def articles(
     text: str, lang: str, model: english_punkt.Model, measured: int = _MEASURED
 ) -> pa.Table:
-    """ARTICLES rows of a text: RAW, and JOINED with the white space between sentences made one space.
+    """ARTICLES rows of a text: RAW, and JOINED with one space between sentences.
 
-    In the paper's languages sentences and words are NLTK's, else those of `needlework.data.sentences` and
-    `needlework.data.words`; such a text has only the row JOINED. UserError if it has not two sentences.
+    In the paper's languages, sentences and words are NLTK's. In other languages they are those of
+    `needlework.data.sentences` and `needlework.data.words`, and there is only the row JOINED. Raises Raises
+    UserError if the text has fewer than two sentences.
     """
     if lang in PAPER_LANGUAGES:
         spans = english_punkt.sentences(text, model)
@@ -112,73 +113,47 @@ def articles(
             f"the haystack in {lang!r} has {len(found)} sentences, but needles stand between two: put a "
             f"longer text into the folder of sources.mlongrr.folder ({lang}/*.txt)."
         )
-    starts, position = [], 0
-    for sentence in found:
-        starts.append(position)
-        position += len(sentence) + len(joiner)
-    rows.append((JOINED, joiner.join(found), starts))
-    columns = [list(column) for column in zip(*rows, strict=True)]
-    known = [[min(measured, len(text))] * len(rows), [words] * len(rows)]
-    return pa.table([*columns, *known], schema=ARTICLES)
+    ends = accumulate((len(sentence) + len(joiner) for sentence in found), initial=0)
+    rows.append((JOINED, joiner.join(found), list(ends)[:-1]))
+    known = min(measured, len(text)), words
+    return pa.table(
+        [list(column) for column in zip(*((*row, *known) for row in rows), strict=True)],
+        schema=ARTICLES,
+    )
 
 
 def stream(path: str | Path, needle: str) -> str:
     """The text of a released file: its longest haystack with the needle at its end, without the needle."""
-    last = [row for row in _released_rows(path, needle) if row.depth == 100]
+    last = [row for row in _released_rows(path, needle) if row["depth"] == 100]
     if not last:
         raise UserError(f"{path} has no row with the position 100: download it again.")
-    row = max(last, key=lambda row: row.length)
-    return row.text[: row.starts[0] - 1]
+    row = max(last, key=lambda row: row["length"])
+    text: str = row["text"][: row["needle_starts"][0] - 1]
+    return text
 
 
 def released(path: str | Path, needle: str, model: english_punkt.Model) -> pa.Table:
     """RELEASED rows, in the file's order.
 
-    `needle` has {city} and {number}. UserError if a column is missing, a number has not seven digits or
-    stands in two rows, or a needle does not stand exactly once in its text.
+    A `needle` has {city} and {number}. Raises UserError if a column is missing, a number has not seven digits
+    or stands in two rows, or a needle does not stand exactly once in its text.
     """
     rows = list(_released_rows(path, needle))
-    return pa.table(
-        [
-            [f"{len(row.numbers)}-{row.length}-{row.depth}" for row in rows],
-            [row.text for row in rows],
-            [row.length for row in rows],
-            [row.depth for row in rows],
-            [row.needles for row in rows],
-            [row.starts for row in rows],
-            [row.cities for row in rows],
-            [row.numbers for row in rows],
-            *map(list, zip(*(_sentences(row, model) for row in rows), strict=True)),
-        ],
-        schema=RELEASED,
-    )
+    for row in rows:
+        # No sentence spans a needle.
+        starts = row["needle_starts"]
+        ends = (start + len(text) for start, text in zip(starts, row["needles"], strict=True))
+        pieces = zip((0, *ends), (*starts, None), strict=True)
+        counts = [len(english_punkt.sentences(row["text"][i:j], model)) for i, j in pieces]
+        row |= {"sentences": sum(counts), "sentences_before": list(accumulate(counts))[:-1]}
+    return pa.Table.from_pylist(rows, schema=RELEASED)
 
 
-def _sentences(row: _Row, model: english_punkt.Model) -> tuple[int, list[int]]:
-    """The sentences of the haystack, and those before each needle: no sentence spans a needle."""
-    ends = [0, *(start + len(text) for start, text in zip(row.starts, row.needles, strict=True))]
-    pieces = [row.text[end:start] for end, start in zip(ends, [*row.starts, None], strict=True)]
-    counts = [len(english_punkt.sentences(piece, model)) for piece in pieces]
-    return sum(counts), list(accumulate(counts))[:-1]
-
-
-class _Row(NamedTuple):
-    """A row of a released file."""
-
-    length: int
-    depth: int
-    text: str
-    needles: list[str]
-    starts: list[int]
-    cities: list[str]
-    numbers: list[str]
-
-
-def _released_rows(path: str | Path, needle: str) -> Iterator[_Row]:
+def _released_rows(path: str | Path, needle: str) -> Iterator[dict[str, Any]]:
+    """The columns RELEASED but those of sentences."""
     seen: set[str] = set()
-    for line, row in enumerate(
-        tables.read_rows(path, ("context_length", "position", "text")), start=1
-    ):
+    read = tables.read_rows(path, ("context_length", "position", "text"))
+    for line, row in enumerate(read, start=1):
         where = f"{path}, row {line}"
         pairs = _pairs(row, where)
         made = [needle.format(city=city, number=number) for city, number in pairs]
@@ -196,21 +171,23 @@ def _released_rows(path: str | Path, needle: str) -> Iterator[_Row]:
                     "again."
                 )
             seen.add(number)
-        length = re.fullmatch(r"(\d+)k", row["context_length"])
-        if not length or not re.fullmatch(r"\d{1,3}", row["position"]):
+        in_k = re.fullmatch(r"(\d+)k", row["context_length"])
+        if not in_k or not re.fullmatch(r"\d{1,3}", row["position"]):
             raise UserError(
                 f"{where}: context_length {row['context_length']!r} and position {row['position']!r} are not "
                 "a length such as 8k and a depth such as 25: download the file again."
             )
-        yield _Row(
-            int(length[1]) * 1000,
-            int(row["position"]),
-            row["text"],
-            made,
-            [row["text"].index(text) for text in made],
-            [city for city, _ in pairs],
-            [number for _, number in pairs],
-        )
+        length, depth = int(in_k[1]) * 1000, int(row["position"])
+        yield {
+            "passage_id": f"{len(pairs)}-{length}-{depth}",
+            "text": row["text"],
+            "length": length,
+            "depth": depth,
+            "needles": made,
+            "needle_starts": [row["text"].index(text) for text in made],
+            "cities": [city for city, _ in pairs],
+            "numbers": [number for _, number in pairs],
+        }
 
 
 def _pairs(row: Mapping[str, str], where: str) -> list[tuple[str, str]]:
@@ -227,9 +204,9 @@ def _pairs(row: Mapping[str, str], where: str) -> list[tuple[str, str]]:
 def needle_table(lang: str, files: Sequence[str]) -> pa.Table:
     """NEEDLES rows in `lang`: the needle in either wording, every city, every prompt.
 
-    The values of a needle are its text; the values of a city its English name and its name in `lang`; the
-    values of a prompt (key: name, number of needles, question, language as JSON) the fields of
-    `prompt_files.Prompt`. UserError if the language has no needle or no cities, or a table is not sound.
+    A needle has its text as values. A city has its English name and its name in `lang`. A prompt (key: name,
+    number of needles, question, language as JSON) has the fields of `prompt_files.Prompt`. Raises UserError
+    if the language has no needle or no cities, or a table is not valid.
     """
     rows: list[tuple[str, str, list[str]]] = []
     for wording in ("paper", "released"):

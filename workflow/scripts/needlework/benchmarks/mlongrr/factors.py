@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from needlework.factor import Factor
+from needlework.factor import Factor, in_1000
 
 # Tasks: one needle to find, several to compare, none to say so.
 RETRIEVAL, REASONING, ABSENT = "retrieval", "reasoning", "absent"
 QUESTIONS = ("number", "city")
 # The paper's languages (Table 1), by their resources.
 LANGUAGES = ("en", "vi", "id", "sw", "so")
+# The lengths and depths of its released files; depths by the number of needles.
+LENGTHS = (2000, 8000, 16000, 32000, 64000)
+DEPTHS = {1: (0, 25, 50, 75, 100), 3: (0, 25, 50, 75)}
 NAMES = {
     "en": "English",
     "vi": "Vietnamese",
@@ -18,16 +21,41 @@ NAMES = {
     "az": "Azeri",
 }
 
-LANG = Factor("lang", order=LANGUAGES)
-HAYSTACK = Factor("haystack", order=("mlongrr_articles",))
-LENGTH = Factor("length", "int32")
-# How many needles the question speaks of.
-N_NEEDLES = Factor("n_needles", "int32")
-QUESTION = Factor("question", order=QUESTIONS)
+LANG = Factor("lang", label="Language", order=LANGUAGES)
+HAYSTACK = Factor(
+    "haystack",
+    order=("mlongrr_articles",),
+    words={
+        "mlongrr_articles": "news articles",
+        "paul_graham_essays": "Paul Graham's essays",
+        "oneruler_books": "ONERULER's books",
+        "sample_books": "the sample's books",
+    },
+)
+LENGTH = Factor("length", "int32", label="Length ({unit_of_length})", format=in_1000)
+# How many needles the question speaks of, up to as many as a task can have.
+N_NEEDLES = Factor(
+    "n_needles",
+    "int32",
+    label="Needles",
+    words={n: f"{n} needles" for n in range(1, 21)}
+    | {1: "one needle", 2: "two needles", 3: "three needles"},
+)
+QUESTION = Factor(
+    "question",
+    label="Asked",
+    order=QUESTIONS,
+    words={"number": "the number", "city": "its city"},
+)
 # Percent; null where there is no needle.
-DEPTH = Factor("depth", "int32")
+DEPTH = Factor("depth", "int32", label="Depth in the prompt", percent=1)
 # The name of the prompt (`prompts` in the configuration).
-TEMPLATE = Factor("template", order=("paper",), last=("translated",))
+TEMPLATE = Factor(
+    "template",
+    order=("paper",),
+    last=("translated",),
+    words={"paper": "prompt 1", "prompt2": "prompt 2"},
+)
 
 FACTORS = (
     *(LANG, HAYSTACK, LENGTH, N_NEEDLES, QUESTION, DEPTH, TEMPLATE),
@@ -55,16 +83,8 @@ NAMED_BY = (
     *("template", "real_depth", "haystack_tokens", "sentences", "sentences_before", "exhausted"),
     *("fertility", "chance", "numbers", "cities", "unanswerable"),
 )
-# Arrow types by name.
-COLUMNS = {factor.name: factor.type for factor in FACTORS}
 
-# What results have besides.
-METRIC = Factor("metric", order=("strict", "released", "released_claude", "careful"))
-TASK = Factor("task", order=(RETRIEVAL, REASONING, ABSENT))
-VERDICT = Factor(
-    "verdict",
-    order=(
-        *("correct", "several", "other_needle", "wrong_number", "unanswerable"),
-        *("no_number", "no_city", "no_refusal", "no_answer", "length", "lost"),
-    ),
+# Of scores and results.
+METRIC = Factor(
+    "metric", label="Metric", order=("strict", "released", "released_claude", "careful")
 )

@@ -6,82 +6,51 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.mlongrr.factors import (
+    ABSENT,
     DEPTH,
     HAYSTACK,
     LANG,
-    LANGUAGES,
     LENGTH,
     METRIC,
     N_NEEDLES,
     QUESTION,
-    QUESTIONS,
+    REASONING,
+    RETRIEVAL,
     TEMPLATE,
-    VERDICT,
 )
-from needlework.benchmarks.mlongrr.paper import abstract
-from needlework.benchmarks.mlongrr.rows import (
+from needlework.benchmarks.mlongrr.paper import (
     MEAN,
-    asked_numbers,
-    by_drawn_metric,
-    chance,
+    abstract,
+    by_metric,
     first_prompt,
     first_text,
     usual,
 )
 from needlework.data.language_names import language_name
-from needlework.factor import Factor, in_1000
+from needlework.factor import Factor
 from needlework.results.result import Bars, Context, Dots, Heatmap, Run, figure
-from needlework.results.tabulate import MODEL, tabulate
+from needlework.results.tabulate import MODEL, Cell, tabulate
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# As many as a task can have.
-NEEDLES = {n: f"{n} needles" for n in range(1, 21)}
-NEEDLES |= {1: "one needle", 2: "two needles", 3: "three needles"}
-VERDICTS = {
-    "correct": "right",
-    "several": "several needles",
-    "other_needle": "another needle",
-    "wrong_number": "number of no needle",
-    "unanswerable": "UNANSWERABLE",
-    "no_number": "no number",
-    "no_city": "no city",
-    "no_refusal": "no refusal",
-    "no_answer": "no answer",
-    "length": "cut before an answer",
-    "lost": "skipped or failed",
-}
-FACTORS = (
-    Factor("lang", label="Language", order=LANGUAGES, format=language_name),
-    Factor("length", label="Length ({unit_of_length})", format=in_1000),
-    Factor(
-        "depth", label="Depth in the prompt", words={depth: f"{depth}%" for depth in range(101)}
-    ),
-    Factor("n_needles", "int32", words=NEEDLES),
-    Factor("question", order=QUESTIONS, words={"number": "the number", "city": "its city"}),
-    Factor(
-        "haystack",
-        order=("mlongrr_articles", "paul_graham_essays"),
-        words={
-            "mlongrr_articles": "news articles",
-            "paul_graham_essays": "Paul Graham's essays",
-            "oneruler_books": "ONERULER's books",
-            "sample_books": "the sample's books",
-        },
-    ),
-    Factor("template", words={"paper": "prompt 1", "prompt2": "prompt 2"}),
-    replace(VERDICT, words=VERDICTS),
-)
+# The names of languages are not in `factors`, where a further one would build prompts anew.
+FACTORS = (replace(LANG, format=language_name),)
 CHANCE = ("chance", "a guess among the needles")
 NOBODY = "no model answered such prompts"
+
+
+def chance(cell: Cell) -> float | None:
+    """The accuracy of a guess among the needles, which all rows of a cell share."""
+    known = cell.part.values("chance")
+    return known[0] if known else None
 
 
 def guesses(data: pd.DataFrame, run: Run) -> str:
     """For each number of needles in the figure, how often a guess among the needles is right."""
     drawn = data.loc[data["chance"].notna(), ["n_needles", "chance"]].drop_duplicates()
     said = [
-        f"{chance:.0%} of prompts with {NEEDLES[n]}"
+        f"{chance:.0%} of prompts with {N_NEEDLES.called(n)}"
         for n, chance in sorted(drawn.itertuples(index=False))
     ]
     return f"A guess among the needles is right in {' and '.join(said)}." if said else ""
@@ -112,8 +81,8 @@ DETAILS = replace(DEPTHS, panel="lang", row=("n_needles",))
 )
 def figure1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """The paper shows an image of GPT-4's accuracy."""
-    asked = rows[(rows["task"] == "retrieval") & (rows["lang"] == "en")]
-    asked = by_drawn_metric(first_prompt(asked, run), run)
+    asked = rows[(rows["task"] == RETRIEVAL) & (rows["lang"] == "en")]
+    asked = by_metric(first_prompt(asked, run), run)
     return tabulate(asked, (MODEL, HAYSTACK, LENGTH, DEPTH), run, measure=MEAN)
 
 
@@ -129,8 +98,8 @@ def figure1(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 )
 def figure2(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """One needle. The paper shows an image without numbers."""
-    asked = rows[(rows["task"] == "retrieval") & (rows["template"] != "translated")]
-    asked = by_drawn_metric(first_text(asked, run), run)
+    asked = rows[(rows["task"] == RETRIEVAL) & (rows["template"] != "translated")]
+    asked = by_metric(first_text(asked, run), run)
     return tabulate(asked, (MODEL, TEMPLATE), run, measure=MEAN)
 
 
@@ -149,8 +118,13 @@ def figure2(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 def figure3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """All lengths and depths. The paper draws a radar without numbers; the abstract prints four."""
     by = (MODEL, N_NEEDLES, QUESTION, METRIC, LANG)
-    asked = asked_numbers(rows, run)
-    return tabulate(asked, by, run, measure=MEAN, beside=abstract, chance=chance)
+    return of_numbers(rows, run, *by, beside=abstract)
+
+
+def of_numbers(rows: pd.DataFrame, run: Context, *by: Factor, **more: Any) -> pd.DataFrame:
+    """Accuracies and chances of the questions for a number that is in the text."""
+    asked = usual(rows[(rows["task"] != ABSENT) & (rows["question"] == "number")], run)
+    return tabulate(asked, by, run, measure=MEAN, **more, chance=chance)
 
 
 @figure(
@@ -164,14 +138,7 @@ def figure3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 )
 def figure4(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """All languages. The paper shows an image without numbers."""
-    by = (MODEL, N_NEEDLES, LENGTH, DEPTH)
-    return tabulate(asked_numbers(rows, run), by, run, measure=MEAN, chance=chance)
-
-
-def by_language(rows: pd.DataFrame, run: Context, *by: Factor, **labels: Any) -> pd.DataFrame:
-    """Accuracies by number of needles, language, length and depth."""
-    by = (*by, N_NEEDLES, LANG, LENGTH, DEPTH)
-    return tabulate(asked_numbers(rows, run), by, run, measure=MEAN, **labels, chance=chance)
+    return of_numbers(rows, run, MODEL, N_NEEDLES, LENGTH, DEPTH)
 
 
 @figure(
@@ -185,7 +152,7 @@ def by_language(rows: pd.DataFrame, run: Context, *by: Factor, **labels: Any) ->
 )
 def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Mean over all models without controls. The paper shows an image without numbers."""
-    return by_language(rows, run, model="all")
+    return of_numbers(rows, run, N_NEEDLES, LANG, LENGTH, DEPTH, model="all")
 
 
 @figure(
@@ -203,14 +170,9 @@ def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 )
 def figure6(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """The paper shows an image of Gemini-1.5's accuracy."""
-    asked = usual(rows[rows["task"] == "reasoning"], run)
+    asked = usual(rows[rows["task"] == REASONING], run)
     by = (MODEL, N_NEEDLES, QUESTION, LANG)
     return tabulate(asked, by, run, measure=MEAN, chance=chance)
-
-
-def of_paper(rows: pd.DataFrame, run: Context, name: str) -> pd.DataFrame:
-    """`by_language` of the model with this name in the paper. "" selects the models not in the paper."""
-    return by_language(rows[rows["model"].map(run.paper_name) == name], run, MODEL)
 
 
 IN_DETAIL = "by depth, length, language and number of needles"
@@ -219,29 +181,38 @@ AN_IMAGE = (
 )
 
 
+def detailed(rows: pd.DataFrame, run: Context, name: str = "") -> pd.DataFrame:
+    """`of_numbers` of the model with this name in the paper.
+
+    Without a name, of the models that the paper lacks.
+    """
+    own = rows[rows["model"].map(run.paper_name) == name]
+    return of_numbers(own, run, MODEL, N_NEEDLES, LANG, LENGTH, DEPTH)
+
+
 @figure(f"GPT-4 {IN_DETAIL}", DETAILS, when=("number", "GPT-4"), notes=AN_IMAGE)
 def figure7(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    return of_paper(rows, run, "GPT-4")
+    return detailed(rows, run, "GPT-4")
 
 
 @figure(f"Gemini-1.5 {IN_DETAIL}", DETAILS, when=("number", "Gemini-1.5"), notes=AN_IMAGE)
 def figure8(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    return of_paper(rows, run, "Gemini-1.5")
+    return detailed(rows, run, "Gemini-1.5")
 
 
 @figure(f"Claude-3 {IN_DETAIL}", DETAILS, when=("number", "Claude-3"), notes=AN_IMAGE)
 def figure9(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    return of_paper(rows, run, "Claude-3")
+    return detailed(rows, run, "Claude-3")
 
 
 @figure(f"Llama-3 {IN_DETAIL}", DETAILS, when=("number", "Llama-3"), notes=AN_IMAGE)
 def figure10(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    return of_paper(rows, run, "Llama-3")
+    return detailed(rows, run, "Llama-3")
 
 
 @figure(f"GPT-4o {IN_DETAIL}", DETAILS, when=("number", "GPT-4o"), notes=AN_IMAGE)
 def figure11(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    return of_paper(rows, run, "GPT-4o")
+    return detailed(rows, run, "GPT-4o")
 
 
 @figure(
@@ -255,4 +226,4 @@ def figure11(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 )
 def details(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Models that the paper lacks, drawn like its Figures 7 to 11."""
-    return of_paper(rows, run, "")
+    return detailed(rows, run)

@@ -1,4 +1,4 @@
-"""A text to cut haystacks from: its sentences, the tokens that each adds to a prompt, and needles' places."""
+"""Haystacks of a text: its sentences, the tokens that each adds to a prompt, and needles' places."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MEASURED = 300_000
 class Haystack:
     """The sentences of a text in one language, up to `most_tokens` tokens.
 
-    `table` is of the schema ARTICLES or BOOKS. A haystack without a needle inside keeps the text's own white
+    `table` is of the schema ARTICLES or BOOKS. If no needle is inside, a haystack keeps the text's own white
     space, as in the released files. Otherwise its sentences are joined by `joint`.
     """
 
@@ -54,7 +54,11 @@ class Haystack:
             if min(raw_tokens[-1], tokens[-1]) > most_tokens:
                 break
         self._raw_tokens, self._tokens, self._alone = map(np.array, (raw_tokens, tokens, alone))
+        # The sentences whose tokens are counted, and whether these are all.
+        self.longest = len(tokens) - 1
         self.all_known = self.longest == len(self._places)
+        # With its own white space, and with its sentences joined.
+        self.texts = self._raw, self._text
 
     def _gains(self, text: str, places: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
         """The tokens of each sentence alone, and what it adds to those before it."""
@@ -63,11 +67,6 @@ class Haystack:
             before, own = own, self._count(text[start:end])
             joined = own if i == 0 else self._count(text[places[i - 1][0] : end])
             yield own, joined - before
-
-    @property
-    def longest(self) -> int:
-        """The number of sentences whose tokens are counted."""
-        return len(self._tokens) - 1
 
     def tokens(self, n: int) -> int:
         """The tokens of a haystack of n sentences with their own white space, without needles."""
@@ -90,10 +89,10 @@ class Haystack:
         return int(np.searchsorted(self._tokens, tokens, side="right")) - 1
 
     def before(self, n: int, depth: int, rule: str) -> int:
-        """The number of sentences, of n, before a needle at `depth` percent.
+        """How many of n sentences stand before a needle at `depth` percent.
 
-        By the rule "gpt4o", these are the fewest sentences with at least `depth` percent of the haystack's
-        tokens; by the older rule "gpt4", the most whose own tokens sum to no more than that. At 100 all
+        By the rule "gpt4o": the fewest sentences that have at least `depth` percent of the haystack's tokens.
+        By the older rule "gpt4": the most sentences whose own tokens sum to no more than this. At 100 all
         sentences stand before the needle, at 0 none.
         """
         if depth in (0, 100):
@@ -136,17 +135,12 @@ class Haystack:
         places = self._places[start][0], self._places[end - 1][1]
         return [self.pieces.slice("haystack", self._names[1], self._text, *places)]
 
-    @property
-    def texts(self) -> tuple[str, str]:
-        """The text with its own white space, and with its sentences joined."""
-        return self._raw, self._text
-
 
 def fertility(table: pa.Table, tokenizer: Tokenizer) -> float:
     """Tokens per word of a text (Table 2), over the part whose words were counted when it was read.
 
-    Without such a count, words are separated by white space; in scripts without spaces, each character
-    counts.
+    If they were not counted, words are separated by white space; in scripts without spaces, each character is
+    a word.
     """
     row = table.to_pylist()[0]
     text = row["text"][: row.get("measured") or MEASURED]

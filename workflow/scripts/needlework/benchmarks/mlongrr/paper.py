@@ -1,13 +1,17 @@
-"""mLongRR's cells beside the paper's numbers, and when a comparison counts."""
+"""mLongRR's rows as the paper selects them, its numbers beside ours, and when a comparison counts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
-from needlework.benchmarks.mlongrr.factors import LANGUAGES, NAMES
+from needlework.benchmarks.mlongrr.factors import DEPTHS, LANGUAGES, LENGTHS, NAMES
+from needlework.results.columns import MEASURES
+from needlework.results.result import Context
 from needlework.results.tabulate import (
     Beside,
     Cell,
+    Measure,
     against,
     other_entries,
     other_settings,
@@ -15,14 +19,42 @@ from needlework.results.tabulate import (
     own_instructions,
 )
 
-LENGTHS = (2000, 8000, 16000, 32000, 64000)
-DEPTHS = {1: (0, 25, 50, 75, 100), 3: (0, 25, 50, 75)}
+if TYPE_CHECKING:
+    import pandas as pd
+
 # The paper's settings that move its accuracies. Wording and budget may be its text's or the released files'.
 SETUP = {"data": "mlongrr", "depth_rule": "gpt4o", "max_new_tokens": 50}
-PROMPT = {"prompts": "paper"}
-SPREAD = {"spread": 25}
 # The abstract's best models (Figure 3).
 BEST = ("GPT-4o", "Gemini-1.5")
+
+
+def by_metric(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """The rows by the metric of figures."""
+    return rows[rows["metric"] == run.run["metric"]]
+
+
+def first_text(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """The rows of the run's first haystack."""
+    return rows[rows["haystack"] == run.run["haystack"]]
+
+
+def first_prompt(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """The rows of the prompt that is nearest to the paper's."""
+    return rows[rows["template"] == run.run["template"]]
+
+
+def usual(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
+    """The rows of Figures 3 to 11: those with the first text and prompt, scored by the metric of figures."""
+    return by_metric(first_prompt(first_text(rows, run), run), run)
+
+
+def _mean_and_exhausted(cell: Cell) -> Mapping[str, float]:
+    exhausted = cell.part.array("exhausted", lambda frame: frame["exhausted"].astype(bool))
+    return {**cell.part.measure(), "n_exhausted": int(exhausted.sum())}
+
+
+# The mean, and how many prompts are shorter than their length because the text ran out.
+MEAN = Measure((*MEASURES, "n_exhausted"), _mean_and_exhausted)
 
 
 def other_texts(cell: Cell) -> Iterator[str]:
@@ -33,58 +65,52 @@ def other_texts(cell: Cell) -> Iterator[str]:
 @Beside
 def abstract(cell: Cell) -> Mapping[str, object]:
     """The abstract has four accuracies of its best models: English and Somali, one and three needles."""
-    own = cell.labels
+    from needlework.results.cells import differences
+
+    own, run = cell.labels, cell.run.run
     n_needles, lang = own["n_needles"], own["lang"]
     printed = n_needles in DEPTHS and lang in ("en", "so") and own["question"] == "number"
     if not printed or own["metric"] not in ("strict", "released"):
         return {}
-    needles = "needle" if n_needles == 1 else "needles"
-    number = cell.run.find(
-        "abstract", f"best models/{NAMES[lang]}", f"{n_needles} {needles}/number"
-    )
-    return against(
-        cell, number if cell.paper_name in BEST else None, _other_answers(cell, n_needles)
-    )
+
+    def reasons() -> Iterator[str]:
+        yield from other_values(cell, "depth", DEPTHS[n_needles], "other depths")
+        yield from other_settings(cell.run, SETUP)
+        yield from differences({"prompts": run["template"]}, {"prompts": "paper"})
+        if n_needles > 1:
+            yield from differences({"spread": run["spread"][n_needles]}, {"spread": 25})
+        yield from own_instructions(cell, "lang")
+        yield from other_entries(cell, "the endpoint's own", ours_too=False)
+        yield from other_texts(cell)
+        yield from other_values(cell, "length", LENGTHS, "other lengths")
+
+    column = f"{n_needles} {'needle' if n_needles == 1 else 'needles'}/number"
+    number = cell.run.find("abstract", f"best models/{NAMES[lang]}", column)
+    return against(cell, number if cell.paper_name in BEST else None, reasons())
 
 
-def _other_answers(cell: Cell, n_needles: int) -> Iterator[str]:
-    from needlework.results.cells import differences
-
-    yield from other_values(cell, "depth", DEPTHS[n_needles], "other depths")
-    run = cell.run.run
-    yield from other_settings(cell.run, SETUP)
-    yield from differences({"prompts": run["template"]}, PROMPT)
-    if n_needles > 1:
-        yield from differences({"spread": run["spread"][n_needles]}, SPREAD)
-    yield from own_instructions(cell, "lang")
-    yield from other_entries(cell, "the endpoint's own", ours_too=False)
-    yield from other_texts(cell)
-    yield from other_values(cell, "length", LENGTHS, "other lengths")
-
-
-def beside_tokens_a_word(table: str, digits: int) -> Beside:
-    """Table 2 has one row per language and one column per model, and a row of averages."""
+def tokens_a_word(table: str, digits: int) -> Beside:
+    """The numbers of Table 2: a row per language and a row of averages, a column per model."""
 
     def compare(cell: Cell) -> Mapping[str, object]:
+        from needlework.benchmarks.mlongrr.corpus import FIFTY_ARTICLES
+
         language, model = cell.labels["language"], cell.labels["paper_model"]
+
+        def reasons() -> Iterator[str]:
+            if language == "Average" and not set(LANGUAGES).issubset(cell.part.values("lang")):
+                yield "other languages"
+            yield from other_texts(cell)
+            yield from own_instructions(cell, "lang")
+            if why := cell.run.run["other_tokenizers"].get(cell.labels["tokenizer"]):
+                yield why
+            if language not in {NAMES[lang] for lang in FIFTY_ARTICLES}:
+                yield "where the authors' 50 articles end is unknown"
+
         number = cell.run.find(table, language, str(model))
-        return against(cell, number, _other_words(cell), digits=digits)
+        return against(cell, number, reasons(), digits=digits)
 
     return Beside(compare)
-
-
-def _other_words(cell: Cell) -> Iterator[str]:
-    from needlework.benchmarks.mlongrr.corpus import FIFTY_ARTICLES
-
-    language = cell.labels["language"]
-    if language == "Average" and not set(LANGUAGES).issubset(cell.part.values("lang")):
-        yield "other languages"
-    yield from other_texts(cell)
-    yield from own_instructions(cell, "lang")
-    if why := cell.run.run["other_tokenizers"].get(cell.labels["tokenizer"]):
-        yield why
-    if language not in {NAMES[lang] for lang in FIFTY_ARTICLES}:
-        yield "where the authors' 50 articles end is unknown"
 
 
 @Beside

@@ -1,13 +1,19 @@
-"""What mLongRR consists of: its tasks, its slices, and what each slice depends on."""
+"""The plan of mLongRR: tasks, slices, the settings of each slice, and prompts that cannot be built."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from needlework.benchmarks.mlongrr import prompt_files
-from needlework.benchmarks.mlongrr.factors import ABSENT, QUESTIONS, REASONING, RETRIEVAL
+from needlework.benchmarks.mlongrr.factors import (
+    ABSENT,
+    QUESTIONS,
+    REASONING,
+    RETRIEVAL,
+)
+from needlework.benchmarks.mlongrr.prompt_files import PromptKey
 from needlework.contract import CorpusTable, Run, SliceSettings, block_of, in_words
 from needlework.data.corpora.registry import CORPORA, folder_languages, languages_of
 from needlework.folders import entries
@@ -17,47 +23,39 @@ if TYPE_CHECKING:
     from needlework.planning.configuration import Configuration
 
 NAME = "mlongrr"
+HERE = f"benchmarks.{NAME}"
 # Where the configuration has what the paper's numbers depend on.
-SETUP = {
-    key: f"benchmarks.mlongrr.{key}" for key in ("source", "data", "depth_rule", "max_new_tokens")
-}
+SETUP = {key: f"{HERE}.{key}" for key in ("source", "data", "depth_rule", "max_new_tokens")}
 # The models of the paper that have a figure of their own, 7 to 11.
 DETAILED = ("GPT-4", "Gemini-1.5", "Claude-3", "Llama-3", "GPT-4o")
 # Percent points behind the first needle up to which the others stand (paper, section 3.2.2).
 SPREAD = 25
-RELEASED_LENGTHS = (2000, 8000, 16000, 32000, 64000)
-RELEASED_DEPTHS = {1: (0, 25, 50, 75, 100), 3: (0, 25, 50, 75)}
-# Tokens that a haystack leaves free of its length (released code).
-RELEASED_MARGIN = 100
-# The share of a length that may stay free where the text ends before a haystack counts as exhausted.
-FREE = 0.01
 ARTICLES = "mlongrr_articles"
+# The corpora of released haystacks, by the number of needles.
+RELEASED = {1: "mlongrr_released_one", 3: "mlongrr_released_three"}
 # The encodings of the paper's models.
 ENCODINGS = {"cl100k_base": "GPT-4", "o200k_base": "GPT-4o"}
 
-
 # Keys and values that make a condition hold (`RunFacts.filled_by`).
-_ONE = {"tasks": "[{n: 1, depths: [0, 25, 50, 75, 100], questions: [number]}]"}
+_ONE = {f"{HERE}.tasks": "[{n: 1, depths: [0, 25, 50, 75, 100], questions: [number]}]"}
 FILLED_BY = {
     **{model: {"models.<model>.published": model} for model in DETAILED},
-    **{
-        name: {f"benchmarks.{NAME}.{key}": value for key, value in keys.items()}
-        for name, keys in {
-            "one": _ONE,
-            "number": _ONE,
-            "city": {"tasks": "[{n: 2, depths: [0, 25, 50, 75], questions: [number, city]}]"},
-            "english": {"languages": "[en]"},
-            "absent": {**_ONE, "absent": "[1]"},
-            "texts": {"haystacks": f"[{ARTICLES}, paul_graham_essays]", "languages": "[en]"},
-            "prompts": {**_ONE, "prompts": "[paper, prompt2]"},
-        }.items()
+    "one": _ONE,
+    "number": _ONE,
+    "city": {f"{HERE}.tasks": "[{n: 2, depths: [0, 25, 50, 75], questions: [number, city]}]"},
+    "english": {f"{HERE}.languages": "[en]"},
+    "absent": {**_ONE, f"{HERE}.absent": "[1]"},
+    "texts": {
+        f"{HERE}.haystacks": f"[{ARTICLES}, paul_graham_essays]",
+        f"{HERE}.languages": "[en]",
     },
+    "prompts": {**_ONE, f"{HERE}.prompts": "[paper, prompt2]"},
 }
 
 
 @dataclass(frozen=True)
 class Slice:
-    """What the instances of a slice depend on, as `settings` gives it."""
+    """The settings on which the instances of a slice depend, as `settings` returns them."""
 
     slice: str
     lang: str
@@ -77,19 +75,20 @@ class Slice:
     depth_rule: str = ""
 
 
-class Cell(NamedTuple):
-    """A task with its question and prompt: `n` needles, the first at `depth` percent.
-
-    The other needles stand up to `spread` percentage points behind the first. `depth` is None without a
-    needle.
-    """
+class PromptKind(NamedTuple):
+    """What distinguishes the prompts of a slice, besides length and example."""
 
     task: str
-    n: int
+    # How many needles the question speaks of, and "number" or "city".
+    n_needles: int
     question: str
+    # Percent of the haystack before the first needle; None where the haystack has none.
     depth: int | None
+    # Percent points behind the first needle up to which the others stand.
     spread: int
+    # The name of the prompt, and its key among the texts of prompts.
     template: str
+    key: PromptKey
 
 
 def decided(own: Mlongrr) -> dict[str, object]:
@@ -107,74 +106,57 @@ def data(own: Mlongrr) -> tuple[str, str]:
     return mine, f"{ARTICLES}, 1 example per cell"
 
 
-def slices(own: Mlongrr) -> list[str]:
-    """The slices: one per language and haystack, named `<language>-<haystack>`."""
-    return [f"{lang}-{_short(haystack)}" for haystack, lang in texts(own)]
+def texts(own: Mlongrr) -> dict[str, CorpusTable]:
+    """The haystack and language of each slice, in the configuration's order, by `<language>-<haystack>`.
 
-
-def texts(own: Mlongrr) -> list[tuple[str, str]]:
-    """The haystacks' corpora with their languages, in the order of the configuration.
-
-    A further haystack is used in those languages of the configuration that it has.
+    A further haystack is used only in the configuration's languages that it has.
     """
-    first, *further = own.haystacks
-    pairs = [(first, lang) for lang in own.languages]
-    return pairs + [
-        (haystack, lang)
-        for haystack in further
+    return {
+        f"{lang}-{haystack.replace('_', '-')}": (haystack, lang)
+        for haystack in own.haystacks
         for lang in own.languages
-        # The check has seen that a user's corpus has all.
-        if haystack not in CORPORA or lang in languages_of(haystack)
-    ]
+        # The check has seen that the first haystack and a user's corpus have all.
+        if haystack == own.haystacks[0] or haystack not in CORPORA or lang in languages_of(haystack)
+    }
 
 
-def _short(haystack: str) -> str:
-    return haystack.replace("_", "-")
+def slices(own: Mlongrr) -> list[str]:
+    """The slices: one per language and haystack."""
+    return list(texts(own))
 
 
 def settings(own: Mlongrr, name: str, lengths: Iterable[int]) -> SliceSettings:
-    """All that the instances of a slice depend on, other than files and the tokenizer: fields of `Slice`.
+    """The settings on which the instances of a slice depend, besides files and tokenizer.
 
-    `lengths` are the token budgets wanted by the models that use the tokenizer.
+    `lengths` are the token budgets that the models with this tokenizer want.
     """
-    haystack, lang = next(
-        (haystack, lang) for haystack, lang in texts(own) if name == f"{lang}-{_short(haystack)}"
-    )
-    found: dict[str, Any] = {
-        "slice": name,
-        "lang": lang,
-        "haystack": haystack,
-        "lengths": sorted(lengths),
-        "source": own.source,
-        "data": own.data,
-        "tasks": list(own.tasks),
-        "prompts": list(own.prompts),
-        "absent": list(own.absent),
-        "examples": own.examples,
-        "wording": own.wording,
-        "max_new_tokens": own.max_new_tokens,
-        "seed": own.seed,
-    }
-    if own.source == "constructed":
-        found |= {"budget": own.budget, "depth_rule": own.depth_rule}
-    return found
+    haystack, lang = texts(own)[name]
+    keys = ["source", "data", "tasks", "prompts", "absent", "examples", "wording"]
+    keys += ["max_new_tokens", "seed"]
+    keys += ["budget", "depth_rule"] if own.source == "constructed" else []
+    found = {"slice": name, "lang": lang, "haystack": haystack, "lengths": sorted(lengths)}
+    values = dict(own)
+    return found | {key: values[key] for key in keys}
 
 
-def cells(own: Slice) -> Iterator[Cell]:
-    """The cells of a slice at each length, in an order that does not depend on the configuration's.
+def prompt_kinds(own: Slice) -> Iterator[PromptKind]:
+    """The prompts of a slice at each length, in an order that does not depend on the configuration's.
 
     English has no translated prompt, since the paper's own is in English.
     """
-    prompts = [name for name in own.prompts if (name, own.lang) != ("translated", "en")]
-    for prompt in sorted(prompts):
+    for template in sorted(own.prompts):
+        lang = own.lang if template == "translated" else "en"
+        if template == "translated" and lang == "en":
+            continue
         for task in sorted(own.tasks, key=lambda task: task.n):
             n = task.n
             kind = RETRIEVAL if n == 1 else REASONING
             for question in (q for q in QUESTIONS if q in task.questions):
+                asked = template, PromptKey(template, min(n, prompt_files.MANY), question, lang)
                 for depth in sorted(task.depths):
-                    yield Cell(kind, n, question, depth, spread(task), prompt)
+                    yield PromptKind(kind, n, question, depth, spread(task), *asked)
                 if n in own.absent:
-                    yield Cell(ABSENT, n, question, None, 0, prompt)
+                    yield PromptKind(ABSENT, n, question, None, 0, *asked)
 
 
 def spread(task: Needles) -> int:
@@ -182,35 +164,20 @@ def spread(task: Needles) -> int:
     return SPREAD if task.spread is None else task.spread
 
 
-def chance(n_needles: int, task: str) -> float | None:
-    """The accuracy of guessing among the needles in the prompt, for the reasoning task; otherwise None."""
-    return 1 / n_needles if task == REASONING else None
-
-
 def reads(slice_settings: SliceSettings) -> dict[str, list[CorpusTable]]:
-    """The tables that a slice reads: the text, its needles, and the released haystacks."""
+    """The tables that a slice reads: needles, text, and the released haystacks by number of needles."""
     own = Slice(**slice_settings)
-    read = {"needles": (f"{own.data}_needles", own.lang), "haystack": (own.haystack, own.lang)}
-    return {kind: [table] for kind, table in (read | released_haystacks(own)).items()}
-
-
-def released_haystacks(own: Slice) -> dict[str, CorpusTable]:
-    """The tables of released haystacks that a slice reads, by input name."""
-    counts = needle_counts(own) if own.source == "released" else []
-    return {f"released_{n}": (_released(n), own.lang) for n in counts}
-
-
-def needle_counts(own: Mlongrr | Slice) -> list[int]:
-    """How many needles the tasks have."""
-    return sorted(task.n for task in own.tasks)
-
-
-def _released(n: int) -> str:
-    return {1: "mlongrr_released_one", 3: "mlongrr_released_three"}[n]
+    read = {"needles": f"{own.data}_needles", "haystack": own.haystack}
+    if own.source == "released":
+        read |= {f"released_{n}": RELEASED[n] for n in sorted(task.n for task in own.tasks)}
+    return {kind: [(corpus, own.lang)] for kind, corpus in read.items()}
 
 
 def spare(own: Mlongrr) -> int | None:
-    """0 tokens: the longest answer takes all reserved tokens. None if lengths do not bound prompts."""
+    """The spare tokens of a length: 0, since the longest answer takes all reserved tokens.
+
+    None if lengths do not bound prompts.
+    """
     strict = own.source == "constructed" and own.budget == "strict"
     return 0 if strict else None
 
@@ -218,19 +185,19 @@ def spare(own: Mlongrr) -> int | None:
 def quotes(own: Mlongrr) -> list[CorpusTable]:
     """The texts that the benchmark's prompts are cut from."""
     if own.source == "released":
-        return [(_released(n), lang) for n in needle_counts(own) for lang in own.languages]
-    return texts(own)
+        counts = sorted(task.n for task in own.tasks)
+        return [(RELEASED[n], lang) for n in counts for lang in own.languages]
+    return list(texts(own).values())
 
 
 def conditions(config: Configuration) -> dict[str, bool]:
-    """Which prompts and models a configuration has, by the names that results have (`Result.when`)."""
+    """Whether a configuration has certain prompts and models, by the names in `Result.when`."""
     own: Mlongrr = block_of(config, NAME)
-    found = needle_counts(own)
     asked = {question for task in own.tasks for question in task.questions}
     named = {config.models[name].published for name in config.run.models}
     return {
         **{model: model in named for model in DETAILED},
-        "one": 1 in found,
+        "one": any(task.n == 1 for task in own.tasks),
         "number": "number" in asked,
         "city": asked == set(QUESTIONS),
         "english": "en" in own.languages,
@@ -241,15 +208,16 @@ def conditions(config: Configuration) -> dict[str, bool]:
 
 
 def run_settings(config: Configuration) -> Run:
-    """The facts on a run that this benchmark's results need, beside the facts that all results get.
-
-    metric: the metric of the figures. instructions: the languages with tables or texts of the user's. spread:
-    of the needles, in percent points, by their number.
-    haystack, template: the first text and the first prompt of the configuration. counted_as: the paper's
-    model that has a tokenizer. other_tokenizers: why a tokenizer is not the one of that model after all.
-    """
+    """The facts on a run that this benchmark's results need, beside the facts that all results get."""
     own: Mlongrr = block_of(config, NAME)
-    prompts = sorted(own.prompts, key=lambda name: (name != "paper", name == "translated"))
+    folder = config.sources.mlongrr.folder
+    instructions: set[str] = set()
+    if folder is not None and own.data != "sample":
+        files = entries(folder, ".csv")
+        instructions = {*prompt_files.languages(files), *folder_languages(folder, NAME)}
+        # All texts are asked with English prompts.
+        if any(key.lang == "en" for key in prompt_files.prompts(files)):
+            instructions.update(own.languages)
     named = {e.tokenizer: e.published for e in config.models.values() if e.published}
     named |= {
         name: ENCODINGS[entry.encoding]
@@ -266,21 +234,16 @@ def run_settings(config: Configuration) -> Run:
         )
     ]
     return {
-        "instructions": _own_languages(own, config.sources.mlongrr.folder),
+        # The languages with tables or texts of the user's.
+        "instructions": sorted(instructions),
+        # The metric of the figures.
         "metric": own.metric,
+        # Of the needles, in percent points, by their number.
         "spread": {task.n: spread(task) for task in own.tasks},
+        # The first text, and the prompt that is nearest to the paper's.
         "haystack": own.haystacks[0],
-        "template": prompts[0],
+        "template": min(own.prompts, key=lambda name: (name != "paper", name == "translated")),
+        # The paper's models by their tokenizers, and why a tokenizer is not the one of its model after all.
         "counted_as": named,
         "other_tokenizers": dict.fromkeys(merging, "ignore_merges is not false, as it was in 2024"),
     }
-
-
-def _own_languages(own: Mlongrr, folder: str | None) -> list[str]:
-    """The languages of the user's folder; all, if it has English prompts, which are asked of all texts."""
-    if folder is None or own.data == "sample":
-        return []
-    files = entries(folder, ".csv")
-    english = any(key.lang == "en" for key in prompt_files.prompts(files))
-    every = own.languages if english else ()
-    return sorted({*prompt_files.languages(files), *folder_languages(folder, NAME), *every})

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
+from itertools import permutations
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,7 +28,7 @@ MANY = 3
 
 
 class Prompt(NamedTuple):
-    """A prompt around a haystack, cut at its question; `unanswerable` is empty without such a word."""
+    """A prompt around a haystack, cut at its question. `unanswerable` may be empty."""
 
     head: str
     middle: str
@@ -50,13 +51,25 @@ LONGEST_CELL = 1 << 26
 
 
 def read_rows(path: str | Path, columns: Collection[str]) -> list[dict[str, str]]:
-    """The rows of a CSV file. UserError if it lacks one of `columns`."""
+    """The rows of a CSV file. Raises UserError if it lacks one of `columns`."""
     # The limit is the whole process's.
     usual = csv.field_size_limit(LONGEST_CELL)
     try:
         # Line ends within cells become \n, too.
         with open(path, encoding="utf-8-sig") as file:
-            return list(_rows(path, csv.DictReader(file, strict=True), columns))
+            rows = csv.DictReader(file, strict=True)
+            for column in columns:
+                if column not in (rows.fieldnames or ()):
+                    raise UserError(f"{path} has no column {column!r}: add it.")
+            found = []
+            for row in rows:
+                if None in row or None in row.values():
+                    raise UserError(
+                        f"{path}, line {rows.line_num}: the row has more or fewer cells than the header: "
+                        "correct it."
+                    )
+                found.append(row)
+            return found
     except FileNotFoundError:
         raise UserError(
             f"{path} does not exist: run the rule that downloads it, or add it."
@@ -71,20 +84,6 @@ def read_rows(path: str | Path, columns: Collection[str]) -> list[dict[str, str]
         csv.field_size_limit(usual)
 
 
-def _rows(
-    path: str | Path, rows: csv.DictReader[str], columns: Collection[str]
-) -> Iterator[dict[str, str]]:
-    for column in columns:
-        if column not in (rows.fieldnames or ()):
-            raise UserError(f"{path} has no column {column!r}: add it.")
-    for row in rows:
-        if None in row or None in row.values():
-            raise UserError(
-                f"{path}, line {rows.line_num}: the row has more or fewer cells than the header: correct it."
-            )
-        yield row
-
-
 def named(paths: Iterable[str | Path], name: str) -> list[Path]:
     """The paths in `paths` with the file name `name`."""
     return [path for path in map(Path, paths) if path.name == name]
@@ -93,7 +92,7 @@ def named(paths: Iterable[str | Path], name: str) -> list[Path]:
 def needles(paths: Iterable[str | Path], wording: str) -> dict[str, str]:
     """The needle of each language in a wording, with {city} and {number}.
 
-    A language without that wording has the released wording. UserError if a placeholder is missing.
+    A language without that wording has the released wording. Raises UserError if a placeholder is missing.
     """
     found: dict[str, str] = {}
     for path in named(paths, "needles.csv"):
@@ -115,9 +114,9 @@ def needles(paths: Iterable[str | Path], wording: str) -> dict[str, str]:
 def cities(paths: Iterable[str | Path], lang: str) -> list[tuple[str, str]]:
     """The English name of each city and its name in `lang`, in the order of the table.
 
-    In a table without the column `en`, the names in `lang` also serve as the English names. UserError if no
-    table has the language, a name is missing, or a name is part of another (a right answer could not be told
-    from a wrong one). The same name may stand in two rows.
+    If the table has no column `en`, the names in `lang` also serve as the English names. Raises UserError if
+    no table has the language, or a name is missing. Raises it also if a name is part of another name, since a
+    right answer could not be told from a wrong one. The same name may stand in two rows.
     """
     tables = [path for path in named(paths, "cities.csv") if lang in _header(path)]
     if not tables:
@@ -136,22 +135,13 @@ def cities(paths: Iterable[str | Path], lang: str) -> list[tuple[str, str]]:
             )
     for column, language in enumerate(columns):
         names = sorted({pair[column] for pair in found})
-        if part := part_of_another(names):
-            raise UserError(
-                f"{path}: the city {part[0]!r} is part of the name {part[1]!r} in {language!r}, so that an "
-                "answer with the one names the other: take another city."
-            )
+        for name, other in permutations(names, 2):
+            if name_pattern(name).search(other.casefold()):
+                raise UserError(
+                    f"{path}: the city {name!r} is part of the name {other!r} in {language!r}, so that an "
+                    "answer with the one names the other: take another city."
+                )
     return found
-
-
-def part_of_another(names: Sequence[str]) -> tuple[str, str] | None:
-    """The first name that is part of another name (by `name_pattern`), and that other name."""
-    for name in names:
-        pattern = name_pattern(name)
-        for other in names:
-            if other != name and pattern.search(other.casefold()):
-                return name, other
-    return None
 
 
 @lru_cache(maxsize=4096)
@@ -167,7 +157,7 @@ def name_pattern(name: str) -> re.Pattern[str]:
 
 
 def prompts(paths: Iterable[str | Path]) -> dict[PromptKey, Prompt]:
-    """All prompts. UserError if one lacks {text} or its question, or has either twice."""
+    """All prompts. Raises UserError if one lacks {text} or its question, or has either twice."""
     found: dict[PromptKey, Prompt] = {}
     columns = ("prompt", "n_needles", "question", "lang", "asks", "unanswerable", "text")
     for path in named(paths, "prompts.csv"):
@@ -196,36 +186,6 @@ def languages(paths: Sequence[str | Path]) -> set[str]:
     columns = {column for path in named(paths, "cities.csv") for column in _header(path)}
     asked = {key.lang for key in prompts(paths)}
     return {*needles(paths, ""), *columns - {"row"}, *asked}
-
-
-def has_prompt(
-    known: Mapping[PromptKey, Prompt], name: str, n_needles: int, question: str, lang: str
-) -> bool:
-    """Whether there is a prompt of this name for this question and number of needles."""
-    return _key(name, n_needles, question, lang) in known
-
-
-def _key(name: str, n_needles: int, question: str, lang: str) -> PromptKey:
-    prompt_lang = lang if name == "translated" else "en"
-    return PromptKey(name, min(n_needles, MANY), question, prompt_lang)
-
-
-def find_prompt(
-    known: Mapping[PromptKey, Prompt], name: str, n_needles: int, question: str, lang: str
-) -> Prompt:
-    """The prompt of a task: in `lang` where it is translated, else in English.
-
-    UserError if there is none; it lists the known ones.
-    """
-    key = _key(name, n_needles, question, lang)
-    if key in known:
-        return known[key]
-    of_name = sorted({f"{k.n_needles} ({k.question}, {k.lang})" for k in known if k.prompt == name})
-    raise UserError(
-        f"there is no prompt {name!r} for {n_needles} needles, question {question!r}, language "
-        f"{key.lang!r}; there is {', '.join(of_name) or 'none of that name'}: leave it out of "
-        "benchmarks.mlongrr.prompts, or add it to prompts.csv in the folder of sources.mlongrr.folder."
-    )
 
 
 def _header(path: Path) -> list[str]:

@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 
-from needlework.benchmarks.mlongrr.factors import ABSENT, COLUMNS, NAMED_BY
+from needlework.benchmarks.mlongrr.factors import ABSENT, FACTORS, NAMED_BY, REASONING
 from needlework.benchmarks.mlongrr.haystack import Haystack, fertility
 from needlework.benchmarks.mlongrr.plan import (
-    FREE,
     NAME,
-    RELEASED_MARGIN,
-    Cell,
+    RELEASED,
+    PromptKind,
     Slice,
-    cells,
-    chance,
+    prompt_kinds,
     reads,
-    released_haystacks,
 )
-from needlework.benchmarks.mlongrr.prompt_files import Prompt, PromptKey, find_prompt, has_prompt
+from needlework.benchmarks.mlongrr.prompt_files import Prompt, PromptKey
 from needlework.contract import Built, SliceSettings
 from needlework.errors import UserError
 from needlework.jobs.progress import progress
@@ -36,140 +32,121 @@ from needlework.seeding import rank_key, rng
 
 logger = logging.getLogger(__name__)
 
-Tables = Mapping[str, Mapping[str, pa.Table]]
+# Tokens that a released haystack leaves free of its length.
+RELEASED_MARGIN = 100
+# The share of a length that may stay free where the text ends before a haystack counts as exhausted.
+FREE = 0.01
 
 
-class Context(NamedTuple):
-    """The contents of a prompt's haystack in the order of the text, and the factors that describe it."""
+class Needle(NamedTuple):
+    """A needle's city, by its name in English and in the haystack's language, and its number."""
 
+    english: str
+    city: str
+    number: str
+
+    @property
+    def names(self) -> list[str]:
+        """The city's distinct names: in the haystack's language, then in English."""
+        return list(dict.fromkeys([self.city, self.english]))
+
+
+class BuiltPrompt(NamedTuple):
+    """A prompt as spans, with facts about its haystack."""
+
+    # In the order of the text.
     needles: list[Needle]
-    factors: Factors
-
-
-class Factors(NamedTuple):
-    """The factors of a haystack, which are columns of instances; None without a needle."""
-
-    real_depth: float | None
-    haystack_tokens: int
-    sentences: int
-    sentences_before: int | None
-    exhausted: bool
-    fertility: float
-
-
-class Words(NamedTuple):
-    """The needles, cities and prompts of a language."""
-
-    needle: str
-    cities: list[tuple[str, str]]
-    prompts: dict[PromptKey, Prompt]
+    # The columns that say how its haystack turned out.
+    factors: Mapping[str, object]
+    # Numbers of spans (`Pieces`).
+    spans: list[int]
+    n_tokens: int
 
 
 def build(
     slice_settings: SliceSettings,
-    tables: Tables,
+    tables: Mapping[str, Mapping[str, pa.Table]],
     templates: Iterable[str],
     tokenizer: Tokenizer,
 ) -> Built:
-    """The instances of a slice. `slice_settings` is what `plan.settings` gives.
+    """The instances of a slice. `slice_settings` is the result of `plan.settings`.
 
-    `tables` holds "needles", and "haystack" or the released "released_1" and "released_3", each by
-    language; `templates` is empty, since the prompts are data. The counts: `exhausted`, prompts whose text
-    ended before their length, and `long_numbers`, numbers of the text with seven digits or more, which are
-    never drawn.
+    `tables` holds "needles", and "haystack" or the released "released_1" and "released_3", each by language.
+    `templates` is empty, since the prompts are data. The counts are `exhausted`, prompts whose text ended
+    before their length, and `long_numbers`, numbers in the text with seven digits or more, which are never
+    drawn.
     """
     own = Slice(**slice_settings)
-    lang = own.lang
-    words = _words(tables["needles"][lang], own.wording)
-    builder = _Released if own.source == "released" else _Constructed
-    made = builder(
-        own,
-        {kind: tables[kind][lang] for kind in reads(slice_settings)},
-        words,
-        tokenizer,
-    )
-    # A further prompt is asked of the tasks that it has.
+    read = {kind: tables[kind][own.lang] for kind in reads(slice_settings)}
+    rows = read["needles"].to_pylist()
+    prompts = {
+        PromptKey(*json.loads(row["key"])): Prompt(*row["values"])
+        for row in rows
+        if row["kind"] == "prompt"
+    }
+    cities = [tuple(row["values"]) for row in rows if row["kind"] == "city"]
+    made: _Constructed | _Released
+    if own.source == "released":
+        made = _Released(own, read, cities, tokenizer)
+    else:
+        wording = ("needle", own.wording)
+        needle = next(row["values"][0] for row in rows if (row["kind"], row["key"]) == wording)
+        made = _Constructed(own, read, cities, needle, tokenizer)
+    # A further prompt is asked of the tasks that it has. Without needles all examples would be one prompt.
     wanted = [
-        cell
-        for cell in cells(own)
-        if has_prompt(words.prompts, cell.template, cell.n, cell.question, lang)
+        (length, kind, index)
+        for length in own.lengths
+        for kind in prompt_kinds(own)
+        if kind.key in prompts
+        for index in range(1 if kind.task == ABSENT else own.examples)
     ]
-    total = sum(_examples(own, cell) for cell in wanted) * len(own.lengths)
-    rows = _rows(own, wanted, words, made)
-    instances = Instances(NAME, COLUMNS, NAMED_BY, tokenizer, made.pieces)
-    exhausted = 0
-    for spans, row in progress(rows, desc="prompts", total=total, unit="prompt"):
-        instances.add(spans, made.pieces.text(spans), **row)
-        exhausted += row["exhausted"]
+    columns = {factor.name: factor.type for factor in FACTORS}
+    instances = Instances(NAME, columns, NAMED_BY, tokenizer, made.pieces)
+    tokens_a_word, exhausted = fertility(read["haystack"], tokenizer), 0
+    for length, kind, index in progress(wanted, desc="prompts", total=len(wanted), unit="prompt"):
+        prompt = prompts[kind.key]
+        built = made.build(kind, length, index, prompt)
+        depth = "none" if kind.depth is None else f"{kind.depth:03}"
+        instances.add(
+            built.spans,
+            made.pieces.text(built.spans),
+            task=kind.task,
+            n_tokens=built.n_tokens,
+            example_id=f"{length}-{depth}-{index:03}",
+            max_new_tokens=own.max_new_tokens,
+            lang=own.lang,
+            haystack=own.haystack,
+            length=length,
+            fertility=tokens_a_word,
+            **built.factors,
+            **_answers(kind, prompt, built.needles),
+        )
+        exhausted += bool(built.factors["exhausted"])
     made.pieces.sums.save()
     if made.taken:
         logger.info("numbers of seven digits or more in the text: %s", ", ".join(made.taken[:20]))
     return Built(instances.table(), {"exhausted": exhausted, "long_numbers": len(made.taken)})
 
 
-def _words(table: pa.Table, wording: str) -> Words:
-    rows = table.to_pylist()
-    return Words(
-        next(r["values"][0] for r in rows if (r["kind"], r["key"]) == ("needle", wording)),
-        [tuple(row["values"]) for row in rows if row["kind"] == "city"],
-        {
-            PromptKey(*json.loads(row["key"])): Prompt(*row["values"])
-            for row in rows
-            if row["kind"] == "prompt"
-        },
-    )
-
-
-def _rows(
-    own: Slice,
-    wanted: list[Cell],
-    words: Words,
-    made: _Constructed | _Released,
-) -> Iterator[tuple[list[int], dict[str, Any]]]:
-    """The span numbers and the row of every prompt."""
-    lang = own.lang
-    for length in own.lengths:
-        for cell in wanted:
-            prompt = find_prompt(words.prompts, cell.template, cell.n, cell.question, lang)
-            for index in range(_examples(own, cell)):
-                context, numbers, n_tokens = made.build(cell, length, index, prompt)
-                factors = {
-                    **{"lang": lang, "haystack": own.haystack, "length": length},
-                    **{"n_needles": cell.n, "question": cell.question, "depth": cell.depth},
-                    "template": cell.template,
-                    **context.factors._asdict(),
-                    "chance": chance(cell.n, cell.task),
-                    "numbers": " ".join(needle.number for needle in context.needles),
-                    "cities": "|".join(f"{n.english}/{n.city}" for n in context.needles),
-                    "unanswerable": prompt.unanswerable,
-                }
-                row = {
-                    **factors,
-                    "task": cell.task,
-                    "example_id": f"{length}-{_shown(cell.depth)}-{index:03}",
-                    "references": _references(cell, context.needles, prompt),
-                    "metric": ABSENT if cell.task == ABSENT else cell.question,
-                    "max_new_tokens": own.max_new_tokens,
-                    "n_tokens": n_tokens,
-                }
-                yield numbers, row
-
-
-def _examples(own: Slice, cell: Cell) -> int:
-    # Without needles all examples would be one prompt.
-    return 1 if cell.task == ABSENT else own.examples
-
-
-def _shown(depth: int | None) -> str:
-    return "none" if depth is None else f"{depth:03}"
-
-
-def _references(cell: Cell, needles: list[Needle], prompt: Prompt) -> list[str]:
-    """The accepted answers: the number or the city's names of the needle with the largest number."""
-    if cell.task == ABSENT:
-        return [prompt.unanswerable]
-    gold = max(needles, key=lambda needle: int(needle.number))
-    return [gold.number] if cell.question == "number" else gold.names
+def _answers(kind: PromptKind, prompt: Prompt, needles: Sequence[Needle]) -> dict[str, object]:
+    """The columns that say what a prompt asks for, and what its needles say."""
+    if kind.task == ABSENT:
+        references = [prompt.unanswerable]
+    else:
+        gold = max(needles, key=lambda needle: int(needle.number))
+        references = [gold.number] if kind.question == "number" else gold.names
+    return {
+        "n_needles": kind.n_needles,
+        "question": kind.question,
+        "depth": kind.depth,
+        "template": kind.template,
+        "chance": 1 / kind.n_needles if kind.task == REASONING else None,
+        "references": references,
+        "metric": ABSENT if kind.task == ABSENT else kind.question,
+        "numbers": " ".join(needle.number for needle in needles),
+        "cities": "|".join(f"{needle.english}/{needle.city}" for needle in needles),
+        "unanswerable": prompt.unanswerable,
+    }
 
 
 def _around(pieces: Pieces, prompt: Prompt, context: Sequence[int]) -> list[int]:
@@ -194,88 +171,72 @@ class _Constructed:
         self,
         own: Slice,
         tables: Mapping[str, pa.Table],
-        words: Words,
+        cities: Sequence[tuple[str, str]],
+        needle: str,
         tokenizer: Tokenizer,
     ) -> None:
-        self._own, self._words = own, words
+        self._own, self._cities, self._needle = own, cities, needle
         self._reserve = tokenizer.reserve
         self.pieces = Pieces(tokenizer, max(own.lengths))
-        self._fertility = fertility(tables["haystack"], tokenizer)
         self._haystack = Haystack(
-            *(own.haystack, own.lang, tables["haystack"]),
-            *(self.pieces, max(own.lengths)),
+            *(own.haystack, own.lang, tables["haystack"], self.pieces, max(own.lengths))
         )
         self.taken = long_numbers("\n".join(dict.fromkeys(self._haystack.texts)))
 
-    def build(
-        self, cell: Cell, length: int, index: int, prompt: Prompt
-    ) -> tuple[Context, list[int], int]:
-        """The prompt of a cell's example: its needles and factors, span numbers and tokens."""
-        where = (self._own.seed, length, cell.depth, index)
-        n = 0 if cell.task == ABSENT else cell.n
-        needles = draw(where, n, self._words.cities, set(self.taken))
-        texts = [
-            self._words.needle.format(city=needle.city, number=needle.number) for needle in needles
-        ]
+    def build(self, kind: PromptKind, length: int, index: int, prompt: Prompt) -> BuiltPrompt:
+        """An example's prompt. Raises UserError if its length has no room for a sentence."""
+        own, haystack = self._own, self._haystack
+        where = (own.seed, length, kind.depth, index)
+        n_needles = 0 if kind.task == ABSENT else kind.n_needles
+        needles = draw(where, n_needles, self._cities, set(self.taken))
+        texts = [self._needle.format(city=one.city, number=one.number) for one in needles]
 
-        def numbers(size: int) -> list[int]:
-            places = self._places(cell, where, size) if needles else []
-            return _around(self.pieces, prompt, self._haystack.numbers(size, places, texts))
+        def sentences_before(size: int) -> list[int]:
+            """Of so many sentences, those before each needle."""
+            if kind.depth is None:
+                return []
+            depths = kind.depth, kind.depth + (kind.spread if n_needles > 1 else 0)
+            first, last = (haystack.before(size, depth, own.depth_rule) for depth in depths)
+            return places(where, n_needles, first, last)
 
-        if self._own.budget == "released":
+        def spans(size: int) -> list[int]:
+            context = haystack.numbers(size, sentences_before(size), texts)
+            return _around(self.pieces, prompt, context)
+
+        if own.budget == "released":
             budget = length - RELEASED_MARGIN - self._reserve
-            size = self._haystack.most(budget)
-            n_tokens = self.pieces.tokens(numbers(size)) if size else 0
-            used = self._haystack.tokens(size)
+            size = haystack.most(budget)
+            n_tokens = self.pieces.tokens(spans(size)) if size else 0
+            used = haystack.tokens(size)
         else:
-            budget = length - self._own.max_new_tokens - self._reserve
-            size, n_tokens = self._fit(prompt, texts, numbers, budget)
+            budget = length - own.max_new_tokens - self._reserve
+            around = (prompt.head, prompt.middle + prompt.asks + prompt.tail)
+            joined = (haystack.joint + text for text in texts)
+            fixed = sum(map(self.pieces.of_texts, (*around, *joined)))
+            fitted = self.pieces.fit(
+                prompt=spans,
+                guess=lambda tokens: haystack.guess(tokens - fixed),
+                budget=budget,
+                least=1,
+                most=haystack.longest,
+            )
+            size, n_tokens = (fitted.size, fitted.n_tokens) if fitted else (0, 0)
             used = n_tokens
         if not size:
             raise UserError(
-                f"benchmarks.{NAME}.lengths has {length}, but in language "
-                f"{self._own.lang!r} a prompt with one sentence and room for its "
-                "answer is longer: leave the length out."
+                f"benchmarks.{NAME}.lengths has {length}, but in language {own.lang!r} a prompt with one "
+                "sentence and room for its answer is longer: leave the length out."
             )
-        before = self._places(cell, where, size)[0] if needles else None
-        ended = self._haystack.all_known and size == self._haystack.longest
-        factors = Factors(
-            real_depth=None if before is None else self._haystack.real_depth(size, before),
-            haystack_tokens=self._haystack.tokens(size),
-            sentences=size,
-            sentences_before=before,
-            exhausted=ended and budget - used > FREE * length,
-            fertility=self._fertility,
-        )
-        return Context(needles, factors), numbers(size), n_tokens
-
-    def _fit(
-        self,
-        prompt: Prompt,
-        needles: list[str],
-        numbers: Callable[[int], list[int]],
-        budget: int,
-    ) -> tuple[int, int]:
-        """The most sentences whose prompt has at most `budget` tokens, and its tokens; (0, 0) if none has."""
-        around = (prompt.head, prompt.middle + prompt.asks + prompt.tail)
-        joined = (self._haystack.joint + needle for needle in needles)
-        fixed = sum(map(self.pieces.of_texts, (*around, *joined)))
-        fitted = self.pieces.fit(
-            prompt=numbers,
-            guess=lambda tokens: self._haystack.guess(tokens - fixed),
-            budget=budget,
-            least=1,
-            most=self._haystack.longest,
-        )
-        return (fitted.size, fitted.n_tokens) if fitted else (0, 0)
-
-    def _places(self, cell: Cell, where: tuple[object, ...], size: int) -> list[int]:
-        """After how many of so many sentences each needle stands."""
-        assert cell.depth is not None
-        rule = self._own.depth_rule
-        first = self._haystack.before(size, cell.depth, rule)
-        last = self._haystack.before(size, cell.depth + cell.spread, rule) if cell.n > 1 else first
-        return places(where, cell.n, first, last)
+        before = sentences_before(size)[0] if needles else None
+        ended = haystack.all_known and size == haystack.longest
+        factors = {
+            "real_depth": None if before is None else haystack.real_depth(size, before),
+            "haystack_tokens": haystack.tokens(size),
+            "sentences": size,
+            "sentences_before": before,
+            "exhausted": ended and budget - used > FREE * length,
+        }
+        return BuiltPrompt(needles, factors, spans(size), n_tokens)
 
 
 class _Released:
@@ -285,25 +246,26 @@ class _Released:
         self,
         own: Slice,
         tables: Mapping[str, pa.Table],
-        words: Words,
+        cities: Sequence[tuple[str, str]],
         tokenizer: Tokenizer,
     ) -> None:
         self.pieces = Pieces(tokenizer)
-        self._fertility = fertility(tables["haystack"], tokenizer)
-        self._english = {city: english for english, city in reversed(words.cities)}
-        self._rows: dict[tuple[int, int, int], tuple[str, Mapping[str, Any]]] = {}
         self.taken: list[str] = []
-        for kind, (corpus, lang) in released_haystacks(own).items():
-            for row in tables[kind].to_pylist():
-                name = f"{corpus}/{lang}/{row['passage_id']}"
-                self._rows[len(row["numbers"]), row["length"], row["depth"]] = (name, row)
+        self._english = {city: english for english, city in reversed(cities)}
+        # By number of needles, length and depth: the name of a haystack, and its row.
+        self._rows = {
+            (task.n, row["length"], row["depth"]): (
+                f"{RELEASED[task.n]}/{own.lang}/{row['passage_id']}",
+                row,
+            )
+            for task in own.tasks
+            for row in tables[f"released_{task.n}"].to_pylist()
+        }
 
-    def build(
-        self, cell: Cell, length: int, index: int, prompt: Prompt
-    ) -> tuple[Context, list[int], int]:
-        """The prompt of a released row: its needles and factors, span numbers and tokens."""
-        assert cell.depth is not None
-        name, row = self._rows[cell.n, length, cell.depth]
+    def build(self, kind: PromptKind, length: int, index: int, prompt: Prompt) -> BuiltPrompt:
+        """The prompt of a released row."""
+        assert kind.depth is not None
+        name, row = self._rows[kind.n_needles, length, kind.depth]
         # A user's table may lack a released city.
         needles = [
             Needle(self._english.get(city, city), city, number)
@@ -320,45 +282,29 @@ class _Released:
             end = start + len(text)
         context.append(span("haystack", start=end, end=len(row["text"])))
         texts.append(row["text"][end:].strip())
-        count = self.pieces.count
-        tokens = count(" ".join(filter(None, texts)))
-        numbers = _around(self.pieces, prompt, context)
-        factors = Factors(
-            real_depth=100 * count(texts[0]) / tokens,
-            haystack_tokens=tokens,
-            sentences=row["sentences"],
-            sentences_before=row["sentences_before"][0],
-            exhausted=False,
-            fertility=self._fertility,
-        )
-        return Context(needles, factors), numbers, self.pieces.tokens(numbers)
+        tokens = self.pieces.count(" ".join(filter(None, texts)))
+        spans = _around(self.pieces, prompt, context)
+        factors = {
+            "real_depth": 100 * self.pieces.count(texts[0]) / tokens,
+            "haystack_tokens": tokens,
+            "sentences": row["sentences"],
+            "sentences_before": row["sentences_before"][0],
+            "exhausted": False,
+        }
+        return BuiltPrompt(needles, factors, spans, self.pieces.tokens(spans))
 
 
 # What is hidden in an example: the same for every language and question.
 
 
-@dataclass(frozen=True)
-class Needle:
-    """A needle's city, by its name in English and in the haystack's language, and its number."""
-
-    english: str
-    city: str
-    number: str
-
-    @property
-    def names(self) -> list[str]:
-        """The city's distinct names: in the haystack's language, then in English."""
-        return list(dict.fromkeys([self.city, self.english]))
-
-
 def draw(
     where: tuple[object, ...], n: int, cities: Sequence[tuple[str, str]], taken: Set[str]
 ) -> list[Needle]:
-    """n needles with different cities and numbers; `taken` are numbers that the text has already.
+    """n needles with different cities and numbers; `taken` are numbers that the text already has.
 
-    `where` names the draw (seed, length, depth, example). A draw of fewer needles is the beginning of a draw
-    of more, so that tasks with different numbers of needles can be compared in pairs. A row of cities means
-    the same in every language.
+    `where` names the draw (seed, length, depth, example). If fewer needles are drawn, they are the first of
+    those that a larger draw has, so tasks with different numbers of needles can be compared in pairs. A row
+    of cities means the same in every language.
     """
     ranked = sorted(range(len(cities)), key=lambda row: rank_key(NAME, *where, "city", row))
     drawn: dict[str, str] = {}
@@ -378,10 +324,10 @@ def draw(
 
 
 def places(where: tuple[object, ...], n: int, first: int, last: int) -> list[int]:
-    """Sentences before each of n needles: `first` for the first needle, `first` to `last` for the others.
+    """How many sentences stand before each of n needles: `first` for the first needle.
 
-    Every boundary from `first` on is equally likely for the others, `first` too. No two of them share a
-    boundary, unless there are too few (released code).
+    For the others, each boundary from `first` to `last` is equally likely. No two of them share a boundary,
+    unless there are too few boundaries (released code).
     """
     found, free = [first], list(range(first, last + 1))
     for share in rng(NAME, *where, "places").random(n - 1):

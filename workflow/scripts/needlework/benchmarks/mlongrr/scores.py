@@ -8,13 +8,15 @@ from collections import defaultdict
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from needlework.benchmarks.mlongrr.factors import ABSENT, METRIC, RETRIEVAL
+from needlework.benchmarks.mlongrr.factors import ABSENT, RETRIEVAL
+from needlework.benchmarks.mlongrr.metrics import METRICS
 from needlework.benchmarks.mlongrr.prompt_files import name_pattern
+from needlework.data.resources import RESOURCES, resource_rows
 from needlework.scoring.careful.verdicts import (
     Verdict,
     bare_list,
@@ -23,9 +25,9 @@ from needlework.scoring.careful.verdicts import (
     of_numbers,
     tagged,
 )
-from needlework.scoring.careful.words import RESOURCES, rows, split
+from needlework.scoring.careful.words import split
 from needlework.scoring.metrics import numbers
-from needlework.scoring.scores import Rating, score_rows, second
+from needlework.scoring.scores import Rating, rated_by, score_rows
 
 if TYPE_CHECKING:
     from needlework.benchmarks.mlongrr.settings import Mlongrr
@@ -41,11 +43,11 @@ _SEVEN = range(10**6, 10**7)
 def score_number(
     text: str, gold: str, others: Iterable[str], unanswerable: Iterable[str]
 ) -> tuple[float, str]:
-    """1.0 if `gold` is the only number of seven digits in an answer, and the verdict.
+    """1.0 if `gold` is the only number of seven digits in an answer, else 0.0; and the verdict.
 
-    `others` are the numbers of the other needles. Verdicts: "correct"; "several" if the gold is among other
-    numbers; "other_needle"; "wrong_number"; without a number of seven digits "unanswerable" or "no_number".
-    A number of more digits is a wrong number.
+    `others` are the numbers of the other needles. The verdict is "correct"; "several" if the gold is among
+    other numbers; "other_needle"; or "wrong_number". If there is no number of seven digits, it is
+    "unanswerable" or "no_number". A number of more digits is a wrong number.
     """
     found = {number for number in numbers(text) if number >= _SEVEN.start}
     if not found:
@@ -60,11 +62,11 @@ def score_number(
 def score_city(
     text: str, gold: Sequence[str], others: Iterable[str], unanswerable: Iterable[str]
 ) -> tuple[float, str]:
-    """1.0 if an answer has one of the names of the `gold` city, and the verdict.
+    """1.0 if an answer has one of the names of the `gold` city, else 0.0; and the verdict.
 
-    `others` are the names of the other needles' cities. A name is a whole word, in any letter case.
-    Verdicts: "correct"; "several" if another needle's city is named too; "other_needle"; if no needle's city
-    is named, "unanswerable" or "no_city".
+    `others` are the names of the other needles' cities. A name is a whole word, in any letter case. The
+    verdict is "correct"; "several" if another needle's city is named too; or "other_needle". If no needle's
+    city is named, it is "unanswerable" or "no_city".
     """
     small = unicodedata.normalize("NFKC", text).casefold()
     right = any(_pattern(name).search(small) for name in gold)
@@ -111,7 +113,7 @@ def released_accuracy(said: Container[str], gold: Iterable[str]) -> tuple[float,
 
 
 def numbers_in(answers: Iterable[str], needles: Collection[str]) -> set[str]:
-    """Those of the needles' numbers that are a part of any answer; each answer is read once."""
+    """The numbers of `needles` that are part of any answer. Each answer is read once."""
     found: set[str] = set()
     for size in {len(number) for number in needles}:
         # At each place of an answer, so many digits.
@@ -170,13 +172,94 @@ def absent_verdict(text: str, words: Iterable[str], lang: str) -> Verdict:
 @cache
 def read_city_names(path: str | Path = CITY_NAMES) -> dict[str, list[str]]:
     """The names of cities in further languages, by the English name."""
-    return {name: split(names) for name, names in rows(Path(path).absolute())}
+    return {name: split(names) for name, names in resource_rows(Path(path).absolute())}
 
-
-METRICS = tuple(map(str, METRIC.order))
 
 # A file of the authors' answers: a model's in one language, to one question about so many needles.
 _FILE = ("lang", "haystack", "n_needles", "question", "template")
+
+
+class Asked(NamedTuple):
+    """An answer to an instance."""
+
+    # The instance.
+    row: Mapping[str, Any]
+    # The text without reasoning.
+    said: str
+    # The whole text.
+    raw: str
+    # The needles' numbers in any answer of the answer's file.
+    file: Container[str]
+    # The cities' names in further languages.
+    names: Mapping[str, Sequence[str]]
+
+    @property
+    def cities(self) -> list[list[str]]:
+        """The names of each needle's city."""
+        return [city.split("/") for city in self.row["cities"].split("|")]
+
+    @property
+    def numbers(self) -> list[str]:
+        """The needles' numbers."""
+        return list(self.row["numbers"].split())
+
+    @property
+    def nothing(self) -> tuple[float, str]:
+        """The score of an answer without text."""
+        return 0.0, "length" if self.row["finish_reason"] == "length" else "no_answer"
+
+
+def strict(asked: Asked) -> tuple[float, str]:
+    """The strict rules' value and verdict."""
+    row, said = asked.row, asked.said
+    gold, words = row["references"], (row["unanswerable"],)
+    if not said.strip():
+        return asked.nothing
+    if row["task"] == ABSENT:
+        return score_absent(said, (*words, *gold))
+    if row["question"] == "city":
+        return score_city(said, gold, [name for each in asked.cities for name in each], words)
+    return score_number(said, gold[0], asked.numbers, words)
+
+
+def released(asked: Asked) -> tuple[float, str]:
+    """The notebooks' value and verdict."""
+    return _by_the_notebooks(asked, asked.row["references"])
+
+
+def released_claude(asked: Asked) -> tuple[float, str]:
+    """The value and verdict by the rules of the notebook for Claude."""
+    row = asked.row
+    if row["task"] == ABSENT:
+        return released(asked)
+    largest = claude_gold(asked.numbers)
+    golds = asked.cities[largest] if row["question"] == "city" else [asked.numbers[largest]]
+    return _by_the_notebooks(asked, golds)
+
+
+def _by_the_notebooks(asked: Asked, golds: Iterable[str]) -> tuple[float, str]:
+    row = asked.row
+    if not asked.said.strip() and not asked.raw.strip():
+        return asked.nothing
+    alone = row["task"] in (ABSENT, RETRIEVAL) or row["question"] == "city"
+    return released_accuracy(asked.raw if alone else asked.file, golds)
+
+
+def careful(asked: Asked) -> Verdict:
+    """The second scorer's value and verdict."""
+    row, said = asked.row, asked.said
+    gold, lang = row["references"], row["lang"]
+    if not said.strip():
+        return asked.nothing
+    if row["task"] == ABSENT:
+        read = absent_verdict(said, (row["unanswerable"], *gold), lang)
+    elif row["question"] == "city":
+        read = city_verdict(said, gold, asked.cities, lang, asked.names)
+    else:
+        read = number_verdict(said, gold[0], lang)
+    if not read[0] and strict(asked)[1] == "unanswerable":
+        return 0.0, "unanswerable"
+    return read
 
 
 def score(
@@ -190,69 +273,18 @@ def score(
 ) -> pa.Table:
     """Rows of scores (METRICS) for each row of `generations`.
 
-    An answer without text has the verdict "length" if the output limit cut it off (a model that did not end
-    its reasoning), else "no_answer". `city_names` is the file of the cities' names in further languages. The
-    notebooks' rules read the model's thoughts too, since the notebooks do not remove them. Raises UserError
-    as `score_rows` does.
+    `city_names` is the file of the cities' names in further languages. If an answer has no text, its verdict
+    is "length" if the output limit cut it off (a model that did not end its reasoning), else "no_answer". The
+    notebooks do not remove reasoning, so their rules read it too. Raises UserError as `score_rows` does.
     """
     names = read_city_names(city_names[0])
     files = _files(instances, generations)
 
     def rate(row: Mapping[str, Any], text: str | None, translated: str | None) -> Rating:
-        said, raw = text or "", row["raw_text"] or ""
-        nothing = 0.0, "length" if row["finish_reason"] == "length" else "no_answer"
-        if not said.strip() and not raw.strip():
-            return [(*nothing, metric) for metric in METRICS]
-        words = (row["unanswerable"],)
-        if row["task"] == ABSENT:
-            own, theirs, reader = _of_absent(row, said, words)
-        elif row["question"] == "city":
-            own, theirs, reader = _of_city(row, said, words, names)
-        else:
-            all_said = raw if row["task"] == RETRIEVAL else files[_file(row)]
-            own, theirs, reader = _of_number(row, said, words, all_said)
-        # The strict rules and the second scorer need text that is no thought.
-        if not said.strip():
-            own = reader = nothing
-        elif not reader[0] and own[1] == "unanswerable":
-            reader = own
-        papers = zip((own, *theirs), METRICS[:-1], strict=True)
-        return [*((*each, metric) for each, metric in papers), second(reader, own[0])]
+        asked = Asked(row, text or "", row["raw_text"] or "", files[_file(row)], names)
+        return rated_by(METRICS, lambda metric: globals()[metric.function](asked))
 
     return score_rows(instances, generations, rate, model=model)
-
-
-# The verdicts of the strict rules, the notebooks' rules (as released, and Claude's) and the second scorer.
-Verdicts = tuple[tuple[float, str], tuple[tuple[float, str], tuple[float, str]], Verdict]
-
-
-def _of_absent(row: Mapping[str, Any], said: str, words: tuple[str, ...]) -> Verdicts:
-    gold = row["references"]
-    found = released_accuracy(row["raw_text"] or "", gold)
-    words = (*words, *gold)
-    return score_absent(said, words), (found, found), absent_verdict(said, words, row["lang"])
-
-
-def _of_city(
-    row: Mapping[str, Any], said: str, words: tuple[str, ...], names: Mapping[str, Sequence[str]]
-) -> Verdicts:
-    gold, raw = row["references"], row["raw_text"] or ""
-    cities = [city.split("/") for city in row["cities"].split("|")]
-    own = score_city(said, gold, [name for each in cities for name in each], words)
-    claudes = cities[claude_gold(row["numbers"].split())]
-    theirs = released_accuracy(raw, gold), released_accuracy(raw, claudes)
-    return own, theirs, city_verdict(said, gold, cities, row["lang"], names)
-
-
-def _of_number(
-    row: Mapping[str, Any], said: str, words: tuple[str, ...], all_said: Container[str]
-) -> Verdicts:
-    """`all_said` is what the notebooks look for the number in."""
-    gold, numbers = row["references"], row["numbers"].split()
-    own = score_number(said, gold[0], numbers, words)
-    claudes = [numbers[claude_gold(numbers)]]
-    theirs = released_accuracy(all_said, gold), released_accuracy(all_said, claudes)
-    return own, theirs, number_verdict(said, gold[0], row["lang"])
 
 
 def _file(row: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -6,6 +6,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from needlework.benchmarks.mlongrr.metrics import METRICS
+from needlework.scoring.metric import choices, default
 from needlework.settings.base import (
     Affects,
     AtLeastOne,
@@ -13,6 +15,7 @@ from needlework.settings.base import (
     Distinct,
     DistinctSome,
     Language,
+    Named,
     Settings,
     Text,
     key,
@@ -84,9 +87,7 @@ class Mlongrr(BenchmarkSettings):
     have at most this percentage, with each sentence counted alone."""
     max_new_tokens: int = key(50, ge=1, le=10_000_000)
     """The limit of the answer, in tokens (section 3.5)."""
-    metric: Literal["strict", "released", "released_claude", "careful"] = key(
-        "strict", affects="results"
-    )
+    metric: Annotated[str, Named(choices(METRICS))] = key(default(METRICS), affects="results")
     """The metric of figures. `strict` reads one whole number or city. `released` is the notebooks'
     metric. `released_claude` is that of Claude's notebook, which compares the first two of three
     needles. Tables have all three. `careful` is the second scorer's verdict. The scores always have

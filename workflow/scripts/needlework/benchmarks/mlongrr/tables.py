@@ -3,35 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from needlework.benchmarks.mlongrr.factors import (
+    ABSENT,
     DEPTH,
     LANG,
     LANGUAGES,
     LENGTH,
+    LENGTHS,
     METRIC,
     N_NEEDLES,
     NAMES,
     QUESTION,
-    QUESTIONS,
+    RETRIEVAL,
 )
-from needlework.benchmarks.mlongrr.paper import LENGTHS, abstract, beside_tokens_a_word, log
-from needlework.benchmarks.mlongrr.rows import (
+from needlework.benchmarks.mlongrr.paper import (
     MEAN,
-    by_drawn_metric,
+    abstract,
+    by_metric,
     first_prompt,
     first_text,
+    log,
+    tokens_a_word,
     usual,
-    with_paper_model,
 )
-from needlework.factor import Factor, in_1000
+from needlework.factor import Factor
 from needlework.results.answer_languages import answered_in as by_answers_language
 from needlework.results.result import (
     PERCENT,
     Context,
+    FurtherLine,
     Grid,
-    Line,
     Mark,
     Number,
     PromptTable,
@@ -44,18 +48,20 @@ if TYPE_CHECKING:
 
 # mLongRR's tables that need no model: tokens a word, how haystacks are built, where needles stand.
 
-BY_TOKENIZER = (Factor("tokenizer"), By(Factor("paper_model"), nullable=True))
-LANGUAGE = Factor("language", order=LANGUAGES, words=NAMES)
-SIZE = Factor("size", words={length: f"{length // 1000}k" for length in LENGTHS})
-WHAT = Factor("what", order=("haystack_tokens", "sentences"))
-
-# How factors are called in tables.
-TOKENIZERS = Factor("tokenizer", label="Tokenizer")
-LANGUAGES_CALLED = Factor(
-    "language", label="Language", order=tuple(NAMES.values()), last=("Average",)
+TOKENIZER = Factor("tokenizer", label="Tokenizer")
+# `paper_model`: the paper's model that uses the tokenizer, if any.
+BY_TOKENIZER = (TOKENIZER, By(Factor("paper_model"), nullable=True))
+# Codes become names in the table.
+LANGUAGE = Factor(
+    "language",
+    label="Language",
+    order=(*LANGUAGES, *NAMES.values()),
+    last=("Average",),
+    words=NAMES,
 )
-SIZES = Factor("size", label="Length", order=("2k", "8k", "16k", "32k", "64k"))
-WHAT_CALLED = Factor(
+_IN_K = {length: f"{length // 1000}k" for length in LENGTHS}
+SIZE = Factor("size", label="Length", order=tuple(_IN_K.values()), words=_IN_K)
+WHAT = Factor(
     "what",
     order=("haystack_tokens", "sentences"),
     words={
@@ -66,17 +72,16 @@ WHAT_CALLED = Factor(
 )
 
 
-def _tokens_a_word_grid(digits: int) -> Grid:
-    return Grid(
-        rows=(TOKENIZERS,),
-        columns=(LANGUAGES_CALLED,),
-        number=Number(digits=digits),
-        note="Tokens per word.",
-        empty="no prompts",
-    )
+TOKENS_A_WORD = Grid(
+    rows=(TOKENIZER,),
+    columns=(LANGUAGE,),
+    number=Number(digits=2),
+    note="Tokens per word.",
+    empty="no prompts",
+)
 
 
-@table("Tokens per word", _tokens_a_word_grid(2), needs="instances")
+@table("Tokens per word", TOKENS_A_WORD, needs="instances")
 def table2(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Words are counted with NLTK, in the articles that the authors counted, if the text is theirs. No model
     is needed. The paper truncates its numbers of GPT-4 and its averages instead of rounding them.
@@ -84,7 +89,11 @@ def table2(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     return _tokens_a_word(rows, run, "table2", 2)
 
 
-@table("Tokens per word, to five digits", _tokens_a_word_grid(5), needs="instances")
+@table(
+    "Tokens per word, to five digits",
+    replace(TOKENS_A_WORD, number=Number(digits=5)),
+    needs="instances",
+)
 def fertility(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Compared with the authors' notebook. In Somali and Swahili, the text holds all articles that the
     authors counted. In other languages, it ends elsewhere.
@@ -101,20 +110,20 @@ def _tokens_a_word(rows: pd.DataFrame, run: Context, name: str, digits: int) -> 
         return {"value": float((papers if average else means).mean())}
 
     return tabulate(
-        first_text(with_paper_model(rows, run), run),
+        first_text(rows.assign(paper_model=rows["tokenizer"].map(run.run["counted_as"])), run),
         (*BY_TOKENIZER, By(LANGUAGE, LANG.name, text=True, margin="Average", last=True)),
         run,
         measure=Measure(("value",), mean_of_languages),
-        beside=beside_tokens_a_word(name, digits),
+        beside=tokens_a_word(name, digits),
     )
 
 
 @table(
     "How haystacks are built",
     Grid(
-        rows=(LANGUAGES_CALLED, SIZES),
-        columns=(WHAT_CALLED,),
-        float_per=(TOKENIZERS,),
+        rows=(LANGUAGE, SIZE),
+        columns=(WHAT,),
+        float_per=(TOKENIZER,),
         number=Number(0, column="sentences"),
         numbers={("what", "haystack_tokens"): Number(0, column="tokens")},
         empty="no prompts with one needle",
@@ -129,13 +138,26 @@ def construction(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     before or behind the text, ours count the whole text.
     """
 
+    import pandas as pd
+
     from needlework.results import cells
 
     def mean_number(cell: Cell) -> Mapping[str, float]:
         return {"value": float(cell.part.column("number").astype("float64").mean())}
 
-    asked = with_numbers(with_paper_model(rows, run))
-    asked = first_prompt(first_text(asked[asked["task"] == "retrieval"], run), run)
+    # One row per number of the authors' log: of every haystack its tokens and sentences, and the sentences
+    # before a needle inside. Released haystacks with such a needle have other white space, so other tokens.
+    rows = rows.assign(paper_model=rows["tokenizer"].map(run.run["counted_as"]))
+    inside = ~rows["depth"].isin([0, 100]) & rows["depth"].notna()
+    counted, inner = rows if inside.all() else rows[~inside], rows[inside]
+    before = "sentences_before_" + inner["depth"].astype(int).astype(str)
+    numbers = [
+        counted.assign(what="haystack_tokens", number=counted["haystack_tokens"]),
+        rows.assign(what="sentences", number=rows["sentences"]),
+        inner.assign(what=before, number=inner["sentences_before"]),
+    ]
+    asked = pd.concat(numbers)
+    asked = first_prompt(first_text(asked[asked["task"] == RETRIEVAL], run), run)
     language, size = By(LANGUAGE, LANG.name, text=True), By(SIZE, LENGTH.name, text=True)
     by = (*BY_TOKENIZER, language, size, WHAT)
     made = tabulate(asked, by, run, measure=Measure(("value",), mean_number), beside=log)
@@ -144,29 +166,13 @@ def construction(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     return made.drop(columns=["value", "published", "published_cell"])
 
 
-def with_numbers(rows: pd.DataFrame) -> pd.DataFrame:
-    """One row per number of a haystack in the authors' log, with the columns `what` and `number`."""
-    import pandas as pd
-
-    inside = ~rows["depth"].isin([0, 100]) & rows["depth"].notna()
-    # Released haystacks with a needle inside have other white space, so other tokens than the log's.
-    counted = rows if inside.all() else rows[~inside]
-    whole = [
-        own.assign(what=what, number=own[what])
-        for what, own in (("haystack_tokens", counted), ("sentences", rows))
-    ]
-    inner = rows[inside]
-    names = "sentences_before_" + inner["depth"].astype(int).astype(str)
-    return pd.concat([*whole, inner.assign(what=names, number=inner["sentences_before"])])
-
-
 @table(
     "Where needles stand",
     Grid(
-        rows=(TOKENIZERS, Factor("length", label="Length", format=in_1000)),
-        columns=(Factor("depth", label="Depth (%)"),),
+        rows=(TOKENIZER, replace(LENGTH, label="Length")),
+        columns=(DEPTH,),
         number=Number(digits=1),
-        lines=(Line("least, most", ("least", "most"), Number(1), "least == least"),),
+        lines=(FurtherLine("least, most", ("least", "most"), Number(1), "least == least"),),
         note="Percent of the haystack's tokens before the first needle, mean over all prompts.",
         empty="no prompts with one needle",
     ),
@@ -181,9 +187,9 @@ def real_depth(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         ends = {"least": float(real.min()), "most": float(real.max())}
         return {"value": float(real.mean()), "n": len(real), **ends}
 
-    asked = first_prompt(first_text(rows[rows["task"] == "retrieval"], run), run)
+    asked = first_prompt(first_text(rows[rows["task"] == RETRIEVAL], run), run)
     measure = Measure(("value", "n", "least", "most"), spread)
-    return tabulate(asked, (Factor("tokenizer"), LENGTH, DEPTH), run, measure=measure)
+    return tabulate(asked, (TOKENIZER, LENGTH, DEPTH), run, measure=measure)
 
 
 # The table of the prompts themselves.
@@ -208,11 +214,9 @@ PROMPTS = PromptTable(
 
 
 # How factors are called in tables.
-MODELS = Factor("model", label="Model")
-LANGS = Factor("lang", label="Language", order=("all", *LANGUAGES), words={**NAMES, "all": "All"})
-NEEDLES = Factor("n_needles", "int32", label="Needles")
-ASKED = Factor("question", label="Asked", order=QUESTIONS)
-METRICS = Factor("metric", label="Metric", order=METRIC.order)
+LANGS = replace(LANG, order=("all", *LANGUAGES), words={**NAMES, "all": "All"})
+# In numbers and the values' own names.
+NEEDLES, ASKED = replace(N_NEEDLES, words={}), replace(QUESTION, words={})
 EXHAUSTED = Mark(
     "n_exhausted > 0", "some prompts are shorter than the length, because the text ran out"
 )
@@ -221,7 +225,7 @@ EXHAUSTED = Mark(
 @table(
     "Accuracy by language and number of needles",
     Grid(
-        rows=(MODELS, NEEDLES, ASKED, METRICS),
+        rows=(MODEL, NEEDLES, ASKED, METRIC),
         columns=(LANGS,),
         number=PERCENT,
         answers="metric == 'strict' and lang == 'all'",
@@ -235,7 +239,7 @@ def accuracy(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     Claude's notebook has rules of its own (``released_claude``). The abstract prints four accuracies by the
     notebooks' rules.
     """
-    asked = first_prompt(first_text(rows[rows["task"] != "absent"], run), run)
+    asked = first_prompt(first_text(rows[rows["task"] != ABSENT], run), run)
     by = (MODEL, N_NEEDLES, QUESTION, METRIC, By(LANG, margin="all"))
     return tabulate(asked, by, run, measure=MEAN, beside=abstract)
 
@@ -243,7 +247,7 @@ def accuracy(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 @table(
     "Questions without a needle that are refused",
     Grid(
-        rows=(MODELS, NEEDLES, ASKED),
+        rows=(MODEL, NEEDLES, ASKED),
         columns=(LANGS,),
         number=PERCENT,
         answers="lang == 'all'",
@@ -254,9 +258,9 @@ def accuracy(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 )
 def absent(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """If the text has no answer, the prompt asks for UNANSWERABLE. The paper has no such question."""
-    asked = usual(rows[rows["task"] == "absent"], run)
+    asked = usual(rows[rows["task"] == ABSENT], run)
     by = (MODEL, N_NEEDLES, QUESTION, By(LANG, margin="all"))
     return tabulate(asked, by, run, measure=MEAN)
 
 
-answered_in = by_answers_language(LANG, asked="lang", of=by_drawn_metric)
+answered_in = by_answers_language(LANG, asked="lang", of=by_metric)

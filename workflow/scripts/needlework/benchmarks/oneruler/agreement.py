@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.oneruler import paper
-from needlework.benchmarks.oneruler.factors import NIAH
 from needlework.benchmarks.oneruler.rows import (
-    drawn_metric,
+    NEEDLE_TASKS,
+    ONE_LANGUAGE,
     dropped,
-    equal_text,
-    equal_tokens,
+    measured,
     metrics,
     none_allowed,
+    of_metric,
 )
 from needlework.results import published as publications
 from needlework.results.columns import COMPARISON
 from needlework.results.result import Context
-from needlework.results.tabulate import Cell
+from needlework.results.tabulate import Cell, where
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,21 +28,60 @@ if TYPE_CHECKING:
 def agreement(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Kendall's tau between equal tokens and equal text, over the accuracies of languages.
 
-    `model` and `other` are a pair of `comparisons.equal_text`, or both "all": all pairs and languages
-    together. `length` may be "all": all lengths and languages together. `n` is the number of cells. The
-    interval is Fisher's z with the variance of Fieller, Hartley and Pearson (1957); it takes cells for
-    independent, though cells of one language are not. The paper's number covers all its models, lengths and
-    languages, by the released metric; for p it only prints an upper bound, `published_p`.
+    `model` and `other` are a pair of `comparisons.equal_text`, or both "all" for all pairs and languages
+    together. `length` may be "all" for all lengths and languages together. `n` is the number of cells.
+
+    The interval is Fisher's z with the variance of Fieller, Hartley and Pearson (1957). It treats cells as
+    independent, though cells of one language are not. The paper's number is of all its models, lengths and
+    languages, by the released metric. For p, the paper prints only an upper bound, `published_p`.
     """
+    import pandas as pd
+
     from needlework.results import cells
 
-    made: list[dict[str, object]] = []
-    alone = rows[rows["task"].isin(list(NIAH)) & (rows["instruction_lang"] == rows["context_lang"])]
+    made: list[Mapping[str, object]] = []
+    all_pairs = ("all", "all")
+    # A run may lack models that its preset pairs.
+    models = set(run.run.get("models", ()))
+    pairs = [tuple(pair) for pair in run.run.get("equal_text", ()) if models.issuperset(pair)]
+    alone = where(where(rows, NEEDLE_TASKS), ONE_LANGUAGE)
     for metric in metrics((), run):
-        asked = drawn_metric(alone, run, metric)
-        sides = [none_allowed(side(asked, run)) for side in (equal_tokens, equal_text)]
-        made += _agreement(sides, metric, run)
-    labels = ["model", "source", "other", "metric", "length"]
+        asked = of_metric(alone, run, metric)
+        sides = [none_allowed(measured(asked, run, common=side)) for side in (False, True)]
+        one, two = map(_means, sides)
+        found = {
+            pair: pd.DataFrame({"a": one[pair[0]], "b": two[pair[1]]}).dropna().reset_index()
+            for pair in pairs
+            if pair[0] in one and pair[1] in two
+        }
+        nothing = pd.DataFrame(columns=["context_lang", "length", "a", "b"])
+        every = pd.concat([part for part in found.values() if len(part)] or [nothing])
+        why = _other_agreement(pd.concat(sides), list(found), run)
+        for pair in [all_pairs, *pairs]:
+            for length in [None, *sorted(set(every["length"]))]:
+                part = every if pair == all_pairs else found.get(pair, nothing)
+                part = part if length is None else part[part["length"] == length]
+                cell = _tau(part["a"].to_numpy(float), part["b"].to_numpy(float))
+                of_paper = pair == all_pairs and length is None and run.run.get("published")
+                printed = run.line("lengths_tau", "all") if of_paper else {}
+                tau, bound = printed.get("tau"), printed.get("p/at_most")
+                value = None if tau is None else tau.value
+                ends = (cell["value"], cell["ci_low_independent"], cell["ci_high_independent"])
+                # Whether our p, too, is below that of the paper.
+                verdict = publications.UNPUBLISHED
+                if bound is not None:
+                    no_p = "no p of ours" if math.isnan(cell["p"]) else why
+                    verdict = "covers" if cell["p"] < bound.value else "above"
+                    verdict = f"cannot tell: {no_p}" if no_p else verdict
+                made.append(
+                    {"model": pair[0], "source": "ours", "other": pair[1], "metric": metric}
+                    | {"length": "all" if length is None else str(length), **cell}
+                    | {"published": value, "published_cell": tau and tau.cell}
+                    | {"comparison": publications.compare(*ends, value, why)}
+                    | {"published_p": bound and bound.value}
+                    | {"published_cell_p": bound and bound.cell, "comparison_p": verdict}
+                )
+    labels = ("model", "source", "other", "metric", "length")
     return cells.frame(made, [*labels, *TAU, *COMPARISON, *OF_P])
 
 
@@ -50,55 +89,13 @@ OF_P = ("published_p", "published_cell_p", "comparison_p")
 TAU = ("value", "n", "p", "ci_low_independent", "ci_high_independent")
 
 
-def _agreement(sides: list[pd.DataFrame], metric: str, run: Context) -> list[dict[str, object]]:
-    import numpy as np
-    import pandas as pd
-
-    # A run may lack models that its preset pairs.
-    models = set(run.run.get("models", ()))
-    pairs = [tuple(pair) for pair in run.run.get("equal_text", ()) if models.issuperset(pair)]
-    keys = ["context_lang", "length"]
-    one, two = (
-        {model: own.groupby(keys)["mean"].first() for model, own in _means(side).groupby("model")}
-        for side in sides
-    )
-    joined = [pd.DataFrame(columns=["pair", "length", "a", "b"])]
-    for pair in pairs:
-        if pair[0] in one and pair[1] in two:
-            both = pd.DataFrame({"a": one[pair[0]], "b": two[pair[1]]}).dropna().reset_index()
-            joined.append(both.assign(pair=[pair] * len(both)))
-    data = pd.concat([part for part in joined if len(part)] or joined)
-    there = [pair for pair in pairs if pair[0] in one and pair[1] in two]
-    why = _other_agreement(pd.concat(sides), there, run)
-    made: list[dict[str, object]] = []
-    for pair in [("all", "all"), *pairs]:
-        for length in [None, *sorted(set(data["length"]))]:
-            mine = np.array([pair in (own, ("all", "all")) for own in data["pair"]], dtype=bool)
-            part = data[mine]
-            part = part if length is None else part[part["length"] == length]
-            cell = _tau(part["a"].to_numpy(float), part["b"].to_numpy(float))
-            of_paper = pair == ("all", "all") and length is None and run.run.get("published")
-            published = run.line("lengths_tau", "all") if of_paper else {}
-            tau, bound = published.get("tau"), published.get("p/at_most")
-            value = None if tau is None else tau.value
-            ends = (cell["value"], cell["ci_low_independent"], cell["ci_high_independent"])
-            made.append(
-                {"model": pair[0], "source": "ours", "other": pair[1], "metric": metric}
-                | {"length": "all" if length is None else str(length), **cell}
-                | {"published": value, "published_n": None, "published_cell": tau and tau.cell}
-                | {"comparison": publications.compare(*ends, value, why)}
-                | _compared_p(cell["p"], bound, why)
-            )
-    return made
-
-
-def _means(rows: pd.DataFrame) -> pd.DataFrame:
-    """Mean accuracy by model, language and length, without what the paper leaves out."""
+def _means(rows: pd.DataFrame) -> Mapping[Any, pd.Series]:
+    """By model, the mean of each language and length, without what the paper leaves out."""
     from needlework.results import cells
 
     counted = rows[cells.judged(rows) & ~dropped(rows)]
-    means = counted.groupby(["model", "context_lang", "length"])["value"].mean()
-    return means.rename("mean").reset_index()
+    keys = ["context_lang", "length"]
+    return {model: own.groupby(keys)["value"].mean() for model, own in counted.groupby("model")}
 
 
 def _other_agreement(
@@ -121,7 +118,14 @@ def _other_agreement(
     if missing := lost["n_skipped"] + lost["n_error"]:
         return f"{missing:,} answers are missing"
     both = Context(run.published, {**run.run, "published": names})
-    return "; ".join(paper.of_all(Cell({}, part, {}, both))) or None
+    of_paper = paper.other_prompts(
+        Cell({}, part, {}, both),
+        tasks=paper.NEEDLES,
+        lengths=paper.LENGTHS,
+        languages=paper.LANGUAGES,
+        models=paper.MODELS,
+    )
+    return "; ".join(of_paper) or None
 
 
 def _tau(first: Sequence[float], second: Sequence[float]) -> dict[str, float | int]:
@@ -143,20 +147,3 @@ def _tau(first: Sequence[float], second: Sequence[float]) -> dict[str, float | i
         cell["ci_low_independent"] = float(np.tanh(z - half))
         cell["ci_high_independent"] = float(np.tanh(z + half))
     return cell
-
-
-def _compared_p(p: float, bound: publications.Number | None, why: str | None) -> dict[str, object]:
-    """Whether our p, too, is below that of the paper."""
-    if bound is None:
-        return {
-            "published_p": None,
-            "published_cell_p": None,
-            "comparison_p": publications.UNPUBLISHED,
-        }
-    why = "no p of ours" if math.isnan(p) else why
-    found = f"cannot tell: {why}" if why else "covers" if p < bound.value else "above"
-    return {
-        "published_p": bound.value,
-        "published_cell_p": bound.cell,
-        "comparison_p": found,
-    }

@@ -53,21 +53,10 @@ PARTS_OF_SPEECH = ("noun", "adjective", "verb")
 # Cells that pandas, which the released code reads with, takes for missing. Two dictionaries have one:
 # "null" (hu) and "nan" (vi).
 _MISSING = frozenset(
-    [
-        *(
-            "#N/A",
-            "#N/A N/A",
-            "#NA",
-            "-1.#IND",
-            "-1.#QNAN",
-            "-NaN",
-            "-nan",
-            "1.#IND",
-            "1.#QNAN",
-            "<NA>",
-        ),
-        *("N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
-    ]
+    (
+        "#N/A|#N/A N/A|#NA|-1.#IND|-1.#QNAN|-NaN|-nan|1.#IND|1.#QNAN|<NA>|"
+        "N/A|NA|NULL|NaN|None|n/a|nan|null"
+    ).split("|")
 )
 
 # The list of nouns in a user's folder; the released one has another name.
@@ -95,13 +84,13 @@ def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, o
 
 
 def books(lang: str, paths: Sequence[Path]) -> pa.Table:
-    """BOOKS, one row: the text of all books, cut into sentences.
+    """BOOKS with one row: the text of all books, cut into sentences.
 
-    `text` has its white space folded and its sentences joined by a space, in zh and ja by nothing;
-    `sentence_starts` are offsets in characters, the first 0. A file `sentences.json` beside the book
-    adds to the rules of a language: `joiner` and `abbreviations`.
+    In `text`, white space is folded, and a space stands between sentences (in zh and ja nothing).
+    `sentence_starts` are offsets in characters; the first is 0. A file `sentences.json` beside the book adds
+    to a language's rules: `joiner` and `abbreviations`.
 
-    UserError if there is no text, or it has fewer than two sentences.
+    Raises UserError if there is no text, or it has fewer than two sentences.
     """
     texts = [path for path in paths if path.suffix == ".txt"]
     if not texts:
@@ -129,16 +118,17 @@ def _rules(lang: str, path: Path) -> sentences.Rules:
 
 
 def nouns(lang: str, paths: Sequence[Path]) -> pa.Table:
-    """NOUNS in the file's order: the column `lang` of a table with one noun a row, a language a column.
+    """NOUNS in the file's order: the column `lang` of a table with one noun a row and one language a column.
 
-    Rows, from 0, mean the same in every language. A row with an empty cell is left out but counted, as is an
-    empty line. Nouns are stripped of the white space around the released cells (as in the released code).
-    Equal nouns of the released list stay, since the choice between them depends on both languages of a pair
-    and is made where prompts are built. The log names them: up to four of 100.
+    Rows are numbered from 0 and mean the same in every language. If a cell is empty, its row is left out, but
+    keeps its number; so does an empty line. White space around the nouns is dropped, as in the released code.
 
-    UserError if the column is missing, or has fewer than LEAST_NOUNS different nouns. In a user's own list
-    also if a noun stands in two rows, of this column or of another that is read from the list: a question for
-    it would have two answers.
+    Equal nouns of the released list stay, and the log names them (up to four of 100). The choice between them
+    depends on both languages of a pair, so it is made where prompts are built.
+
+    Raises UserError if the column is missing, or has fewer than LEAST_NOUNS different nouns. In a user's own
+    list, a noun may not stand in two rows, of this column or of another that is read from the list: a
+    question for it would have two answers.
     """
     if not paths:
         raise _lacks(lang, "list of nouns", OWN_NOUNS, paths)
@@ -149,10 +139,19 @@ def nouns(lang: str, paths: Sequence[Path]) -> pa.Table:
         known = ", ".join(name for name in header if name != "definition")
         many = "several columns" if lang in header else "no column"
         raise UserError(f"{path} has {many} {lang!r}: give it one; it has {known}.")
-    column = header.index(lang)
-    cells = [line[column].strip() if column < len(line) else "" for line in lines[1:]]
-    rows = [(row, noun) for row, noun in enumerate(cells) if noun]
-    repeated = _repeated(rows)
+
+    def cells(name: str) -> list[tuple[int, str]]:
+        """The cells of a column that are not empty, with their rows. The header is line 1, row 0 line 2."""
+        at = header.index(name)
+        found = ((row, line[at].strip()) for row, line in enumerate(lines[1:]) if at < len(line))
+        return [(row, noun) for row, noun in found if noun]
+
+    rows, first = cells(lang), dict[str, int]()
+    repeated = [
+        f"{noun!r} in lines {first[noun.casefold()] + 2} and {row + 2}"
+        for row, noun in rows
+        if first.setdefault(noun.casefold(), row) != row
+    ]
     different = len(rows) - len(repeated)
     again = f" (again: {', '.join(repeated)})" if repeated else ""
     if different < LEAST_NOUNS:
@@ -161,58 +160,31 @@ def nouns(lang: str, paths: Sequence[Path]) -> pa.Table:
             f"{LEAST_NOUNS}{again}: add some."
         )
     if path.name == OWN_NOUNS:
-        _check_ambiguous(path, header, lines, lang)
+        # Languages without a folder beside the list are not read.
+        others = [n for n in header if n != lang and n and (path.parent / n).is_dir()]
+        for name in (lang, *others):
+            for row, noun in cells(name):
+                other = first.get(noun.casefold(), row)
+                if other != row:
+                    raise UserError(
+                        f"{path}: the noun {noun!r} of the column {lang!r} stands in line {other + 2}, and "
+                        f"in line {row + 2} of the column {name!r}: a question for it would have two "
+                        "answers. Take another word, or leave one of the two cells empty."
+                    )
     if repeated:
         logger.info("%s, %s: %d different nouns of %d%s", path, lang, different, len(rows), again)
     return pa.table(list(map(list, zip(*rows, strict=True))), schema=NOUNS)
 
 
-def _check_ambiguous(
-    path: Path, header: Sequence[str], lines: Sequence[Sequence[str]], lang: str
-) -> None:
-    """Raise UserError if a noun of the column `lang` stands in another row too.
-
-    Other columns count if their languages have a folder beside the list; the rest is not read.
-    """
-    read = [lang, *(n for n in header if n != lang and n and (path.parent / n).is_dir())]
-    first: dict[str, int] = {}
-    for name in read:
-        column = header.index(name)
-        for number, line in enumerate(lines[1:], start=2):
-            noun = line[column].strip() if column < len(line) else ""
-            if not noun:
-                continue
-            if name == lang:
-                other = first.setdefault(noun.casefold(), number)
-            else:
-                other = first.get(noun.casefold(), number)
-            if other != number:
-                raise UserError(
-                    f"{path}: the noun {noun!r} of the column {lang!r} stands in line {other}, and in line "
-                    f"{number} of the column {name!r}: a question for it would have two answers. Take "
-                    "another word, or leave one of the two cells empty."
-                )
-
-
-def _repeated(rows: Iterable[tuple[int, str]]) -> list[str]:
-    """The nouns that an earlier row has, each with both rows; the header is line 1, row 0 line 2."""
-    first: dict[str, int] = {}
-    return [
-        f"{noun!r} in lines {first[noun.casefold()] + 2} and {row + 2}"
-        for row, noun in rows
-        if first.setdefault(noun.casefold(), row) != row
-    ]
-
-
 def words(lang: str, paths: Sequence[Path]) -> pa.Table:
-    """WORDS, sorted: the usable words of a dictionary with the columns `words` and `pos`, each once.
+    """WORDS, sorted: the usable words of a dictionary with the columns `words` and `pos`, each word once.
 
     As in the released code (common_words_extraction.py), a word is not usable if it has a digit, if its part
     of speech is not exactly noun, adjective or verb ("verb,noun" is not), or if pandas takes the cell for
-    missing. Letter case, spaces and hyphens inside a word stay. A word with several parts of speech gets the
-    first. Unlike in the released code, white space around a word is dropped.
+    missing. Letter case, and spaces and hyphens inside a word, stay. If a word has several parts of speech,
+    the first is taken. Unlike in the released code, white space around a word is dropped.
 
-    UserError if there is no dictionary, or it has fewer than LEAST_WORDS usable words.
+    Raises UserError if there is no dictionary, or it has fewer than LEAST_WORDS usable words.
     """
     if not paths:
         raise _lacks(lang, "dictionary", "{lang}/words.csv", paths)
@@ -263,12 +235,14 @@ def _words_table(found: Iterable[tuple[str, str]]) -> pa.Table:
 
 
 def prompts(lang: str, paths: Sequence[Path]) -> pa.Table:
-    """PROMPTS: the texts of NIAH_KEYS from niah.txt, and as `cwe` the text of cwe.txt, if there is one.
+    """PROMPTS: the texts NIAH_KEYS from niah.txt, and the text `cwe` from cwe.txt if that file exists.
 
-    A text holds each of its placeholders once and no other brace; `cwe` may hold its own more than once.
-    UserError if a text is missing, is not text, or has other placeholders.
+    A text has each of its placeholders once (`cwe` may have its own more than once), and no other brace.
+    Raises UserError if a text is missing, is not text, or has other placeholders.
     """
-    niah = _one(paths, lang, "prompts of the tasks with needles", ("niah.txt", "niah.json"))
+    niah = next((path for path in paths if path.name in ("niah.txt", "niah.json")), None)
+    if niah is None:
+        raise _lacks(lang, "prompts of the tasks with needles", "{lang}/niah.json", paths)
     texts = _json_object(niah, lang)
     for key in texts:
         if key not in NIAH_KEYS and key not in _UNUSED_KEYS:
@@ -293,10 +267,11 @@ def _check_text(where: str, key: str, text: object, placeholders: Collection[str
         raise UserError(
             f"{where} has a brace that does not belong to a placeholder: remove it."
         ) from None
-    found = []
-    for _, name, specification, conversion in pieces:
-        if name is not None:
-            found.append(name + (f"!{conversion}" if conversion else "") + (specification or ""))
+    found = [
+        name + (f"!{conversion}" if conversion else "") + (specification or "")
+        for _, name, specification, conversion in pieces
+        if name is not None
+    ]
     wanted = " and ".join(f"{{{name}}}" for name in placeholders) or "no placeholder"
     for name in found:
         if name not in placeholders:
@@ -319,13 +294,6 @@ def _json_object(path: Path, lang: str) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise UserError(f"{path} for {lang!r} is not a JSON object of texts by key: make it one.")
     return found
-
-
-def _one(paths: Sequence[Path], lang: str, what: str, names: Sequence[str]) -> Path:
-    for path in paths:
-        if path.name in names:
-            return path
-    raise _lacks(lang, what, f"{{lang}}/{names[-1]}", paths)
 
 
 def _lacks(lang: str, what: str, name: str, paths: Sequence[Path]) -> UserError:

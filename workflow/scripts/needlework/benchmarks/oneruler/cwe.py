@@ -6,8 +6,9 @@ Paper, section 2.2; where the paper is silent, this follows the released code.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterable
-from functools import cache
+from bisect import bisect_right
+from collections.abc import Iterable
+from functools import cache, cached_property
 from itertools import chain
 
 import numpy as np
@@ -17,11 +18,12 @@ import pyarrow as pa
 from needlework.benchmarks.oneruler.plan import (
     COMMON_WORDS,
     NAME,
-    Frequencies,
+    SPARE_TOKENS,
+    Made,
     Slice,
     frequencies,
 )
-from needlework.benchmarks.oneruler.templates import SPARE_TOKENS, Example, WordPrompt, corpus_file
+from needlework.data.corpora.registry import corpus_table
 from needlework.errors import UserError
 from needlework.prompts.counting.pieces import NumberedLists, Pieces, fit
 from needlework.prompts.spans import Span
@@ -40,39 +42,35 @@ def vocabulary(words: Iterable[str]) -> list[str]:
 
 
 class WordTasks:
-    """Builds the prompts of the tasks of common words of a pair of languages, and the lists in them.
+    """Builds the prompts, and the lists in them, of the tasks of common words in a pair of languages.
 
-    Raises UserError if there are too few words.
+    `prompt` is the text of cwe.txt: it has the list once, in Vietnamese twice. Raises UserError if there are
+    too few words.
     """
 
-    def __init__(
-        self,
-        own: Slice,
-        prompt: WordPrompt,
-        words: Iterable[str],
-        pieces: Pieces,
-    ) -> None:
+    def __init__(self, own: Slice, prompt: str, words: Iterable[str], pieces: Pieces) -> None:
         self._own, self._pieces = own, pieces
         self._words = vocabulary(words)
         if len(self._words) <= COMMON_WORDS:
             raise UserError(
-                f"{corpus_file(own.data, 'words', own.context_lang)}: the "
-                "dictionary has "
+                f"{corpus_table(f'{own.data}_words', own.context_lang)}: the dictionary has "
                 f"{len(self._words)} different nouns, adjectives and verbs (words that differ only in case "
                 f"or width are one), but {COMMON_WORDS + 1} are needed: add words to it."
             )
-        self._around, self._around_answer = prompt.pieces, prompt.around_answer
+        self._around = prompt.split("{context}")
         self._lists = NumberedLists(pieces, self._words, self._around)
         self._ids: list[npt.NDArray[np.int32]] = []
         self._names: list[str] = []
 
+    @cached_property
     def room(self) -> int:
-        """The tokens of the longest right answer: the ten longest words, numbered, and texts around them."""
+        """The tokens of an answer: the run's, or of the ten longest words, numbered, and the question's."""
         longest = np.argsort(self._lists.costs, kind="stable")[-COMMON_WORDS:]
         answer = "\n".join(f"{i}. {self._words[k]}" for i, k in enumerate(longest, start=1))
-        return self._pieces.count(self._around_answer) + self._pieces.count(answer) + SPARE_TOKENS
+        measured = self._pieces.count(self._around[-1].strip()) + self._pieces.count(answer)
+        return self._own.max_new_tokens["cwe"] or measured + SPARE_TOKENS
 
-    def build(self, task: str, length: int, index: int, budget: int) -> Example | None:
+    def build(self, task: str, length: int, index: int, budget: int) -> Made | None:
         """The prompt of an example, with as many different words as fit; None if eleven words do not fit.
 
         The words are drawn by task and example, so a longer list contains the words of a shorter list.
@@ -80,20 +78,24 @@ class WordTasks:
         names = (NAME, self._own.seed, task, self._own.context_lang, index)
         drawn = rng(*names, "words").permutation(len(self._words))
         counts = frequencies(self._own, task, length)
-        word_costs = self._total_costs(drawn, counts)
+        # Of the first n words: how long their list is, and what they cost in it without their numbers.
+        repeats = np.full(len(drawn), counts.other, dtype=np.int64)
+        repeats[:COMMON_WORDS] = counts.common
+        entries = np.concatenate([[0], np.cumsum(repeats)])
+        costs = np.concatenate([[0], np.cumsum(self._lists.costs[drawn] * repeats)])
 
         @cache
         def order(n: int) -> Array:
-            each = np.repeat(drawn[:n], _repeats(n, counts))
+            each = np.repeat(drawn[:n], repeats[:n])
             return each[rng(*names, "order", length).permutation(len(each))]
 
         def predict(n: int) -> int:
-            return self._lists.predict(_entries(n, counts), int(word_costs[n]))
+            return self._lists.predict(int(entries[n]), int(costs[n]))
 
         fitted = fit(
             predict=predict,
             count=cache(lambda n: self._lists.tokens(order(n))),
-            guess=lambda tokens: _most(predict, tokens, len(drawn)),
+            guess=lambda tokens: bisect_right(range(1, len(drawn) + 1), tokens, key=predict),
             budget=budget,
             least=COMMON_WORDS + 1,
             most=len(drawn),
@@ -102,7 +104,7 @@ class WordTasks:
             return None
         n, n_tokens = fitted
         listed = self._lists.text(order(n))
-        return Example(
+        return Made(
             self._numbers(f"{task}-{length}-{index:03}", order(n), listed),
             listed.join(self._around),
             n_tokens,
@@ -123,12 +125,6 @@ class WordTasks:
         ]
         return pa.table(columns, schema=DOCUMENTS)
 
-    def _total_costs(self, drawn: Array, counts: Frequencies) -> Array:
-        """Entry n: what the words of a list of n different ones cost, without their numbers."""
-        own = self._lists.costs[drawn]
-        weighted = own * _repeats(len(drawn), counts)
-        return np.concatenate([[0], np.cumsum(weighted)])
-
     def _numbers(self, name: str, ids: Array, text: str) -> list[int]:
         """The span numbers of a prompt with a list, which becomes a document."""
         self._names.append(name)
@@ -139,28 +135,3 @@ class WordTasks:
         roles = [*["instruction"] * (len(self._around) - 1), "question"]
         first, *others = map(self._pieces.literal, roles, self._around)
         return [first, *chain.from_iterable((listed, other) for other in others)]
-
-
-def _most(predict: Callable[[int], int], tokens: int, most: int) -> int:
-    """The most different words whose prompt is predicted to have at most `tokens` tokens, by bisection."""
-    low = 0
-    while low < most:
-        middle = (low + most + 1) // 2
-        if predict(middle) <= tokens:
-            low = middle
-        else:
-            most = middle - 1
-    return low
-
-
-def _repeats(n: int, counts: Frequencies) -> Array:
-    """How often each of n different words stands in the list: the common ones come first."""
-    repeats = np.full(n, counts.other, dtype=np.int64)
-    repeats[:COMMON_WORDS] = counts.common
-    return repeats
-
-
-def _entries(n: int, counts: Frequencies) -> int:
-    """How long the list of n different words is."""
-    common = min(n, COMMON_WORDS)
-    return common * counts.common + (n - common) * counts.other

@@ -1,8 +1,11 @@
-"""The factors of ONERULER's prompts: tasks, languages by the size of their Wikipedias, lengths."""
+"""The factors of ONERULER's prompts: tasks, languages (by the size of their Wikipedias), lengths."""
 
 from __future__ import annotations
 
-from needlework.factor import Factor
+from dataclasses import replace
+
+from needlework.data.language_names import language_name
+from needlework.factor import Factor, in_1000
 
 # The tasks in the order of the paper's Figure 5, and what they are called there.
 NIAH = {
@@ -67,30 +70,35 @@ ERRORS = {
     "lost": "skipped or failed",
 }
 
-INSTRUCTION = Factor("instruction_lang", order=tuple(ARTICLES))
-CONTEXT = Factor("context_lang", order=("all", *ARTICLES))
-LENGTH = Factor("length", "int32")
+# The columns of instances and scores.
+INSTRUCTION = Factor(
+    "instruction_lang", label="Instructions", order=tuple(ARTICLES), format=language_name
+)
+CONTEXT = Factor(
+    "context_lang", order=("all", *ARTICLES), words={"all": "All languages"}, format=language_name
+)
+LENGTH = Factor("length", "int32", label="Context length ({unit_of_length})", format=in_1000)
 NONE_OPTION = Factor("none_option", "bool", order=(True, False))
-
+N_NEEDLES = Factor("n_needles", "int32")
 FACTORS = (
     INSTRUCTION,
     CONTEXT,
     LENGTH,
     NONE_OPTION,
-    Factor("n_needles", "int32"),
+    N_NEEDLES,
     Factor("exhausted", "bool", asked=False),
 )
 # An instance's id is made of these columns. Never change them: each id would change.
-NAMED_BY = (
-    *("instruction_lang", "context_lang", "length"),
-    *("none_option", "n_needles"),
-    *("exhausted",),
-)
+NAMED_BY = ("instruction_lang", "context_lang", "length", "none_option", "n_needles", "exhausted")
 # Arrow types by name.
 COLUMNS = {factor.name: factor.type for factor in FACTORS}
 
-# What results have besides.
+# The columns that results have besides.
 METRIC = Factor("metric", order=("strict", "released", "careful"))
-TASK = Factor("task", order=("niah", "all", *TASKS))
-GROUP = Factor("group", order=("all", *GROUPS))
-ERROR = Factor("error", order=tuple(ERRORS))
+TASK = Factor("task", order=("niah", "all", *TASKS), words=TASKS)
+GROUP = Factor("group", order=("all", *GROUPS), words=GROUPS)
+ERROR = Factor("error", order=tuple(ERRORS), words=ERRORS)
+# Where languages are named by their codes.
+INSTRUCTION_CODE, CONTEXT_CODE = (
+    replace(factor, label="", words={}, format=None) for factor in (INSTRUCTION, CONTEXT)
+)

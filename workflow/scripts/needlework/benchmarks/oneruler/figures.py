@@ -1,110 +1,78 @@
-"""ONERULER's figures: the paper's, then those of its appendix."""
+"""ONERULER's figures: the figures of the paper, then those of its appendix."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from needlework.answer_states import UNKNOWN
 from needlework.benchmarks.oneruler import paper
 from needlework.benchmarks.oneruler.factors import (
-    ARTICLES,
+    CONTEXT,
     CWE,
+    ERROR,
     ERRORS,
     GROUP,
     GROUPS,
-    HIGH_RESOURCE,
     LENGTH,
     METRIC,
     NIAH,
     TASK,
-    TASKS,
 )
+from needlework.benchmarks.oneruler.plan import ENDPOINTS
 from needlework.benchmarks.oneruler.rows import (
     ACCURACY,
     NEEDLE_TASKS,
     ONE_LANGUAGE,
     SHARE,
-    behind_endpoints,
-    best_first,
-    both_prompts,
+    articles,
     by_articles,
-    crossed,
-    cut_answers,
-    drawn,
-    ends,
-    equal_text,
-    equal_tokens,
+    dropped,
+    exhausted,
     grouped,
+    largest_first,
     long_contexts,
-    mean_of,
+    measured,
     metrics,
-    needles_together,
     none_allowed,
-    own,
-    reasoned,
+    of_metric,
     resources,
+    selected,
+    verdict_classes,
     with_errors,
-    wrong_words,
 )
 from needlework.benchmarks.oneruler.tables import (
     BY_CONTEXT,
     BY_ERROR,
     BY_INSTRUCTION,
-    ERROR_NAMES,
     EVERY_CONTEXT,
 )
-from needlework.data.language_names import language_name
-from needlework.factor import Factor, in_1000
+from needlework.factor import Factor
 from needlework.results import published as publications
 from needlework.results.columns import COMPARISON, LEAST_ANSWERS
 from needlework.results.drawing.style import COLOURS, looks
-from needlework.results.result import (
-    Bars,
-    Context,
-    Heatmap,
-    Lines,
-    Points,
-    Run,
-    figure,
-)
-from needlework.results.tabulate import MODEL, By, Cell, arranged, tabulate, where
+from needlework.results.result import Bars, Context, Heatmap, Lines, Points, Run, figure
+from needlework.results.tabulate import MODEL, Beside, By, Cell, Measure, arranged, tabulate, where
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# How figures order and name the values of factors and other labels.
-LENGTHS = Factor("length", label="Context length ({unit_of_length})", format=in_1000)
-CONTEXTS = Factor("context_lang", format=language_name, words={"all": "All languages"})
-FACTORS = (
-    LENGTHS,
-    CONTEXTS,
-    Factor("instruction_lang", label="Instructions", format=language_name),
-    Factor("task", order=tuple(TASKS), words=TASKS),
-    Factor("group", order=tuple(GROUPS), words=GROUPS),
-    ERROR_NAMES,
-    Factor("tokenizer"),
-)
+# The columns that only results have.
+FACTORS = (TASK, GROUP, ERROR)
 GROUP_LOOKS, ERROR_LOOKS = looks(tuple(GROUPS)), looks(tuple(ERRORS))
 DRAWN = "metric == '{metric}'"
 NO_NEEDLES, NO_WORDS = "no model answered needle tasks", "no model answered tasks of common words"
 
-NEEDLES = f"{ONE_LANGUAGE} and {NEEDLE_TASKS}"
-SINGLE = f"{ONE_LANGUAGE} and task == 'niah_single'"
-WORDS = f"{ONE_LANGUAGE} and task in {tuple(CWE)}"
+NEEDLE_ROWS = f"{ONE_LANGUAGE} and {NEEDLE_TASKS}"
+SINGLE_ROWS = f"{ONE_LANGUAGE} and task == 'niah_single'"
+WORD_ROWS = f"{ONE_LANGUAGE} and task in {tuple(CWE)}"
 BY_METRIC = By(METRIC, order=metrics)
 EACH = (BY_METRIC, MODEL, EVERY_CONTEXT, LENGTH)
-BY_END = By(Factor("group", order=("top", "bottom")), contrast=("gap", "top", "bottom"))
+BY_END = By(replace(GROUP, order=("top", "bottom")), contrast=("gap", "top", "bottom"))
 PROMPT = Factor("prompt", order=("with", "without", "drop"))
 BY_PROMPT = By(PROMPT, contrast=("drop", "without", "with"))
 BOUNDED = ("bound", *COMPARISON)
-
-
-def with_groups(data: pd.DataFrame, run: Run) -> pd.DataFrame:
-    """The rows with the column `group`: the resources of the context's language."""
-    articles = {**ARTICLES, **run.get("wikipedia_articles", {})}
-    low = {lang for lang, number in articles.items() if number < HIGH_RESOURCE}
-    groups = {lang: "low" if lang in low else "" for lang in set(data["context_lang"])}
-    return data.assign(group=data["context_lang"].map(groups | {"all": ""}))
 
 
 HEAT = Heatmap(
@@ -115,7 +83,7 @@ HEAT = Heatmap(
     margin="all",
     listed=("context_lang",),
     where=DRAWN,
-    prepare=with_groups,
+    prepare=grouped,
     tinted=("group == 'low'", "low-resource languages"),
     counted="context_lang != 'all'",
     words="Mean of all NIAH tasks.",
@@ -127,6 +95,7 @@ ERRORS_BY_LANGUAGE = Points(
     columns=2,
     line="error",
     looks=ERROR_LOOKS,
+    listed=("context_lang",),
     limits=None,
     axis="Share of prompts",
     only_if="value > 0",
@@ -135,9 +104,30 @@ ERRORS_BY_LANGUAGE = Points(
 )
 
 
-def languages_of(cell: Cell) -> str:
-    """The languages in the group of largest or of smallest Wikipedias."""
-    return "" if cell.labels["group"] == "gap" else cell.part.column("languages").iloc[0]
+def mean_of(column: str) -> Measure:
+    """The mean of a column that is not a share; its interval over questions is from the bootstrap."""
+
+    def of(cell: Cell) -> Mapping[str, float]:
+        from needlework.results import stats
+
+        part = cell.part
+        values = part.array(column, lambda frame: frame[column].astype("float64"))
+        questions = part.table.codes("example_id")[0][part.places]
+        seed = ("oneruler", column, *cell.labels.values())
+        low, high = stats.bootstrap_interval(values, questions, seed=seed)
+        return {
+            "value": float(values.mean()),
+            "n": len(values),
+            "se_independent": float(values.std() / len(values) ** 0.5),
+            "n_questions": len(set(questions)),
+            **{"ci_low": low, "ci_high": high},
+            **part.lost(),
+            "n_exhausted": exhausted(part),
+        }
+
+    lost = ("n_skipped", "n_error", "n_cut", "n_empty", "n_prompt_cut", "n_refused")
+    columns = ("value", "n", "se_independent", "n_questions", "ci_low", "ci_high", *lost)
+    return Measure((*columns, "n_exhausted"), of)
 
 
 @figure(
@@ -162,15 +152,36 @@ def figure1a(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     of the paper's Table 2. If a run has fewer than ten languages, each group is half of them. The CSV has the
     gaps; the paper's are from its text.
     """
+    asked = selected(rows, run, SINGLE_ROWS)
+    known = {lang for lang in set(asked["context_lang"]) if articles(lang, run.run)}
+    langs = by_articles(known, run)
+    size = min(paper.ENDS, len(langs) // 2)
+    ends = {"top": langs[:size], "bottom": langs[len(langs) - size :]}
+    asked = asked[asked["context_lang"].isin(langs)]
+    group = asked["context_lang"].map({lang: end for end in ends for lang in ends[end]})
+    names = group.map({end: " ".join(ends[end]) for end in ends})
     made = tabulate(
-        ends(own(rows, run, SINGLE), run),
+        asked.assign(group=group, languages=names),
         (BY_METRIC, LENGTH, BY_END),
         run,
         measure=ACCURACY,
         beside=paper.figure1a,
-        languages=languages_of,
+        languages=lambda cell: (
+            "" if cell.labels["group"] == "gap" else cell.part.column("languages").iloc[0]
+        ),
     )
     return made[["metric", "group", "languages", "length", *made.columns[4:]]]
+
+
+def heat_map(asked: pd.DataFrame, run: Context, beside: Beside) -> pd.DataFrame:
+    """Cells by language and length: the language with the best mean first, after "all"."""
+    table = tabulate(asked, EACH, run, measure=ACCURACY, beside=beside)
+    means = table.groupby(["metric", "context_lang"])["value"].transform("mean")
+    means = means.mask(table["context_lang"] == "all", float("inf"))
+    order = table.assign(mean=means).sort_values(
+        ["mean", "context_lang", "length"], ascending=[False, True, True], kind="stable"
+    )
+    return arranged(table.loc[order.index], run, BY_METRIC, MODEL)
 
 
 # Before Figure 1b, since a page opens with the first figure of models.
@@ -179,13 +190,11 @@ def figure3(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """All needle tasks, in percent, the best language first. The paper's numbers are read from the figure's
     image in its repository.
     """
-    asked = own(rows, run, NEEDLES)
-    made = tabulate(asked, EACH, run, measure=ACCURACY, beside=paper.FIGURE3)
-    return arranged(best_first(made), run, BY_METRIC, MODEL)
+    return heat_map(selected(rows, run, NEEDLE_ROWS), run, paper.FIGURE3)
 
 
 def one_language(data: pd.DataFrame, run: Run) -> pd.DataFrame:
-    """The English rows, as in the paper; all languages together if these have too few answers."""
+    """The English rows, as in the paper. If there are too few English answers, the rows of all languages."""
     english = data["context_lang"] == "en"
     if english.any() and data.loc[english, "n"].min() >= LEAST_ANSWERS:
         return data[english]
@@ -195,9 +204,9 @@ def one_language(data: pd.DataFrame, run: Run) -> pd.DataFrame:
 def which_language(data: pd.DataFrame, run: Run) -> str:
     """The name of the languages that `one_language` keeps."""
     langs = [lang for lang in dict.fromkeys(data["context_lang"]) if lang != "all"]
-    called = CONTEXTS.called
-    english = "en" in set(one_language(data, run)["context_lang"])
-    return ", ".join(map(called, ["en"] if english else langs)) + "."
+    if "en" in set(one_language(data, run)["context_lang"]):
+        langs = ["en"]
+    return ", ".join(map(CONTEXT.called, langs)) + "."
 
 
 @figure(
@@ -223,9 +232,12 @@ def figure1b(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     of the two, or has fewer than ten answers, all languages that have both are shown. The CSV has every
     language and the drops; the paper's drop is o3-mini-high's in English.
     """
-    by = (*EACH, BY_PROMPT)
-    asked = both_prompts(equal_tokens(where(rows, SINGLE), run))
-    made = tabulate(asked, by, run, measure=ACCURACY, beside=paper.figure1b)
+    asked = measured(where(rows, SINGLE_ROWS), run)
+    offered = asked["none_option"].astype(bool)
+    asked = asked.assign(prompt=offered.map({True: "with", False: "without"}))
+    langs = set(asked.loc[offered, "context_lang"]) & set(asked.loc[~offered, "context_lang"])
+    asked = asked[asked["context_lang"].isin(langs)]
+    made = tabulate(asked, (*EACH, BY_PROMPT), run, measure=ACCURACY, beside=paper.figure1b)
     made = arranged(made, run, BY_METRIC, MODEL, EVERY_CONTEXT, PROMPT, LENGTH)
     labels = ["metric", "model", "source", "context_lang", "prompt", "length"]
     return made[[*labels, *made.columns[len(labels) :]]]
@@ -247,7 +259,7 @@ def figure4a(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """All needle tasks in long contexts (64K and 128K, or a run's two longest lengths), for languages with
     large and small Wikipedias.
     """
-    asked = grouped(long_contexts(drawn(rows, run, NEEDLES)), run)
+    asked = grouped(long_contexts(selected(of_metric(rows, run), run, NEEDLE_ROWS)), run.run)
     return tabulate(asked, (MODEL, GROUP), run, measure=ACCURACY)
 
 
@@ -271,16 +283,15 @@ def figure4b(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Mean over all needle tasks and models in long contexts (64K and 128K, or a run's two longest lengths).
     The paper's numbers are from its text.
     """
-    by_code = Factor("context_lang")
     made = tabulate(
-        long_contexts(own(rows, run, NEEDLES)),
-        (BY_METRIC, by_code),
+        long_contexts(selected(rows, run, NEEDLE_ROWS)),
+        (BY_METRIC, CONTEXT),
         run,
         measure=ACCURACY,
         beside=paper.figure4b,
-        group=lambda cell: resources(cell.labels["context_lang"], run),
+        group=lambda cell: resources(cell.labels["context_lang"], run.run),
     )
-    return arranged(made, run, BY_METRIC, "-value", by_code)
+    return arranged(made, run, BY_METRIC, "-value", "context_lang")
 
 
 @figure(
@@ -297,8 +308,12 @@ def figure4b(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 )
 def figure5(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Mean over all models and lengths, for languages with large and small Wikipedias."""
+    import pandas as pd
+
+    asked = grouped(selected(rows, run, ONE_LANGUAGE), run.run)
+    needles = asked[asked["task"].isin(list(NIAH))]
     return tabulate(
-        needles_together(grouped(own(rows, run, ONE_LANGUAGE), run)),
+        pd.concat([needles.assign(of="niah"), asked.assign(of=asked["task"])]),
         (BY_METRIC, By(TASK, "of"), By(GROUP, margin="all")),
         run,
         measure=ACCURACY,
@@ -329,7 +344,11 @@ def figure6a(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Mean over all needle tasks and models. One panel per language of the context, one line per language of
     the instructions.
     """
-    asked = crossed(own(rows, run, NEEDLE_TASKS))
+    asked = selected(rows, run, NEEDLE_TASKS)
+    mixed = asked[asked["instruction_lang"] != asked["context_lang"]]
+    contexts = set(mixed["context_lang"])
+    here = asked["instruction_lang"].isin(contexts | set(mixed["instruction_lang"]))
+    asked = asked[asked["context_lang"].isin(contexts) & here]
     by = (BY_METRIC, BY_CONTEXT, BY_INSTRUCTION, LENGTH)
     return tabulate(asked, by, run, measure=ACCURACY, beside=paper.figure6a)
 
@@ -350,60 +369,8 @@ def figure6a(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 )
 def figure6b(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Shares of all S-NIAH prompts, by the strict rules. The paper draws stacked bars."""
-    asked = with_errors(drawn(rows, run, SINGLE, "strict"))
+    asked = with_errors(selected(of_metric(rows, run, "strict"), run, SINGLE_ROWS))
     return tabulate(asked, (MODEL, BY_ERROR), run, measure=SHARE)
-
-
-# How many tokens the same text is in several tokenizers (appendix D).
-
-
-def text_lengths(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
-    """The tokens of each language's longest text in every tokenizer (`n_tokens`; Figure 24).
-
-    `rows` has the same prompts in several tokenizers; NIAH's prompts are taken if there are any. `length` is
-    their length in the tokenizer `measured_in`. The interval is over prompts. The paper's numbers stand only
-    beside texts with the paper's length, data and measuring tokenizer.
-    """
-    import pandas as pd
-
-    from needlework.results import cells, stats
-
-    same = rows[rows["instruction_lang"] == rows["context_lang"]]
-    needles = same[same["task"].isin(list(NIAH))]
-    same = needles if len(needles) else same
-    same = same[same["length"] == same["length"].max()]
-    encodings = run.run.get("encodings", {})
-    measured_in = run.run.get("text_tokenizer", "")
-    made = []
-    for (lang, tokenizer), part in same.groupby(["context_lang", "tokenizer"]):
-        length, n_tokens = int(part["length"].iloc[0]), float(part["n_tokens"].mean())
-        seed = ("oneruler", "n_tokens", lang, tokenizer)
-        low, high = stats.bootstrap_interval(part["n_tokens"], part["example_id"], seed=seed)
-        found = run.find("figure24", str(lang), encodings.get(tokenizer, ""))
-        value = None if found is None else found.value
-        ours = {
-            "data": run.run.get("setup", {}).get("data"),
-            "length": length,
-            "measuring tokenizer": encodings.get(measured_in, measured_in),
-        }
-        why = "; ".join(cells.differences(ours, paper.TEXT)) or None
-        made.append(
-            {"context_lang": lang, "tokenizer": tokenizer}
-            | {"measured_in": measured_in, "length": length}
-            | {"n_tokens": n_tokens, "n": len(part)}
-            | {"n_exhausted": int(part["exhausted"].sum())}
-            | {"ci_low": low, "ci_high": high}
-            | {"published": None if why else value, "published_cell_n_tokens": found and found.cell}
-            | {"comparison": publications.compare(n_tokens, low, high, value, why)}
-        )
-    columns = [
-        *("context_lang", "tokenizer", "measured_in", "length", "n_tokens", "n", "n_exhausted"),
-        *("ci_low", "ci_high", "published"),
-        *("published_cell_n_tokens", "comparison"),
-    ]
-    data = pd.DataFrame(made, columns=columns)
-    places = {lang: i for i, lang in enumerate(by_articles(data["context_lang"], run))}
-    return data.sort_values("context_lang", key=lambda c: c.map(places), kind="stable")
 
 
 @figure(
@@ -418,13 +385,17 @@ def text_lengths(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 )
 def figure17(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Mean over all needle tasks and languages."""
-    return tabulate(drawn(rows, run, NEEDLES), (MODEL, LENGTH), run, measure=ACCURACY)
+    return tabulate(
+        selected(of_metric(rows, run), run, NEEDLE_ROWS), (MODEL, LENGTH), run, measure=ACCURACY
+    )
 
 
 def errors_by_language(rows: pd.DataFrame, run: Context, closed: bool) -> pd.DataFrame:
     """Shares of errors in long contexts by language, for models behind endpoints or for all other models."""
-    asked = long_contexts(with_errors(drawn(rows, run, SINGLE, "strict")))
-    asked = behind_endpoints(asked, run, closed)
+    asked = long_contexts(with_errors(selected(of_metric(rows, run, "strict"), run, SINGLE_ROWS)))
+    backends = run.run.get("backends", {})
+    behind = {model for model in set(asked["model"]) if backends.get(model) in ENDPOINTS}
+    asked = asked[asked["model"].isin(behind) == closed]
     return tabulate(asked, (MODEL, BY_CONTEXT, BY_ERROR), run, measure=SHARE)
 
 
@@ -476,10 +447,13 @@ def figure20(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """The needle tasks, for models that report reasoning tokens. Answers that the limit cut before any text
     are left out.
     """
+    from needlework.results import cells
+
+    asked = selected(of_metric(rows, run), run, NEEDLE_ROWS)
+    asked = asked[asked["reasoning_tokens"].notna() & ~dropped(asked) & cells.judged(asked)]
+    asked = asked.assign(answer=asked["value"].map({1.0: "right"}).fillna("wrong"))
     by = (MODEL, Factor("answer"), LENGTH)
-    return tabulate(
-        reasoned(drawn(rows, run, NEEDLES)), by, run, measure=mean_of("reasoning_tokens")
-    )
+    return tabulate(asked, by, run, measure=mean_of("reasoning_tokens"))
 
 
 @figure(
@@ -504,7 +478,11 @@ def figure21(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """The tasks of common words, for the models that ``comparisons.reasoning`` names, or for all models if
     the run has none of these.
     """
-    asked = cut_answers(drawn(rows, run, WORDS), run)
+    asked = selected(of_metric(rows, run), run, WORD_ROWS)
+    asked = asked[asked["finish_reason"] != UNKNOWN]
+    reason = asked["model"].isin(list(run.run.get("reasoning", ())))
+    asked = asked[reason] if reason.any() else asked
+    asked = asked.assign(value=(asked["finish_reason"] == "length").astype("float64"))
     return tabulate(asked, (MODEL, TASK, LENGTH), run, measure=ACCURACY)
 
 
@@ -524,7 +502,7 @@ def figure22(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     wrong. The CSV has the paper's bounds.
     """
     return tabulate(
-        own(rows, run, WORDS),
+        selected(rows, run, WORD_ROWS),
         (BY_METRIC, MODEL, TASK, LENGTH),
         run,
         measure=ACCURACY,
@@ -554,13 +532,16 @@ def figure23(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """How many of the ten common words stand in a wrong answer, for languages with large and small
     Wikipedias. Answers without text are left out.
     """
-    asked = grouped(wrong_words(drawn(rows, run, WORDS, "strict")), run)
+    asked = selected(of_metric(rows, run, "strict"), run, WORD_ROWS)
+    asked = asked[verdict_classes(asked).isin(["partial", "wrong_words"])]
+    words = asked["verdict"].str.extract(r"^partial:(\d+)/", expand=False)
+    asked = grouped(asked.assign(found=words.fillna("0").astype(float)), run.run)
     return tabulate(asked, (MODEL, TASK, GROUP, LENGTH), run, measure=mean_of("found"))
 
 
 def which_text(data: pd.DataFrame, run: Run) -> str:
     """A note on the texts that all tokenizers count."""
-    length = LENGTHS.called(data["length"].max())
+    length = LENGTH.called(data["length"].max())
     measured_in = data["measured_in"].iloc[0]
     return f"Texts of {length} tokens of {measured_in}, including room for the answer."
 
@@ -570,6 +551,7 @@ def which_text(data: pd.DataFrame, run: Run) -> str:
     Points(
         x="context_lang",
         line="tokenizer",
+        listed=("context_lang",),
         axis="The same text",
         unit="tokens",
         column="n_tokens",
@@ -588,7 +570,44 @@ def figure24(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     numbers, for Tamil, are from its text. They are compared only with released texts of 128,000 tokens of
     cl100k_base.
     """
-    return text_lengths(rows, run)
+    import pandas as pd
+
+    from needlework.results import cells, stats
+
+    same = where(rows, ONE_LANGUAGE)
+    needles = where(same, NEEDLE_TASKS)
+    same = needles if len(needles) else same
+    same = same[same["length"] == same["length"].max()]
+    encodings = run.run.get("encodings", {})
+    measured_in = run.run.get("text_tokenizer", "")
+    made = []
+    for (lang, tokenizer), part in same.groupby(["context_lang", "tokenizer"]):
+        length, n_tokens = int(part["length"].iloc[0]), float(part["n_tokens"].mean())
+        # The interval is over prompts.
+        seed = ("oneruler", "n_tokens", lang, tokenizer)
+        low, high = stats.bootstrap_interval(part["n_tokens"], part["example_id"], seed=seed)
+        found = run.find("figure24", str(lang), encodings.get(tokenizer, ""))
+        value = None if found is None else found.value
+        ours = {
+            "data": run.run.get("setup", {}).get("data"),
+            "length": length,
+            "measuring tokenizer": encodings.get(measured_in, measured_in),
+        }
+        why = "; ".join(cells.differences(ours, paper.TEXT)) or None
+        made.append(
+            {"context_lang": lang, "tokenizer": tokenizer}
+            | {"measured_in": measured_in, "length": length}
+            | {"n_tokens": n_tokens, "n": len(part)}
+            | {"n_exhausted": int(part["exhausted"].sum())}
+            | {"ci_low": low, "ci_high": high}
+            | {"published": None if why else value, "published_cell_n_tokens": found and found.cell}
+            | {"comparison": publications.compare(n_tokens, low, high, value, why)}
+        )
+    columns = (
+        *("context_lang", "tokenizer", "measured_in", "length", "n_tokens", "n", "n_exhausted"),
+        *("ci_low", "ci_high", "published", "published_cell_n_tokens", "comparison"),
+    )
+    return largest_first(pd.DataFrame(made, columns=columns), run)
 
 
 @figure(
@@ -602,6 +621,5 @@ def figure24(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
 )
 def figure25(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     """Like Figure 3, but all models read the same text, whose length is measured in a common tokenizer."""
-    asked = none_allowed(equal_text(where(rows, NEEDLES), run))
-    made = tabulate(asked, EACH, run, measure=ACCURACY, beside=paper.FIGURE25)
-    return arranged(best_first(made), run, BY_METRIC, MODEL)
+    asked = none_allowed(measured(where(rows, NEEDLE_ROWS), run, common=True))
+    return heat_map(asked, run, paper.FIGURE25)

@@ -90,25 +90,19 @@ def _files(lang: str, folder: Path) -> Iterator[Finding]:
             text = table["text"][0].as_py()
             count = len(table["sentence_starts"][0].as_py())
             yield Finding("ONERULER's books", f"{len(text):,} characters, {count:,} sentences")
-            yield from _tokens(text)
+            # How many tokens a word takes: of these the lengths consist.
+            sample = text[:100_000]
+            words = max(1, len(sample.split()))
+            for name, entry in TOKENIZERS.items():
+                try:
+                    said = f"{load_tokenizer(name, entry).count(sample) / words:.2f} per word"
+                except (UserError, ImportError) as error:
+                    said = f"not counted: {error}"
+                yield Finding(f"tokens in {name}", said)
         else:
             yield Finding(f"ONERULER's {kind}", f"{table.num_rows:,} rows")
-        lacks_cwe = kind == "prompts" and not any(path.name == "cwe.txt" for path in there)
-        if lacks_cwe:
+        if kind == "prompts" and not any(path.name == "cwe.txt" for path in there):
             yield Finding("cwe.txt", "not there: only tasks of common words need it")
-
-
-def _tokens(text: str) -> Iterator[Finding]:
-    """How many tokens a word takes: of these the lengths consist."""
-    sample = text[:100_000]
-    words = max(1, len(sample.split()))
-    for name, entry in TOKENIZERS.items():
-        try:
-            count = load_tokenizer(name, entry).count(sample)
-        except (UserError, ImportError) as error:
-            yield Finding(f"tokens in {name}", f"not counted: {error}")
-            continue
-        yield Finding(f"tokens in {name}", f"{count / words:.2f} per word")
 
 
 def _answers(

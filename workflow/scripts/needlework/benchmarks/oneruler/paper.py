@@ -55,23 +55,6 @@ def other_prompts(
 
     none: the questions must allow the answer "none", as the paper's questions do.
     """
-    yield from _other_setup(cell)
-    yield from own_instructions(cell, "instruction_lang", "context_lang")
-    yield from other_entries(cell, GREEDY, DECODING, ours_too=False)
-    wanted = {"task": tasks, "length": lengths, "context_lang": languages}
-    called = {"task": "other tasks", "length": "other lengths", "context_lang": "other languages"}
-    for column, values in wanted.items():
-        if values:
-            yield from other_values(cell, column, values, called[column])
-    needles = cell.part.where(cell.part.array("needles", lambda rows: rows["task"].isin(NEEDLES)))
-    if none and False in needles.values("none_option"):
-        yield "without the sentence that allows the answer none"
-    if models:
-        yield from other_models(cell, models)
-
-
-def _other_setup(cell: Cell) -> Iterator[str]:
-    """Where the run's settings and the cell's metric are not the paper's."""
     from needlework.results import cells
 
     setup = {**cell.run.run.get("setup", {}), "metric": cell.part.values("metric")[0]}
@@ -80,11 +63,21 @@ def _other_setup(cell: Cell) -> Iterator[str]:
     if SHORT not in words.values("length"):
         setup.pop("cwe_frequencies", None)
     yield from cells.differences(setup, SETUP)
-
-
-def of_all(cell: Cell) -> Iterator[str]:
-    """Reasons why a cell does not cover all needle tasks and models of the paper."""
-    return other_prompts(cell, tasks=NEEDLES, lengths=LENGTHS, languages=LANGUAGES, models=MODELS)
+    yield from own_instructions(cell, "instruction_lang", "context_lang")
+    yield from other_entries(cell, GREEDY, DECODING, ours_too=False)
+    wanted = (
+        ("task", tasks, "other tasks"),
+        ("length", lengths, "other lengths"),
+        ("context_lang", languages, "other languages"),
+    )
+    for column, values, reason in wanted:
+        if values:
+            yield from other_values(cell, column, values, reason)
+    needles = cell.part.where(cell.part.array("needles", lambda rows: rows["task"].isin(NEEDLES)))
+    if none and False in needles.values("none_option"):
+        yield "without the sentence that allows the answer none"
+    if models:
+        yield from other_models(cell, models)
 
 
 def _over_models(
@@ -138,7 +131,7 @@ FIGURE3, FIGURE25 = map(_heat_map, ("figure3", "figure25"))
 
 @Beside
 def figure4b(cell: Cell) -> Mapping[str, object]:
-    """The text has three languages' means over all models in long contexts."""
+    """The paper's text has the means of three languages, over all models, in long contexts."""
     if cell.labels.get("model", "all") != "all":
         return against(cell, None)
     reasons = other_prompts(cell, tasks=NEEDLES, lengths=LONG, models=MODELS)
@@ -150,19 +143,17 @@ def figure5(cell: Cell) -> Mapping[str, object]:
     """The text has some means of tasks, or bounds, over all models and lengths."""
     task, group = cell.labels["task"], cell.labels["group"]
     needles = other_values(cell, "task", NEEDLES, "other tasks") if task == "niah" else ()
-    named = [lang for lang in LANGUAGES if group in ("all", _resources(lang))]
+    # The paper's groups (its Table 2), as in `factors.GROUPS`.
+    groups = {lang: "high" if ARTICLES[lang] >= HIGH_RESOURCE else "low" for lang in LANGUAGES}
+    groups["en"] = "english"
+    named = [lang for lang in LANGUAGES if group in ("all", groups[lang])]
     reasons = [*needles, *other_prompts(cell, lengths=LENGTHS, languages=named, models=MODELS)]
     return _over_models(cell, "figure5", group, task, reasons)
 
 
-def _resources(lang: str) -> str:
-    """The paper's group of a language (its Table 2), as in `factors.GROUPS`."""
-    return "english" if lang == "en" else "high" if ARTICLES[lang] >= HIGH_RESOURCE else "low"
-
-
 @Beside
 def figure6a(cell: Cell) -> Mapping[str, object]:
-    """The text has means over all models by the languages of instructions and context."""
+    """The paper's text has means over all models, by the languages of instructions and context."""
     row = f"{cell.labels['instruction_lang']}-{cell.labels['context_lang']}"
     reasons = other_prompts(cell, tasks=NEEDLES, models=MODELS)
     return _over_models(cell, "figure6a", row, str(cell.labels["length"]), reasons)

@@ -1,4 +1,4 @@
-"""What ONERULER consists of: its tasks, factors and slices, and what each slice depends on."""
+"""The plan of ONERULER: tasks, factors, slices, and the settings on which each slice depends."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from needlework.benchmarks.oneruler.factors import LONG
+from needlework.benchmarks.oneruler.factors import LENGTH, LONG
 from needlework.contract import CorpusTable, Run, SliceSettings, block_of, in_words
 from needlework.data.corpora.registry import folder_languages
-from needlework.factor import Factor, in_1000
 from needlework.given import given
 
 if TYPE_CHECKING:
@@ -22,24 +21,24 @@ SETUP = {
     key: f"benchmarks.oneruler.{key}"
     for key in ("data", "haystack", "multiquery_needles", "cwe_frequencies", "max_new_tokens")
 }
-LENGTH_CALLED = Factor("length", format=in_1000)
 
 
 class Needles(NamedTuple):
-    """A task with needles: the keys in the text, the values of each, and how many keys are asked.
+    """A task with needles."""
 
-    If `present` is False, the asked key is not in the text.
-    """
-
+    # The number of keys in the text, and of values of each key.
     keys: int
     values: int
+    # How many keys are asked for.
     asked: int
+    # Whether the asked key is in the text.
     present: bool = True
 
 
 class Frequencies(NamedTuple):
-    """A task of common words: how often a common word and any other word stand in the list."""
+    """A task of common words."""
 
+    # How often a common word, and any other word, stands in the list.
     common: int
     other: int
 
@@ -102,11 +101,26 @@ FOLDER_FILES = {
 }
 # The longest answers of the released code, in tokens.
 RELEASED_MAX_NEW_TOKENS = {"niah": 30, "cwe": 50}
+# Tokens that an answer may take beyond the question said again and the longest right answer.
+SPARE_TOKENS = 32
+
+
+class Made(NamedTuple):
+    """A finished prompt."""
+
+    # Span numbers (`prompts.counting.pieces`).
+    numbers: Sequence[int]
+    text: str
+    n_tokens: int
+    # The accepted answers.
+    references: list[str]
+    # Whether it has all words of the language.
+    exhausted: bool = False
 
 
 @dataclass(frozen=True)
 class Slice:
-    """What the instances of a slice depend on, as `settings` gives it."""
+    """The settings on which the instances of a slice depend, as `settings` returns them."""
 
     slice: str
     instruction_lang: str
@@ -130,7 +144,7 @@ class Slice:
 
 
 def conditions(config: Configuration) -> dict[str, bool]:
-    """Which prompts and models a configuration has, by the names that results have (`Result.when`)."""
+    """Whether a configuration has certain prompts and models, by the names in `Result.when`."""
     own: Oneruler = block_of(config, NAME)
     hidden = needle_tasks(own.tasks)
     single = "niah_single" in hidden
@@ -181,12 +195,16 @@ def slice_languages(name: str) -> tuple[str, str]:
 
 
 def settings(own: Oneruler, name: str, lengths: Iterable[int]) -> SliceSettings:
-    """All that the instances of a slice depend on, other than files and the tokenizer: fields of `Slice`.
+    """The settings on which the instances of a slice depend, besides files and tokenizer.
 
-    `lengths` are the token budgets wanted by the models that use the tokenizer.
+    `lengths` are the token budgets that the models with this tokenizer want.
     """
     instruction, context = slice_languages(name)
     tasks = slice_tasks(own, instruction, context)
+    limit = own.max_new_tokens
+    longest: dict[str, int | None] = {**RELEASED_MAX_NEW_TOKENS}
+    if limit != "released":
+        longest = dict.fromkeys(longest, limit if isinstance(limit, int) else None)
     found: dict[str, Any] = {
         "slice": name,
         "instruction_lang": instruction,
@@ -197,7 +215,7 @@ def settings(own: Oneruler, name: str, lengths: Iterable[int]) -> SliceSettings:
         "examples": own.examples,
         "seed": own.seed,
         **({"haystack": own.haystack} if own.haystack else {}),
-        "max_new_tokens": _max_new_tokens(own.max_new_tokens),
+        "max_new_tokens": longest,
     }
     if needle_tasks(tasks):
         found["none_option"] = _none_options(own, instruction, context)
@@ -226,25 +244,18 @@ def _none_options(own: Oneruler, instruction: str, context: str) -> list[bool]:
     return options
 
 
-def _max_new_tokens(limit: str | int) -> dict[str, int | None]:
-    """The longest answers of a slice, by kind of task; None is measured in the tokenizer."""
-    if limit == "released":
-        return {**RELEASED_MAX_NEW_TOKENS}
-    return dict.fromkeys(RELEASED_MAX_NEW_TOKENS, limit if isinstance(limit, int) else None)
-
-
 def variants(own: Slice) -> list[tuple[str, bool]]:
-    """The tasks of a slice, each with whether the question offers the answer "none".
+    """The tasks of a slice: (task, whether the question offers the answer "none").
 
-    Tasks of common words never offer it.
+    Questions on common words never offer it.
     """
-    options = [
+    needles = [
         (task, option)
         for task in needle_tasks(own.tasks)
         for option in own.none_option
         if option or task in own.without_none_tasks
     ]
-    return options + [(task, False) for task in word_tasks(own.tasks)]
+    return needles + [(task, False) for task in word_tasks(own.tasks)]
 
 
 def needles(own: Slice, task: str) -> Needles:
@@ -282,11 +293,6 @@ def haystack(own: Oneruler | Slice) -> str:
     return own.haystack or f"{own.data}_books"
 
 
-def spare(own: Oneruler) -> int:
-    """0 tokens: the longest answer takes all reserved tokens of a length."""
-    return 0
-
-
 def quotes(own: Oneruler) -> list[CorpusTable]:
     """The books that the benchmark's prompts refer to; lists of words are made by the construction."""
     pairs = map(slice_languages, slices(own))
@@ -300,32 +306,32 @@ def user_folder(own: Oneruler, config: Configuration) -> str | None:
 
 
 def run_settings(config: Configuration) -> Run:
-    """The facts on a run that this benchmark's results need, beside the facts that all results get.
-
-    metric: "strict" or "released", whose values the figures draw. equal_text: pairs of entries of a model,
-    with prompts measured in its own tokenizer and in a common one. backends: how each model is run.
-    reasoning: models that reason. text_tokenizer: the tokenizer that measures the texts of which all
-    tokenizers count the tokens. encodings: for OpenAI's tokenizers, their encoding. wikipedia_articles: the
-    user's numbers of articles by language, beside Table 2. instructions: the languages with texts or full
-    stops of the user's.
-    """
+    """The facts on a run that this benchmark's results need, beside the facts that all results get."""
     own: Oneruler = block_of(config, NAME)
     entries = {name: config.models[name] for name in config.run.models}
     tokenizers = [*config.run.tokenizers, *(entry.tokenizer for entry in entries.values())]
     comparisons: Run = given(own.comparisons)
     long = [n for n in sorted(own.lengths) if n in LONG] or sorted(own.lengths)[-2:]
     return {
+        # The languages with texts or full stops of the user's.
         "instructions": [
             *folder_languages(user_folder(own, config)),
             *(n for n, stop in own.full_stops.items() if stop != FULL_STOPS.get(n, ".")),
         ],
-        "long_contexts": f"contexts of {' and '.join(map(LENGTH_CALLED.called, long))}",
+        "long_contexts": f"contexts of {' and '.join(map(LENGTH.called, long))}",
+        # How each model is run.
         "backends": {name: entry.backend for name, entry in entries.items()},
+        # The metric whose values the figures draw.
         "metric": own.metric,
+        # The user's numbers of articles by language, beside Table 2.
         "wikipedia_articles": own.wikipedia_articles,
+        # equal_text: pairs of entries of a model, with prompts measured in its own tokenizer and in a common
+        # one. reasoning: models that reason.
         **comparisons,
-        # As `planning.inputs.prompts.Prompts.text_tokenizer` chooses it.
+        # The tokenizer that measures the texts of which all tokenizers count the tokens, as
+        # `planning.inputs.prompts.Prompts.text_tokenizer` chooses it.
         "text_tokenizer": tokenizers[0],
+        # The encodings of OpenAI's tokenizers.
         "encodings": {
             name: tokenizer.encoding
             for name in dict.fromkeys(tokenizers)

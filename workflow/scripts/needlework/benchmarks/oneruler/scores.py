@@ -7,11 +7,12 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
 from needlework.benchmarks.oneruler import strict
+from needlework.benchmarks.oneruler.metrics import METRICS
 from needlework.benchmarks.oneruler.strict import says_none
 from needlework.benchmarks.oneruler.wording import ANSWER_TAGS, PHRASES, Wording, check
 from needlework.benchmarks.oneruler.wording import phrases as read_phrases
@@ -26,8 +27,9 @@ from needlework.scoring.careful.verdicts import (
     of_numbers,
 )
 from needlework.scoring.careful.words import bounded, read, split
+from needlework.scoring.metric import Metric
 from needlework.scoring.metrics import number_of
-from needlework.scoring.scores import CAREFUL, Rating, score_rows, second
+from needlework.scoring.scores import Rating, rated_by, score_rows
 
 if TYPE_CHECKING:
     from needlework.benchmarks.oneruler.settings import Oneruler
@@ -163,7 +165,68 @@ def common_words_verdict(text: str, expected: Sequence[str], lang: str) -> Verdi
     return of_list(text, expected, [lang])
 
 
-METRICS = ("strict", "released", CAREFUL)
+# The words for "none" in a language: ours, and those of the released scorer.
+_Denials = tuple[tuple[str | Wording, ...], tuple[str, ...]]
+
+
+class Asked(NamedTuple):
+    """An answer to an instance."""
+
+    # The instance.
+    row: Mapping[str, Any]
+    # The text without reasoning and tag.
+    said: str
+    # The text as the released rules read it.
+    raw: str
+    # Returns a language's words for "none".
+    denials: Callable[[str], _Denials]
+    # Returns whether a text is a part of the context.
+    quotes: Callable[[str], bool]
+
+    @property
+    def kind(self) -> str:
+        """The kind of the task: "words", "none" or "numbers"."""
+        task = self.row["task"]
+        return "words" if task.startswith("cwe") else "none" if task == "niah_none" else "numbers"
+
+    @property
+    def lang(self) -> str:
+        """The language of the instructions."""
+        return str(self.row["instruction_lang"])
+
+
+def strictly(asked: Asked) -> tuple[float, str]:
+    """The strict rules' value and verdict."""
+    expected, said, lang = asked.row["references"], asked.said, asked.lang
+    if asked.kind == "words":
+        return strict.score_words(said, expected)
+    words = asked.denials(lang)[0]
+    if asked.kind == "none":
+        return strict.score_none(said, (*words, *expected), asked.quotes)
+    # Models also say "none" in English if the prompt is not. Either way the answer is wrong.
+    either = words if lang == "en" else (*words, *asked.denials("en")[0])
+    return strict.score_numbers(said, expected, either, asked.quotes)
+
+
+def released(asked: Asked) -> tuple[float, str]:
+    """The released scorer's value and verdict."""
+    expected, theirs = asked.row["references"], asked.denials(asked.lang)[1]
+    if asked.kind == "words":
+        return score_words(asked.raw, expected)
+    if asked.kind == "none":
+        return score_none(asked.raw, theirs)
+    return score_numbers(asked.raw, expected, theirs)
+
+
+def careful(asked: Asked) -> Verdict:
+    """The second scorer's value and verdict."""
+    expected, said, lang = asked.row["references"], asked.said, asked.lang
+    if asked.kind == "words":
+        return common_words_verdict(said, expected, lang)
+    words = asked.denials(lang)[0]
+    if asked.kind == "none":
+        return none_verdict(said, (*words, *expected), lang, asked.quotes)
+    return needles_verdict(said, expected, words, lang)
 
 
 def score(
@@ -176,12 +239,13 @@ def score(
     phrases: Sequence[str | Path] = (PHRASES,),
     books: Sequence[str | Path] = (),
 ) -> pa.Table:
-    """Three rows of scores (METRICS) for each row of `generations`.
+    """Rows of scores: for each row of `generations`, one row per metric of METRICS.
 
-    `phrases` is the file of the languages' words for "none". `books` are the corpora of the contexts: an
-    answer that quotes its book does not say "none" (`Books`). `settings` has none_words and answer_tags. An
-    answer without text has the verdict "length" if the output limit cut it off (a model that did not end its
-    reasoning), else "no_answer". The released rules read the model's thoughts too, as the released code does.
+    `phrases` is the file of the languages' words for "none". `books` are the corpora of the contexts: if an
+    answer quotes its book, the quotation does not say "none" (`Books`). `settings` has none_words and
+    answer_tags. If an answer has no text, its verdict is "length" if the output limit cut it off (a model
+    that did not end its reasoning), else "no_answer". The released code does not remove reasoning, so its
+    rules read it too.
 
     Raises UserError as `score_rows` does, and if the language of an instruction has no words for "none".
     """
@@ -198,59 +262,27 @@ def score(
     def rate(row: Mapping[str, Any], text: str | None, translated: str | None) -> Rating:
         nothing = 0.0, "length" if row["finish_reason"] == "length" else "no_answer"
         whole, raw = text or "", row["raw_text"] or ""
-        read = strict.answer(whole, tags)
 
         def quotes(said: str) -> bool:
             return shelf.hold(row["context_lang"], said)
 
-        ours, theirs, reader = _verdicts(row, read, answer(raw, model), denials, quotes)
-        if not whole.strip():
-            ours = reader = nothing
-        if not raw.strip():
-            theirs = nothing
-        return [(*ours, METRICS[0]), (*theirs, METRICS[1]), second(reader, ours[0])]
+        asked = Asked(row, strict.answer(whole, tags), answer(raw, model), denials, quotes)
+
+        def rated(metric: Metric) -> Verdict:
+            blank = not (raw if metric.raw else whole).strip()
+            found: Verdict = nothing if blank else globals()[metric.function](asked)
+            return found
+
+        return rated_by(METRICS, rated)
 
     return score_rows(instances, generations, rate, model=model)
 
 
-# The words for "none" in a language: ours, and those of the released scorer.
-_Denials = tuple[tuple[str | Wording, ...], tuple[str, ...]]
-
-
-def _verdicts(
-    row: Mapping[str, Any],
-    read: str,
-    text: str,
-    denials: Callable[[str], _Denials],
-    quotes: Callable[[str], bool],
-) -> tuple[tuple[float, str], tuple[float, str], Verdict]:
-    """The verdicts of the strict rules, the released scorer, which reads `text`, and the second scorer."""
-    lang, expected = row["instruction_lang"], row["references"]
-    words, theirs = denials(lang)
-    if row["task"].startswith("cwe"):
-        return (
-            strict.score_words(read, expected),
-            score_words(text, expected),
-            common_words_verdict(read, expected, lang),
-        )
-    if row["task"] == "niah_none":
-        none = (*words, *expected)
-        return (
-            strict.score_none(read, none, quotes),
-            score_none(text, theirs),
-            none_verdict(read, none, lang, quotes),
-        )
-    # Models also say "none" in English if the prompt is not. Either way the answer is wrong.
-    either = words if lang == "en" else (*words, *denials("en")[0])
-    return (
-        strict.score_numbers(read, expected, either, quotes),
-        score_numbers(text, expected, theirs),
-        needles_verdict(read, expected, words, lang),
-    )
-
-
 class Books:
-    """The contexts' texts by language. A book is read when the first answer is looked for in it."""
+    """The contexts' texts by language.
+
+    A book is read when the first answer is searched for in it.
+    """
 
     def __init__(self, files: Sequence[str | Path]) -> None:
         self._files = {Path(file).stem: file for file in files}

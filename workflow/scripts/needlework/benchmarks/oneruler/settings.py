@@ -6,6 +6,9 @@ from typing import Annotated, ClassVar, Literal, get_args
 
 from pydantic import Field
 
+from needlework.benchmarks.oneruler.factors import ARTICLES
+from needlework.benchmarks.oneruler.metrics import METRICS
+from needlework.scoring.metric import choices, default
 from needlework.settings.base import (
     BY_TYPE,
     INTEGER,
@@ -17,6 +20,7 @@ from needlework.settings.base import (
     DistinctSome,
     Language,
     Lines,
+    Named,
     Pair,
     Settings,
     Several,
@@ -60,36 +64,7 @@ class Oneruler(BenchmarkSettings):
     """Books, nouns, dictionaries and prompts: the released ones, or those of the embedded sample."""
     haystack: Annotated[str, corpus("books")] | None = key(None)
     """The texts in which needles are hidden; null is the books of `data`."""
-    languages: Distinct[Language] = key(
-        (
-            "cs",
-            "da",
-            "de",
-            "en",
-            "es",
-            "fa",
-            "fi",
-            "fr",
-            "hi",
-            "hu",
-            "it",
-            "ja",
-            "ko",
-            "nl",
-            "no",
-            "pl",
-            "pt",
-            "ru",
-            "sr",
-            "st",
-            "sv",
-            "sw",
-            "ta",
-            "uk",
-            "vi",
-            "zh",
-        )
-    )
+    languages: Distinct[Language] = key(tuple(sorted(ARTICLES)))
     """The languages of prompts whose instruction and context have one language (paper, section 2).
     Write Norwegian as "no", in quotes."""
     cross_lingual: Distinct[DistinctPair[Language]] = key(())
@@ -147,7 +122,7 @@ class Oneruler(BenchmarkSettings):
     )
     """The number of articles per Wikipedia, by language, in addition to the paper's Table 2. A
     language with less than 250,000 counts as low-resource."""
-    metric: Literal["strict", "released", "careful"] = key("strict", affects="results")
+    metric: Annotated[str, Named(choices(METRICS))] = key(default(METRICS), affects="results")
     """The metric of figures. `strict` reads the answer's tag and whole words or numbers, `released` is
     the released scorer's. Tables have both. `careful` is the second scorer's verdict. The scores
     always have it, tables only if it is named here."""

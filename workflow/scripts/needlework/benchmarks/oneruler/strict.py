@@ -39,34 +39,39 @@ def says_none(
     none_words: Iterable[str | Wording],
     quotes: Callable[[str], bool] = lambda text: False,
 ) -> bool:
-    """Whether `text` says that there is no number, in one of the wordings or of the plain phrases.
+    """Whether `text` says that there is no number, in one of the wordings or plain phrases.
 
     A plain phrase (a language's configured words, a prompt's own word) counts anywhere as a whole word,
     unless a wording lists it among the phrases that count only by themselves. A Korean word may have an
     ending. In scripts without spaces a phrase may stand within other characters, but a single character
     ("无") must stand alone: in "无法" it is part of another word.
 
-    A text that `quotes` the model's own context says nothing, unless all of it is a plain phrase, or one that
-    stands by itself.
+    If the text `quotes` the model's own context, it says nothing, unless it consists of a plain phrase or
+    of a phrase that counts by itself.
     """
     given = list(none_words)
     patterns = [_patterns(wording) for wording in given if isinstance(wording, Wording)]
     plain = [words_of(phrase) for phrase in given if isinstance(phrase, str)]
-    pieces, sentences = _pieces(text), _sentences(text)
-    whole = words_of(text)
-    if not (
-        whole in plain or any(alone.fullmatch(" ".join(whole)) for alone, _ in patterns)
-    ) and quotes(text):
+    spoken = words_of(text)
+
+    def by_itself(words: Sequence[str]) -> bool:
+        return any(alone.fullmatch(" ".join(words)) for alone, _ in patterns)
+
+    if spoken not in plain and not by_itself(spoken) and quotes(text):
         return False
+    text = unicodedata.normalize("NFKC", text)
+    # What stands by itself: between marks other than commas, or on a line.
+    lines = _LOOSE.sub("\n", text).translate(_ENDS).split("\n")
+    pieces = [" ".join(words_of(line)) for line in lines]
+    # Sentences as words and commas, which a phrase may end at.
+    sentences = [
+        " , ".join(" ".join(words_of(part)) for part in _COMMA.split(sentence))
+        for sentence in _SENTENCE_END.split(text)
+    ]
     for alone, said in patterns:
         if any(map(alone.fullmatch, pieces)) or any(map(said.search, sentences)):
             return True
-    spoken = words_of(text)
-    return any(
-        _holds(spoken, phrase)
-        for phrase in plain
-        if not any(alone.fullmatch(" ".join(phrase)) for alone, _ in patterns)
-    )
+    return any(_holds(spoken, phrase) for phrase in plain if not by_itself(phrase))
 
 
 def _holds(spoken: Sequence[str], phrase: Sequence[str]) -> bool:
@@ -76,12 +81,6 @@ def _holds(spoken: Sequence[str], phrase: Sequence[str]) -> bool:
         return any(phrase[0] in word for word in spoken)
     n = len(phrase)
     return n > 0 and any(spoken[i : i + n] == phrase for i in range(len(spoken)))
-
-
-def _pieces(text: str) -> list[str]:
-    """What stands by itself in `text`: between marks other than commas, or on a line."""
-    text = _LOOSE.sub("\n", unicodedata.normalize("NFKC", text))
-    return [" ".join(words_of(part)) for part in text.translate(_ENDS).split("\n")]
 
 
 class _Ends(dict[int, str]):
@@ -95,15 +94,6 @@ class _Ends(dict[int, str]):
 
 
 _ENDS = _Ends()
-
-
-def _sentences(text: str) -> list[str]:
-    """The sentences of `text` as words and commas, which a phrase may end at."""
-    sentences = _SENTENCE_END.split(unicodedata.normalize("NFKC", text))
-    return [
-        " , ".join(" ".join(words_of(part)) for part in _COMMA.split(sentence))
-        for sentence in sentences
-    ]
 
 
 @lru_cache(maxsize=64)
@@ -131,15 +121,15 @@ def _either(listed: str, number: str, few: str) -> str:
         "(": "(?:",
         **{sign: sign for sign in "^)|?"},
     }
-    phrases = (phrase.strip() for phrase in listed.split(";"))
-    made = ("".join(signs.get(x) or _literal(x) for x in _SIGN.split(y)) for y in phrases)
+    made = []
+    for phrase in listed.split(";"):
+        made.append("")
+        for text in _SIGN.split(phrase.strip()):
+            inner = re.escape(" ".join(words_of(text)))
+            before = " " if text.startswith(" ") else ""
+            after = " " if inner and text.endswith(" ") else ""
+            made[-1] += signs.get(text) or before + inner + after
     return f"(?:{'|'.join(made)})"
-
-
-def _literal(text: str) -> str:
-    inner = re.escape(" ".join(words_of(text)))
-    before = " " if text.startswith(" ") else ""
-    return before + inner + (" " if inner and text.endswith(" ") else "")
 
 
 # ONERULER's answers read strictly: the answer tag, whole numbers, whole words.
@@ -148,7 +138,6 @@ def _literal(text: str) -> str:
 # they remain the paper's: numbers of one digit do not count, the numbers found must be exactly the
 # expected ones, and a list of common words may hold others besides the ten.
 
-# What stands between groups of digits: 1,234,567 1.234.567 1 234 567 1'234'567, in India 12,34,567.
 # Korean particles and the copula, alone or one behind the other.
 _ENDING = re.compile(
     "(?:은|는|이|가|을|를|와|과|랑|이랑|도|만|의|에|에서|에게|로|으로|부터|까지|하고|들|등|이나|나)?"
@@ -172,10 +161,10 @@ _TAILS = ("です", "など", "等")
 def answer(text: str, tags: Iterable[str]) -> str:
     """The part of `text` that is its answer.
 
-    That is the content of the last of the named tags, in any case and with or without accents. Consecutive
-    tags are read together if only punctuation, list numbers or quoted labels stand between them. If no tag
-    is closed, it is the text after the last opened tag; without any tag, all of the text. So an answer that
-    repeats itself until the output limit cuts it is read once.
+    If a tag is closed, the answer is the content of the last of the named tags, in any letter case and with
+    or without accents. Consecutive tags are read together if only punctuation, list numbers or quoted labels
+    stand between them. If no tag is closed, the answer is the text after the last opened tag; without any
+    tag, all of the text. So if an answer repeats itself until the output limit, it is read once.
     """
     text = unicodedata.normalize("NFKC", text)
     brackets = text.count("<")
@@ -214,7 +203,12 @@ def _has_digit(tag: re.Match[str]) -> bool:
 def _tagged(names: frozenset[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """A closed tag around a text without another, and any tag."""
     given = {unicodedata.normalize("NFKC", name) for name in names}
-    given |= {_without_accents(name) for name in given}
+    for name in list(given):
+        # A name in Latin letters also without what stands on them.
+        plain = "".join(
+            x for x in unicodedata.normalize("NFD", name) if not unicodedata.combining(x)
+        )
+        given |= {plain} if plain.isascii() else set()
     either = "|".join(map(re.escape, sorted(given, key=lambda name: (-len(name), name))))
     opening = rf"<\s*(?:{either})\s*>"
     inside, closing = rf"(?:(?!{opening}).)*?", rf"<\s*/\s*(?:{either})\s*>"
@@ -224,23 +218,17 @@ def _tagged(names: frozenset[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
     )
 
 
-def _without_accents(name: str) -> str:
-    """A name in Latin letters without what stands on them; any other as it is."""
-    plain = "".join(c for c in unicodedata.normalize("NFD", name) if not unicodedata.combining(c))
-    return plain if plain.isascii() else name
-
-
 def score_numbers(
     text: str,
     expected: Sequence[str],
     none_words: Iterable[str | Wording],
     quotes: Callable[[str], bool] = lambda text: False,
 ) -> tuple[float, str]:
-    """1.0 if an answer has exactly the `expected` numbers, and the verdict.
+    """1.0 if an answer has exactly the `expected` numbers, else 0.0; and the verdict.
 
-    Verdicts: "correct"; "partial:<right>/<expected>", with "+<others>" if there are wrong numbers;
+    The verdict is "correct"; "partial:<right>/<expected>", with "+<others>" if there are wrong numbers;
     "wrong_number" if no number is right; "none_error" if the answer has no number and says that there is
-    none; "no_number". A word for "none" beside numbers means nothing ("1234567, no others").
+    none; or "no_number". A word for "none" beside numbers means nothing ("1234567, no others").
     """
     found, wanted = numbers(text), {int(number) for number in expected}
     if not found:
@@ -258,10 +246,10 @@ def score_none(
     none_words: Iterable[str | Wording],
     quotes: Callable[[str], bool] = lambda text: False,
 ) -> tuple[float, str]:
-    """1.0 if an answer says that there is no number and gives no number, and the verdict.
+    """1.0 if an answer says that there is no number and gives no number, else 0.0; and the verdict.
 
-    An answer that `quotes` its own context says nothing (`says_none`). Verdicts: "correct", "wrong_number" if
-    it gives a number, "no_number" if it neither gives one nor says that there is none.
+    If an answer `quotes` its own context, it says nothing (`says_none`). The verdict is "correct";
+    "wrong_number" if it gives a number; or "no_number" if it neither gives one nor says that there is none.
     """
     if numbers(text):
         return 0.0, "wrong_number"
@@ -269,12 +257,12 @@ def score_none(
 
 
 def score_words(text: str, expected: Sequence[str]) -> tuple[float, str]:
-    """1.0 if an answer has all `expected` words as words of their own, and the verdict.
+    """1.0 if an answer has all `expected` words as words of their own, else 0.0; and the verdict.
 
-    Verdicts: "correct", "partial:<right>/<expected>", "wrong_words". An expected word with a space is not
-    split: if "công" and "công ty" are both expected, "công" is not found in "công ty"; if only "công" is, it
-    is. In scripts without spaces a word must stand between marks of punctuation, or among other expected
-    words. A Korean word may have an ending.
+    The verdict is "correct", "partial:<right>/<expected>" or "wrong_words". An expected word with a space is
+    not split: if "công" and "công ty" are both expected, "công" is not found in "công ty"; if only "công" is
+    expected, it is. In scripts without spaces, a word must stand between marks of punctuation or among other
+    expected words. A Korean word may have an ending.
     """
     sought = [_sought(word) for word in expected]
     parts = {part for phrase in sought for part in phrase}

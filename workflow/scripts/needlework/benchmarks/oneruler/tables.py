@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from needlework.benchmarks.oneruler import paper
 from needlework.benchmarks.oneruler.agreement import agreement
 from needlework.benchmarks.oneruler.factors import (
     CONTEXT,
+    CONTEXT_CODE,
     CWE,
     ERROR,
-    ERRORS,
     INSTRUCTION,
+    INSTRUCTION_CODE,
     LENGTH,
     LONG_CONTEXTS,
     METRIC,
@@ -20,7 +22,6 @@ from needlework.benchmarks.oneruler.factors import (
     TASK,
     TASKS,
 )
-from needlework.benchmarks.oneruler.paper import SETUP
 from needlework.benchmarks.oneruler.rows import (
     ACCURACY,
     NEEDLE_TASKS,
@@ -28,30 +29,36 @@ from needlework.benchmarks.oneruler.rows import (
     SHARE,
     articles,
     by_articles,
-    drawn,
-    drawn_metric,
+    largest_first,
     long_contexts,
-    long_first,
-    own,
-    own_language,
-    ranked,
+    of_metric,
     resources,
+    selected,
     with_errors,
 )
 from needlework.data.language_names import language_name
-from needlework.factor import Factor, in_1000
+from needlework.factor import Factor
 from needlework.results.answer_languages import answered_in as by_answers_language
 from needlework.results.result import (
     PERCENT,
     Context,
+    FurtherLine,
     Grid,
-    Line,
     Mark,
     Number,
     PromptTable,
     table,
 )
-from needlework.results.tabulate import MODEL, UNPUBLISHED, By, arranged, stacked, tabulate, where
+from needlework.results.tabulate import (
+    MODEL,
+    UNPUBLISHED,
+    By,
+    Cell,
+    arranged,
+    stacked,
+    tabulate,
+    where,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,11 +71,10 @@ EVERY_MODEL = By(MODEL, margin="all")
 BY_ERROR = By(ERROR, shares=True)
 
 # How tables call the values of factors.
-LENGTHS = Factor("length", "int32", order=("all",), words={"all": "All"}, format=in_1000)
+LENGTHS = replace(LENGTH, label="", order=("all",), words={"all": "All"})
 MODELS = Factor("model", label="Model", words={"all": "All models"})
-TASK_NAMES = Factor("task", words={**TASKS, "niah": "all NIAH", "all": "all"})
-ERROR_NAMES = Factor("error", order=tuple(ERRORS), words=ERRORS)
-ALL_PROMPTS = Line("all prompts", ("value_all",), PERCENT, "n_all != n")
+TASK_NAMES = replace(TASK, words={**TASKS, "niah": "all NIAH"})
+ALL_PROMPTS = FurtherLine("all prompts", ("value_all",), PERCENT, "n_all != n")
 LEFT_OUT = {
     "n_dropped": "As in the paper, {} answers of needle tasks are left out, because the output limit cut "
     "them before any text. The line 'all prompts' counts them as wrong."
@@ -105,10 +111,14 @@ def accuracy(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     all_needles = (*prompts, By(TASK, margin="niah", only_margin=True), LENGTH)
     # Without the sentence that allows "none" not all of the tasks need be there.
     needles = where(rows, f"{NEEDLE_TASKS} and none_option == True")
+    every, every_needle = (
+        where(part, ONE_LANGUAGE).assign(instruction_lang="all", context_lang="all")
+        for part in (rows, needles)
+    )
     made = stacked(
         tabulate(rows, tasks, run, measure=ACCURACY, beside=UNPUBLISHED),
-        tabulate(own_language(rows), tasks, run, measure=ACCURACY, beside=UNPUBLISHED),
-        tabulate(own_language(needles), all_needles, run, measure=ACCURACY, beside=UNPUBLISHED),
+        tabulate(every, tasks, run, measure=ACCURACY, beside=UNPUBLISHED),
+        tabulate(every_needle, all_needles, run, measure=ACCURACY, beside=UNPUBLISHED),
         tabulate(needles, all_needles, run, measure=ACCURACY, beside=paper.FIGURE3),
     )
     sort = (MODEL, METRIC, BY_CONTEXT, BY_INSTRUCTION, TASK, NONE_OPTION, LENGTH)
@@ -157,20 +167,28 @@ def languages(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     CSV also has means of all prompts. High-resource languages have at least 250,000 Wikipedia articles. The
     paper's text has three of the means over its models, and their ranks.
     """
+
+    def theirs(cell: Cell) -> float | None:
+        known = cell.labels["model"] == "all" and run.run.get("published")
+        found = run.find("figure4b", cell.labels["context_lang"], "rank") if known else None
+        return None if found is None else found.value
+
     made = tabulate(
-        long_contexts(own(rows, run, f"{ONE_LANGUAGE} and {NEEDLE_TASKS}")),
+        long_contexts(selected(rows, run, f"{ONE_LANGUAGE} and {NEEDLE_TASKS}")),
         (EVERY_MODEL, METRIC, BY_CONTEXT),
         run,
         measure=ACCURACY,
         beside=paper.figure4b,
         language=lambda cell: language_name(cell.labels["context_lang"]),
-        resources=lambda cell: resources(cell.labels["context_lang"], run),
-        n_articles=lambda cell: articles(cell.labels["context_lang"], run),
+        resources=lambda cell: resources(cell.labels["context_lang"], run.run),
+        n_articles=lambda cell: articles(cell.labels["context_lang"], run.run),
         rank=None,
-        published_rank=None,
+        published_rank=theirs,
     )
-    by_code = Factor("context_lang")
-    return arranged(ranked(made, run), run, EVERY_MODEL, METRIC, "rank", by_code)
+    rank = made.groupby(["model", "metric"])["value"].rank(ascending=False, method="min")
+    whole = dict.fromkeys(("rank", "published_rank", "n_articles"), "Int64")
+    made = made.assign(rank=rank).astype(whole)
+    return arranged(made, run, EVERY_MODEL, METRIC, "rank", "context_lang")
 
 
 @table(
@@ -203,7 +221,7 @@ def lengths_tau(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     "Errors where the answer is in the text",
     Grid(
         rows=(MODELS, TASK_NAMES),
-        columns=(ERROR_NAMES,),
+        columns=(ERROR,),
         number=PERCENT,
         where="length == 'long' and context_lang == 'all'",
         without="n_errors == 0",
@@ -217,7 +235,8 @@ def errors(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     only wrong numbers, some right numbers but not exactly the right ones, neither a number nor ``none``, and
     no text (cut by the limit or not).
     """
-    asked = with_errors(drawn(rows, run, f"{ONE_LANGUAGE} and task in {PRESENT}", "strict"))
+    present = f"{ONE_LANGUAGE} and task in {PRESENT}"
+    asked = with_errors(selected(of_metric(rows, run, "strict"), run, present))
     all_contexts = By(CONTEXT, margin="all", only_margin=True)
     each_length = (MODEL, EVERY_TASK, all_contexts, By(LENGTH, text=True), BY_ERROR)
     long = By(LENGTH, margin="long", only_margin=True)
@@ -226,10 +245,16 @@ def errors(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
         tabulate(asked, each_length, run, measure=SHARE),
         tabulate(long_contexts(asked), in_long, run, measure=SHARE),
     )
-    return arranged(made, run, MODEL, EVERY_CONTEXT, EVERY_TASK, By(LENGTH, order=long_first))
+    # Long contexts together, then each length.
+    by_length = By(
+        LENGTH, order=lambda n, run: sorted(n, key=lambda n: (n != "long", str(n).zfill(9)))
+    )
+    return arranged(made, run, MODEL, EVERY_CONTEXT, EVERY_TASK, by_length)
 
 
-answered_in = by_answers_language(INSTRUCTION, CONTEXT, asked="instruction_lang", of=drawn_metric)
+answered_in = by_answers_language(
+    INSTRUCTION_CODE, CONTEXT_CODE, asked="instruction_lang", of=of_metric
+)
 
 # The table of the prompts themselves.
 PROMPTS = PromptTable(
@@ -250,15 +275,6 @@ PROMPTS = PromptTable(
 
 # The paper's Table 4: how many tokens each language's book has.
 
-COLUMNS = (
-    "context_lang",
-    "tokenizer",
-    "source",
-    "value",
-    "published",
-    "published_cell",
-    "comparison",
-)
 # The first is the encoding that the caption names; the second gives 24 of its 26 numbers.
 ENCODINGS = ("o200k_base", "cl100k_base")
 
@@ -266,7 +282,7 @@ ENCODINGS = ("o200k_base", "cl100k_base")
 @table(
     "Tokens of the books",
     Grid(
-        rows=(Factor("context_lang", label="Language", format=language_name),),
+        rows=(replace(CONTEXT, label="Language"),),
         columns=(Factor("tokenizer", label="Tokenizer"),),
         number=Number(digits=0),
         note="Tokens of each book.",
@@ -290,7 +306,7 @@ def table4(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
     made = []
     for row in rows.to_dict("records"):
         found = run.find("table4", row["context_lang"], "tokens")
-        why = cells.differences(setup, {"data": SETUP["data"]})
+        why = cells.differences(setup, {"data": paper.SETUP["data"]})
         encoding = encodings.get(row["tokenizer"], row["tokenizer"])
         if encoding not in ENCODINGS:
             why += cells.differences({"tokenizer": encoding}, {"tokenizer": ENCODINGS[0]})
@@ -305,6 +321,6 @@ def table4(rows: pd.DataFrame, run: Context) -> pd.DataFrame:
             | {"source": "ours", "value": row["n_tokens"], "comparison": verdict}
             | {"published": found and found.value, "published_cell": found and found.cell}
         )
-    data = pd.DataFrame(made, columns=COLUMNS).astype({"published": "Int64"})
-    places = {lang: i for i, lang in enumerate(by_articles(data["context_lang"], run))}
-    return data.sort_values("context_lang", key=lambda c: c.map(places), kind="stable")
+    columns = ("context_lang", "tokenizer", "source", "value")
+    data = pd.DataFrame(made, columns=[*columns, "published", "published_cell", "comparison"])
+    return largest_first(data.astype({"published": "Int64"}), run)

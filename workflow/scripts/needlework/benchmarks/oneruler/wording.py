@@ -15,10 +15,7 @@ from needlework.errors import UserError
 class Wording(NamedTuple):
     """The ways to say "there is no such number" in a language (or in one of its alphabets).
 
-    Each field is a list of phrases, separated by semicolons. `number` is what may be missing, `such` what
-    may stand before it. A phrase of `alone` counts where it stands by itself: as the answer, a sentence
-    or a line, in quotation marks, or behind a colon. One of `said` counts wherever its words stand. In
-    phrases,
+    Each field is a list of phrases, separated by semicolons. In phrases,
 
     - `*` is any ending of a word,
     - `#` a `number`, with any of `such` before it,
@@ -28,9 +25,14 @@ class Wording(NamedTuple):
     - `(a |b )?` one or the other, or neither, as in regular expressions.
     """
 
+    # What may be missing.
     number: str
+    # What may stand before `number`.
     such: str
+    # Count only where they stand by themselves: as the answer, a sentence or a line, in quotation marks, or
+    # behind a colon.
     alone: str
+    # Count wherever their words stand.
     said: str
 
 
@@ -52,7 +54,7 @@ ANSWER_TAGS = (
 
 @cache
 def phrases(path: str | Path = PHRASES) -> dict[str, tuple[Wording, ...]]:
-    """The wordings of each language. UserError where the file is not in the form that it describes."""
+    """The wordings of each language. Raises UserError if the file is not in the form that it describes."""
     import yaml
 
     try:
@@ -74,7 +76,7 @@ def languages(path: str | Path = PHRASES) -> list[str]:
 
 
 def check(wanted: Iterable[str], more: Mapping[str, Sequence[str]]) -> None:
-    """Raises UserError where one of the instructions' languages has no word for "none".
+    """Raises UserError if one of the instructions' languages has no word for "none".
 
     `more` are the configured words by language, beside those of the file.
     """

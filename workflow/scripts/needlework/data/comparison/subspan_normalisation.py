@@ -1,7 +1,7 @@
 """The form in which best_subspan_em compares answers.
 
-It is a module of its own so that a change of scoring does not rebuild prompts: the choice of distractors uses
-it too. The rules follow `metrics.py` in nelson-liu/lost-in-the-middle at 29b8a6d; no code is copied.
+The choice of distractors uses it too, so it is apart from the scores: a change of scoring does not rebuild
+prompts. The rules follow `metrics.py` in nelson-liu/lost-in-the-middle at 29b8a6d; no code is copied.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _ARTICLE = re.compile(rf"(?:a(?<!{_IN_WORD}a)n?|t(?<!{_IN_WORD}t)he)(?!{_IN_WORD
 
 
 def normalise(text: str) -> str:
-    """`text` in lower case, without ASCII punctuation and the articles a, an, the, white space folded.
+    """`text` in lower case, without ASCII punctuation and the articles a, an, the, with white space folded.
 
-    Punctuation is deleted ("U.S." -> "us", "and/or" -> "andor"), before articles are ("a.m." -> "am"). Other
+    Punctuation is deleted first ("U.S." -> "us", "and/or" -> "andor"), then articles ("a.m." -> "am"). Other
     scripts' punctuation stays. The articles are deleted in every language.
     """
     if text.isascii():

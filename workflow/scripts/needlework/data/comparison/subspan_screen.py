@@ -2,7 +2,7 @@
 
 It does if the metric would accept the passage as an answer ("commissioner" holds "the Commission"). It also
 does if the passage has the answer in another writing ("٣" and "3", "co-op" with a hyphen of another script):
-the metric does not see it, but a model finds it there.
+the metric does not find such an answer, but a model does.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def contains(reference: tuple[str, str], text: tuple[str, str]) -> bool:
 
 
 class Text:
-    """A text in which answers are looked for; it is normalised only if it may hold an answer."""
+    """A text that is searched for answers. It is normalised only if it may hold one."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -66,7 +66,7 @@ class Text:
         return end >= len(words) and lower[end : end + 1].isascii()
 
 
-class Answer:
+class SoughtAnswer:
     """An answer that is looked for in texts."""
 
     def __init__(self, answer: str) -> None:

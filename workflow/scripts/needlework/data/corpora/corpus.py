@@ -6,23 +6,24 @@ from typing import NamedTuple
 
 
 class Corpus(NamedTuple):
-    """Where a corpus comes from: the module that reads it, below `needlework`, and the source and its part.
+    """A corpus: the module that reads it, and the files that it is read from."""
 
-    serves: the keys of the configuration that may choose it, as `settings.registered.corpus` says. files: the
-    patterns of its files, with `{lang}` for the language: in resources/sample if it has no source, for a
-    user's further languages in the folder that `sources.<source>.folder` names. packaged: the languages that
-    a package holds. languages: its languages, if its files do not tell them. resources: files below
-    resources/ that its reader gets first, in every language; if a corpus has only these, `files` and no
-    `part`, a user's folder extends it. benchmark: the benchmark that defines what else a table depends on
-    (`Plan.corpus_settings`, `corpus_files`).
-    """
-
+    # A module below `needlework`.
     reader: str
+    # The published source of its files, and the part of the source.
     source: str | None = None
     part: str | None = None
+    # The keys of the configuration that may choose it, as `settings.registered.corpus` says.
     serves: tuple[str, ...] = ()
+    # The patterns of its files, with `{lang}` for the language. If it has no source, they lie in
+    # resources/sample, and for a user's further languages in the folder that `sources.<source>.folder` names.
     files: tuple[str, ...] = ()
+    # The languages that a package holds.
     packaged: tuple[str, ...] = ()
+    # Its languages, if its files do not tell them.
     languages: tuple[str, ...] = ()
+    # Files below resources/ that its reader gets first, in every language. If a corpus has only such files,
+    # `files` and no `part`, a user's folder extends it.
     resources: tuple[str, ...] = ()
+    # The benchmark that defines what else a table depends on (`Plan.corpus_settings`, `corpus_files`).
     benchmark: str = ""

@@ -1,7 +1,7 @@
-"""Extractive question answering: SQuAD's JSON into rows whose answers stand in their contexts.
+"""Extractive question answering: SQuAD's JSON as rows whose answers stand in their contexts.
 
-XQuAD has 1,190 questions with the same ids in each of twelve languages; MLQA has questions in seven
-languages, each in two to four of them with the same id.
+XQuAD has 1,190 questions with the same ids in each of twelve languages. MLQA has questions in seven
+languages; each question is in two to four of them, with the same id.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from needlework.settings.sources import Mlqa
 
 
-class Question(TypedDict):
+class ExtractiveQuestion(TypedDict):
     """A row of QUESTIONS: each answer stands in the context, at its start."""
 
     example_id: str
@@ -36,7 +36,7 @@ class Question(TypedDict):
 def read_squad(data: bytes, name: str) -> pa.Table:
     """QUESTIONS rows, sorted by id, of a SQuAD v1.1 file.
 
-    `name` is the file's name in errors. UserError if it is not such a file, an answer is not at its
+    `name` is the file's name in errors. Raises UserError if it is not such a file, an answer is not at its
     offset in its context, or an id occurs twice.
     """
     try:
@@ -48,7 +48,7 @@ def read_squad(data: bytes, name: str) -> pa.Table:
         ) from None
 
 
-def _squad_rows(squad: Mapping[str, Any]) -> Iterable[Question]:
+def _squad_rows(squad: Mapping[str, Any]) -> Iterable[ExtractiveQuestion]:
     for article in squad["data"]:
         for paragraph in article["paragraphs"]:
             for qa in paragraph["qas"]:
@@ -62,8 +62,8 @@ def _squad_rows(squad: Mapping[str, Any]) -> Iterable[Question]:
                 }
 
 
-def questions_table(rows: Iterable[Question], name: str) -> pa.Table:
-    """`rows` as a QUESTIONS table, sorted by id. UserError if a row is not sound."""
+def questions_table(rows: Iterable[ExtractiveQuestion], name: str) -> pa.Table:
+    """`rows` as a QUESTIONS table, sorted by id. Raises UserError if a row is not sound."""
     rows = sorted(rows, key=lambda row: row["example_id"])
     seen = set()
     for row in rows:
@@ -80,7 +80,7 @@ def questions_table(rows: Iterable[Question], name: str) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=QUESTIONS)
 
 
-def _unsound(name: str, row: Question, what: str) -> UserError:
+def _unsound(name: str, row: ExtractiveQuestion, what: str) -> UserError:
     return UserError(
         f"{name}: the question {row['example_id']!r} {what}: correct the file, or delete it and run again "
         "if it was downloaded."
@@ -100,7 +100,7 @@ def table(corpus: str, lang: str, files: Sequence[str], settings: Mlqa) -> pa.Ta
 
 
 def read_xquad(json_path: str | Path) -> pa.Table:
-    """QUESTIONS rows, sorted by id, of xquad.<lang>.json. UserError if it is not sound."""
+    """QUESTIONS rows, sorted by id, of xquad.<lang>.json. Raises UserError if it is not sound."""
     try:
         data = Path(json_path).read_bytes()
     except FileNotFoundError:
@@ -111,8 +111,8 @@ def read_xquad(json_path: str | Path) -> pa.Table:
 def read_mlqa(zip_path: str | Path, split: str, lang: str) -> pa.Table:
     """QUESTIONS rows, sorted by id, of one language of MLQA_V1.zip (`split`: "dev" or "test").
 
-    Question and context are both in `lang`; an id names the same question in every language.
-    UserError if the archive does not have the split or the language, or is broken.
+    Question and context are both in `lang`. An id names the same question in every language. Raises UserError
+    if the archive does not have the split or the language, or is broken.
     """
     with Archive(Path(zip_path)) as archive:
         member = MEMBER.format(split=split, lang=lang)

@@ -19,15 +19,17 @@ LONGEST = 100
 
 @dataclass
 class Found:
-    """The rows of a data set: `rows` were read, `left_out` has counts by reason, with the first `examples`.
+    """What was read of a data set."""
 
-    `where` is its place in the configuration. `limited` means that reading stopped at the key `rows`.
-    """
-
+    # The place of the data set in the configuration.
     where: str
+    # The number of rows that were read.
     rows: int = 0
+    # Whether reading stopped at the number of rows under the key `rows`.
     limited: bool = False
+    # The number of rows that were left out, by reason.
     left_out: dict[str, int] = field(default_factory=dict)
+    # The first row that was left out, by reason.
     examples: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -85,7 +87,7 @@ def naming_left_out(found: Iterable[Found | None]) -> Iterator[None]:
 
 
 def with_left_out(error: UserError, found: Iterable[Found | None]) -> UserError:
-    """An error that also names the rows left out of the data, since it may follow from them."""
+    """An error that also names the rows left out of the data, since they may be its cause."""
     said = [one.said() for one in found if one is not None and one.lost]
     # A corpus of questions and the passages made of it are the same rows.
     return UserError(" ".join([str(error), *dict.fromkeys(said)]))

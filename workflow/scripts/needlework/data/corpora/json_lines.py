@@ -20,7 +20,7 @@ T = TypeVar("T")
 MAX_LINE_BYTES = 1 << 24
 
 
-class Line(NamedTuple):
+class JsonLine(NamedTuple):
     """A JSON object with its file and line, so that errors can name them."""
 
     path: Path
@@ -28,7 +28,7 @@ class Line(NamedTuple):
     value: Mapping[str, object]
 
     def get(self, key: str, kind: type[T], inside: Mapping[str, object] | None = None) -> T:
-        """The field `key` of the object, or of one `inside` it. UserError if it is not a `kind`."""
+        """The field `key` of the object, or of one `inside` it. Raises UserError if it is not a `kind`."""
         where = self.value if inside is None else inside
         # What JSON gives is a dict: to ask for any Mapping would take a tenth of all reading.
         if not isinstance(where, dict) or key not in where:
@@ -53,19 +53,19 @@ class Line(NamedTuple):
         )
 
 
-def read_lines(path: str | Path) -> Iterator[Line]:
+def read_lines(path: str | Path) -> Iterator[JsonLine]:
     """The objects of a JSON Lines file; a name with the ending .gz is decompressed.
 
-    UserError if the file is missing or ends within its compressed data, if a line is not a JSON object
+    Raises UserError if the file is missing or ends within its compressed data, if a line is not a JSON object
     or too long, or if there is no line.
     """
-    return objects(Path(path), _raw(Path(path)))
+    return objects(Path(path), raw_lines(Path(path)))
 
 
-def objects(path: Path, lines: Iterable[bytes | str]) -> Iterator[Line]:
+def objects(path: Path, lines: Iterable[bytes | str]) -> Iterator[JsonLine]:
     """The objects of `lines`, which `path` names in errors; a line has at most MAX_LINE_BYTES, or is blank.
 
-    UserError as in `read_lines` for the content of the lines.
+    Raises UserError as in `read_lines` for the content of the lines.
     """
     number = 0
     for number, data in enumerate(progress(lines, desc=path.name, unit="line"), start=1):
@@ -76,13 +76,14 @@ def objects(path: Path, lines: Iterable[bytes | str]) -> Iterator[Line]:
         except (ValueError, RecursionError):
             value = None
         if not isinstance(value, dict):
-            raise Line(path, number, {}).wrong("is not a JSON object")
-        yield Line(path, number, value)
+            raise JsonLine(path, number, {}).wrong("is not a JSON object")
+        yield JsonLine(path, number, value)
     if not number:
         raise UserError(f"{path} is empty: delete it and run again.")
 
 
-def _raw(path: Path) -> Iterator[bytes]:
+def raw_lines(path: Path) -> Iterator[bytes]:
+    """The lines of a file, decompressed if its name ends with .gz. Raises UserError as in `read_lines`."""
     number = 0
     size = 0
     try:

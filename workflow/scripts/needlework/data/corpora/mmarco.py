@@ -32,9 +32,9 @@ def table(corpus: str, lang: str, files: Sequence[str], settings: Drawn) -> pa.T
 
 
 def sample_ids(pool: int, n: int, seed: int) -> list[int]:
-    """A sample of `n` of the pids 0 to `pool` - 1, ascending; the same whatever the language.
+    """A sample of `n` of the pids 0 to `pool` - 1, ascending. It is the same in every language.
 
-    A larger `n` adds pids to the sample and removes none. UserError if `n` exceeds `pool`.
+    A larger `n` adds pids to the sample and removes none. Raises UserError if `n` exceeds `pool`.
     """
     if n > pool:
         raise UserError(
@@ -44,10 +44,10 @@ def sample_ids(pool: int, n: int, seed: int) -> list[int]:
 
 
 def read(tsv_path: str | Path, ids: Collection[int]) -> pa.Table:
-    """PASSAGES rows with the pids `ids`, ascending, of <language>_collection.tsv or a prefix of it.
+    """PASSAGES rows with the pids `ids`, ascending, from <language>_collection.tsv or a prefix of it.
 
-    Reads line by line, and stops after the last passage of `ids`. UserError if a line is malformed, one of
-    these passages is blank, or the file ends before all are found.
+    Reads line by line, and stops after the last passage of `ids`. Raises UserError if a line is malformed,
+    one of these passages is blank, or the file ends before all are found.
     """
     wanted = set(ids)
     texts: dict[int, str] = {}

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from needlework.data.corpora.corpus import Corpus
-from needlework.data.registry import Source, load_registry
+from needlework.data.published_files import Source, load_registry
 from needlework.errors import UserError
 from needlework.folders import entries
 from needlework.given import Block, given
@@ -31,7 +31,7 @@ LANGUAGE = "[a-z0-9]{1,35}"
 def folder_languages(folder: str | None, source: str = "oneruler") -> list[str]:
     """The languages of a user's folder (`sources.<source>.folder`): the names of its subfolders.
 
-    UserError if there is no such folder, or a subfolder's name is not a language's code.
+    Raises UserError if there is no such folder, or a subfolder's name is not a language's code.
     """
     if folder is None:
         return []
@@ -144,7 +144,7 @@ def _matches(name: str, parts: Sequence[str]) -> bool:
 
 
 def own_corpus(name: str, own: Mapping[str, OwnCorpus]) -> OwnCorpus | None:
-    """The block of the user's corpus of this name in `own` (`corpora`), or of that with these contexts."""
+    """A user's corpus in `own` (`corpora`), by its name or by the name of the table with its contexts."""
     found = own.get(name) or own.get(base_of(name))
     return found if isinstance(found, Block) else given(found)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from needlework.data.corpora.extractive import Question, questions_table
+from needlework.data.corpora.extractive import ExtractiveQuestion, questions_table
 from needlework.errors import UserError
 from needlework.records import PASSAGES
 
@@ -23,9 +23,9 @@ def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, s
 def read_questions(lang: str, paths: Iterable[str | Path]) -> pa.Table:
     """QUESTIONS rows, sorted by id, of the items in `lang` in the sample's JSON files.
 
-    UserError if there are no such items, or an answer does not stand in its context.
+    Raises UserError if there are no such items, or an answer does not stand in its context.
     """
-    rows: list[Question] = []
+    rows: list[ExtractiveQuestion] = []
     for item in _in_language(_items(paths, "questions"), lang):
         text = item["text"][lang]
         rows.append(
@@ -44,7 +44,7 @@ def read_questions(lang: str, paths: Iterable[str | Path]) -> pa.Table:
 def read_passages(lang: str, paths: Iterable[str | Path]) -> pa.Table:
     """PASSAGES rows, sorted by id, of the items in `lang` in the sample's JSON files.
 
-    UserError if there are no such items.
+    Raises UserError if there are no such items.
     """
     rows = [
         {"passage_id": item["passage_id"], "text": item["text"][lang]}

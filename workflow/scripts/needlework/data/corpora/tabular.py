@@ -1,9 +1,9 @@
 """A user's own data sets as corpora: from the Hugging Face hub, or local Parquet, JSON Lines and CSV files.
 
-Such files are read here, so that texts stay as they are; the package `datasets` finds those of the hub, and
-reads its other files. All are streamed: only rows that are read are downloaded. The configuration maps the
-columns (`corpora.<name>.columns`); a dot names a field inside a column (`answers.text`), unless a column has
-exactly this name.
+Files of these formats are read here, so that texts stay as they are. The package `datasets` finds the files
+on the hub, and reads all other formats. All files are streamed: only rows that are read are downloaded. The
+configuration maps the columns (`corpora.<name>.columns`). A dot names a field inside a column
+(`answers.text`), unless a column has exactly this name.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 from needlework.data import sentences
 from needlework.data.budgets import ROW_BYTES, VALUE_BYTES, Budget, check_records
 from needlework.data.corpora.books import book_table
-from needlework.data.corpora.extractive import Question, questions_table
+from needlework.data.corpora.extractive import ExtractiveQuestion, questions_table
 from needlework.data.corpora.found import Found, shortened, with_left_out
 from needlework.data.corpora.json_lines import MAX_LINE_BYTES, objects
 from needlework.data.corpora.registry import OWN_PASSAGES, base_of
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 # Where an answer stands in its context, up to Unicode's normal forms and the kind and number of spaces.
 
 
-class Context:
-    """A context in which answers are looked for; it is normalised at the first search."""
+class SearchedContext:
+    """A context that is searched for answers. It is normalised at the first search."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -137,13 +137,17 @@ class ListForm(NamedTuple):
         return text.split(self.separator) if self.separator else [text]
 
 
-class Row(NamedTuple):
-    """A row of a data set: its index, from 0, its columns, the data set's name in errors, and its lists."""
+class DataRow(NamedTuple):
+    """A row of a data set."""
 
+    # Its index, from 0.
     place: int
     values: Mapping[str, object]
+    # The data set's columns, by the key that maps them.
     columns: Mapping[str, str]
+    # The data set's name in errors.
     where: str
+    # How its texts hold lists.
     lists: ListForm
 
     def texts(self, key: str) -> list[str]:
@@ -158,7 +162,7 @@ class Row(NamedTuple):
         return [text for text in found if text.strip()]
 
     def text(self, key: str) -> str:
-        """The text in the column of `key`, or "". UserError if it has several."""
+        """The text in the column of `key`, or "". Raises UserError if it has several."""
         found = self.texts(key)
         if len(found) > 1:
             raise self.wrong(f"has several texts in the column {self.columns[key]!r}")
@@ -228,16 +232,16 @@ def _reaches(value: object, path: Sequence[str]) -> bool:
 def table(corpus: str, lang: str, files: Sequence[str], settings: OwnTable) -> pa.Table:
     """The corpus in `lang`, as the rule `read_corpus` asks for it; `settings` are the layout's.
 
-    `questions` (QUESTIONS), `<corpus>_passages` with their contexts (TITLED, or PASSAGES without
-    titles; `<corpus>_paragraphs` never has titles), `passages` (PASSAGES), `texts` (BOOKS) or `records`
-    (RECORDS). Rows that lack what the kind needs are left out, and counted in the table's metadata
-    (FOUND). UserError if the data set cannot be read, or no row is left.
+    The schema depends on the corpus. `questions` is QUESTIONS, and `<corpus>_passages` has their contexts as
+    TITLED, or as PASSAGES without titles (`<corpus>_paragraphs` never has titles). `passages` is PASSAGES,
+    `texts` BOOKS, `records` RECORDS. Rows that lack a needed column are left out, and counted in the table's
+    metadata (FOUND). Raises UserError if the data set cannot be read, or no row is left.
     """
     base = base_of(corpus) if settings.kind == "questions" else corpus
     where = f"corpora.{base}.languages.{lang}"
     found = Found(where)
     rows = _rows(files, settings, found)
-    kinds: dict[str, Callable[[Iterator[Row], str, Found], pa.Table]] = {
+    kinds: dict[str, Callable[[Iterator[DataRow], str, Found], pa.Table]] = {
         "questions": _questions,
         "passages": _passages,
         "texts": _texts,
@@ -257,8 +261,8 @@ def table(corpus: str, lang: str, files: Sequence[str], settings: OwnTable) -> p
     return plain.replace_schema_metadata(about)
 
 
-def _questions(rows: Iterator[Row], lang: str, found: Found) -> pa.Table:
-    kept: list[Question] = []
+def _questions(rows: Iterator[DataRow], lang: str, found: Found) -> pa.Table:
+    kept: list[ExtractiveQuestion] = []
     # Answers in another spelling than the context's, or in other words, such as a number's.
     given: dict[str, dict[str, int]] = {}
     for row in rows:
@@ -272,7 +276,7 @@ def _questions(rows: Iterator[Row], lang: str, found: Found) -> pa.Table:
         if lacks:
             found.leave_out(f"without {lacks[0]}", f"the first is {row.shown(lacks[0])}")
             continue
-        reader = Context(context)
+        reader = SearchedContext(context)
         places = {answer: reader.find(answer) for answer in wanted}
         absent = [answer for answer, place in places.items() if place is None]
         if len(absent) == len(wanted):
@@ -311,7 +315,7 @@ def _with_spellings(table: pa.Table, given: Mapping[str, Mapping[str, int]]) -> 
     return pa.Table.from_pylist(rows, schema=table.schema)
 
 
-def _passages(rows: Iterator[Row], lang: str, found: Found) -> pa.Table:
+def _passages(rows: Iterator[DataRow], lang: str, found: Found) -> pa.Table:
     kept: dict[str, str] = {}
     for row in rows:
         if text := _only_text(row, found):
@@ -323,13 +327,13 @@ def _passages(rows: Iterator[Row], lang: str, found: Found) -> pa.Table:
     return pa.table([names, [kept[name] for name in names]], schema=PASSAGES)
 
 
-def _texts(rows: Iterator[Row], lang: str, found: Found) -> pa.Table:
+def _texts(rows: Iterator[DataRow], lang: str, found: Found) -> pa.Table:
     kept = [text for row in rows if (text := _only_text(row, found))]
     _refuse_none(kept, found, "text")
     return book_table(kept, lang, sentences.rules(lang), found.where)
 
 
-def _records(rows: Iterator[Row], lang: str, found: Found) -> pa.Table:
+def _records(rows: Iterator[DataRow], lang: str, found: Found) -> pa.Table:
     kept = []
     for row in rows:
         own = {key: row.text(key) for key in ("title", "label", "question")}
@@ -340,7 +344,7 @@ def _records(rows: Iterator[Row], lang: str, found: Found) -> pa.Table:
     return pa.Table.from_pylist(kept, schema=RECORDS)
 
 
-def _only_text(row: Row, found: Found) -> str:
+def _only_text(row: DataRow, found: Found) -> str:
     """The text of a row; "" if there is none, which is counted."""
     text = row.text("text")
     if not text:
@@ -358,7 +362,7 @@ def _refuse_none(kept: object, found: Found, what: str) -> None:
 _ENOUGH_ROWS = 1000
 
 
-def _rows(files: Sequence[str], settings: OwnTable, found: Found) -> Iterator[Row]:
+def _rows(files: Sequence[str], settings: OwnTable, found: Found) -> Iterator[DataRow]:
     """The rows of a data set, as many as the settings ask for; they are counted."""
     columns, where = dict(settings.columns), found.where
     lists = ListForm(bool(files) and Path(files[0]).suffix == ".csv", settings.separator)
@@ -371,7 +375,7 @@ def _rows(files: Sequence[str], settings: OwnTable, found: Found) -> Iterator[Ro
         budget.take(place, values)
         found.rows = place + 1
         found.limited = found.rows == settings.rows
-        row = Row(place, values, columns, where, lists)
+        row = DataRow(place, values, columns, where, lists)
         lacking = [name for name in lacking if not row.has(name)]
         if lacking and found.rows == _ENOUGH_ROWS:
             raise row.no_column(lacking[0])

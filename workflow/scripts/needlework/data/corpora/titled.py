@@ -34,9 +34,9 @@ def table(corpus: str, lang: str, files: Sequence[str], settings: Mapping[str, o
 
 
 def passages(questions: pa.Table, titles: bool = True) -> pa.Table:
-    """TITLED rows of the contexts of QUESTIONS rows, without repeats, with or without titles in the text.
+    """TITLED rows of the contexts of QUESTIONS rows, each once, with or without titles in the text.
 
-    A passage's id is the smallest id among its questions, so the rows are sorted.
+    A passage's id is the smallest id of its questions, so the rows are sorted.
     """
     seen: dict[tuple[str, str], str] = {}
     columns = (questions[name].to_pylist() for name in ("example_id", "title", "context"))

@@ -1,7 +1,8 @@
 """The interface of backends, and how a backend is found by its name.
 
-A backend is one module in this folder with a `BACKEND`: a subclass of `Backend`. It is imported by
-name at run time, so an edit of one backend does not change the others' digest.
+A backend is a module in this folder with a `BACKEND`, a subclass of `Backend`. Its keys are in
+`<name>_settings.py`. If a backend has several modules, it is a package with `backend.py` and `settings.py`.
+Backends are imported by name at run time, so an edit of one does not change the others' digest.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from needlework.data.packaged import is_packaged, local_name
 from needlework.errors import UserError
 from needlework.given import given
 from needlework.journal import Record
+from needlework.models.backends import backend_file, backend_names
 from needlework.prompts.spans import Span, span_text
 from needlework.services.endpoints import revealed
 
@@ -61,47 +63,46 @@ class Request:
 class Answer:
     """A model's answer to a request.
 
-    If `error` is set, there is no answer, and the other fields are undefined.
-
-    An error is a failure, unless `finish_reason` is `skipped`: then the prompt, as the model gets it,
-    exceeds its context. `refused` says that it was sent, and a server said so. Token counts are the model's
-    own, None if the backend does not count. `cut_at` is the limit in the configuration that cut the answer,
-    if one did that is not part of the journal's
-    key (`Backend.holds`).
-
-    `text` may contain reasoning, which is removed later (`thoughts`). If the model wrote special tokens,
-    `whole` is all text with them, and `special` are those tokens. A backend that counts
-    `reasoning_tokens` itself names the `mark` at which reasoning ended.
-
-    Of an endpoint's reply: `reasoning` is what stood beside an empty text, `served` the model that it names
-    if that is another than was asked, `unknown_end` that it does not say why the answer ended. `remarks` are
-    kinds of remarks (`accounts`), each with its example behind ": "; `origin` is the endpoint's address,
-    without a login or a query.
+    If `error` is set, there is no answer, and the other fields are undefined. If `finish_reason` is
+    `skipped`, the error means that the prompt, as the model gets it, exceeds the context. Any other error is
+    a failure.
     """
 
+    # May contain reasoning, which is removed later (`thoughts`).
     text: str
     finish_reason: Literal["stop", "length", "skipped", "error"] = "stop"
+    # Tokens as the model counts them; None if the backend does not count.
     prompt_tokens: int | None = None
     cached_tokens: int | None = None
     completion_tokens: int | None = None
     reasoning_tokens: int | None = None
+    # The limit in the configuration that cut the answer, if this limit is no part of the journal's key
+    # (`Backend.holds`).
     cut_at: int | str | None = None
+    # If the model wrote special tokens: the text with them, and these tokens.
     whole: str | None = None
     special: tuple[str, ...] | None = None
+    # The mark at which reasoning ended, if the backend itself counts `reasoning_tokens`.
     mark: str | None = None
     error: str | None = None
+    # With finish_reason `skipped`: the prompt was sent, and a server refused it as too long.
     refused: bool = False
+    # Reasoning that stood beside an empty text in the reply.
     reasoning: str | None = None
+    # The model that the reply names, if it is not the one that was asked.
     served: str | None = None
+    # Whether the reply does not say why the answer ended.
     unknown_end: bool = False
+    # Kinds of remarks (`answer_states`), each followed by ": " and an example.
     remarks: tuple[str, ...] | None = None
+    # The endpoint's address, without a login or a query.
     origin: str | None = field(default=None, compare=False)
 
 
 class Backend(ABC):
-    """One model behind one way of running it, made from the model's block of the configuration.
+    """One model and the way to run it, made from the model's block of the configuration.
 
-    model: its name there. journal: the folder of the journal.
+    `model` is its name in the configuration, `journal` the folder of the journal.
     """
 
     # How many requests `answers` hands to `generate` at once, if it is not overridden.
@@ -131,17 +132,17 @@ class Backend(ABC):
         return None
 
     def depends_on(self, request: Request) -> object:
-        """All that the answer depends on beyond the prompt's text, sample number and token limit.
+        """What the answer depends on besides the prompt's text, sample number and token limit (JSON values).
 
-        JSON values; None for a model that sees only the prompt's text.
+        None if the model sees only the prompt's text.
         """
         return None
 
     def holds(self, record: Record) -> bool:
         """Whether an answer that the journal has under a request's key is still valid.
 
-        False if it depends on a setting that is not in the key, and that has changed since: then the
-        request is sent again.
+        An answer may depend on a setting that is not in the key. If this setting has changed since, the
+        answer is no longer valid, and the request is sent again.
         """
         return True
 
@@ -150,10 +151,10 @@ class Backend(ABC):
         return False
 
     def check(self, known: Set[tuple[str, int]], asked: Set[tuple[str, int]]) -> None:
-        """Raise UserError, before any work, where the requests cannot be answered.
+        """Raise UserError, before any work, if the requests cannot be answered.
 
-        Both hold pairs of (instance_id, sample): all of the benchmark, and those to be asked
-        (without the ones that exceed the model's context).
+        Both arguments hold pairs of (instance_id, sample): all pairs of the benchmark, and the pairs to be
+        asked (without those that exceed the model's context).
         """
         return None
 
@@ -162,20 +163,23 @@ class Backend(ABC):
         return None
 
     def as_sent(self, prompt: str) -> tuple[str, str]:
-        """In words, how the model gets a prompt, and the text that it gets. Called after `load`."""
+        """How the model gets a prompt, in words, and the text that it gets.
+
+        Call it after `load`.
+        """
         return "as it is", prompt
 
     def overhead(self) -> int | None:
-        """Tokens around a prompt as the model gets it, and room for reasoning. Called after `load`.
+        """The tokens around a prompt as the model gets it, and room for reasoning; None if unknown.
 
-        None if unknown.
+        Call it after `load`.
         """
         return None
 
     def settings(self) -> dict[str, object]:
-        """The engine's effective settings, as text and numbers, for provenance. Called after `load`.
+        """The engine's effective settings, as text and numbers, for provenance. Call it after `load`.
 
-        `ignored` lists in words the settings that the engine was given and did not take.
+        `ignored` lists, in words, settings that the engine was given but does not use.
         """
         return {}
 
@@ -189,11 +193,11 @@ class Backend(ABC):
     def answers(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:
         """The answers with their places in `requests`, each as soon as it is known, in any order.
 
-        An answer that is known and not yielded is lost if the job is killed. So a backend that can know a
-        later answer before an earlier one yields it here, and is an InAnyOrder or uses `in_order`.
+        If the job is killed, answers that were not yielded yet are lost. So a backend that may know a later
+        answer before an earlier one must yield it here. It is an InAnyOrder, or uses `in_order`.
 
-        `requests` are all of a job, and made lazily: take as many as run at once, and the next when an
-        answer has come, so that none waits for a batch to end.
+        `requests` are all requests of a job, made lazily. Take as many as run at once, and the next one when
+        an answer has come, so that no request waits for a batch to end.
         """
         left, first = iter(requests), 0
         while batch := list(islice(left, self.batch_size)):
@@ -202,7 +206,7 @@ class Backend(ABC):
             first += len(batch)
 
     def close(self) -> None:
-        """Release what `load` took."""
+        """Release the memory, devices and processes that `load` took."""
         return None
 
 
@@ -246,7 +250,10 @@ class InAnyOrder(Backend):
 
 
 def in_order(answers: Iterable[tuple[int, Answer]]) -> Iterator[Answer]:
-    """Answers that come with their places, in the order of these."""
+    """Yield answers in the order of their places.
+
+    An answer that arrives early waits until all answers before it have arrived.
+    """
     known: dict[int, Answer] = {}
     wanted = 0
     for place, answer in answers:
@@ -261,17 +268,11 @@ def sample_seed(seed: int, prompt: str, sample: int) -> int:
     return int(seeding.rank_key(seed, prompt, sample)[:8], 16)
 
 
-def backend_names() -> list[str]:
-    """The valid values of a model's `backend`: the names of this package's modules, but for settings."""
-    modules = {path.stem for path in Path(__file__).parent.glob("*.py")}
-    return sorted(m for m in modules - {"__init__", "base"} if not m.endswith("_settings"))
-
-
 def load_backend(model: str, config: AnyModel, journal: str | Path = "journal") -> Backend:
-    """The backend of a model, by its name and its block of the configuration; it is not loaded yet.
+    """The backend of a model, by its name and its block of the configuration. It is not loaded yet.
 
-    journal: the folder of the journal. Raises UserError if there is no such backend, or if it refuses the
-    configuration.
+    `journal` is the folder of the journal. Raises UserError if there is no such backend, or if the backend
+    refuses the configuration.
     """
     name, names = config.backend, backend_names()
     if name not in names:
@@ -283,5 +284,5 @@ def load_backend(model: str, config: AnyModel, journal: str | Path = "journal") 
     if config.name is not None and is_packaged(config.name):
         path = local_name(config.name, f"models.{model}.name")
         config = given({**dict(config), "name": path})
-    module = importlib.import_module(f"needlework.models.backends.{name}")
-    return module.BACKEND(revealed(config), model, journal)
+    module = backend_file(name).removesuffix(".py").replace("/", ".")
+    return importlib.import_module(module).BACKEND(revealed(config), model, journal)

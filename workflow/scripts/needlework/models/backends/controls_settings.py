@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from needlework.settings.models import Model
+from needlework.settings.models import ModelSettings
 
 
-class Controls(Model):
+class Controls(ModelSettings):
     """A control, which computes its answers without a model."""
 
     backend: Literal["lexical", "oracle", "empty"]

@@ -1,8 +1,8 @@
 """A reader without a neural network: it answers with the sentence that overlaps the question most.
 
-It sees what a model sees, the text of the question and of all that may hold the answer, and nothing of
-which passage is the needle. It needs no download and reads millions of tokens a second, so a demo and a
-test can run the whole workflow with answers that are right for a reason.
+Like a model, it sees the question and all texts that may hold the answer. It does not know which passage is
+the needle. It needs no download and reads millions of tokens a second, so a demo and a test can run the whole
+workflow with answers that are right for a reason.
 """
 
 from __future__ import annotations
@@ -78,11 +78,10 @@ def _answer(request: Request) -> str:
 
 
 def best_sentence(question: str, passages: Sequence[str]) -> tuple[str, float]:
-    """The sentence of the passages that overlaps the question most, the first of equals.
+    """The sentence of the passages that overlaps the question most, and the share of the question it covers.
 
-    A feature of the question weighs the logarithm of its rarity among the sentences. Returned with the
-    share of the question's weight that the sentence covers: ("", 0.0) if there are no passages
-    or nothing overlaps.
+    Of equal sentences, the first. A feature of the question weighs the logarithm of its rarity among the
+    sentences. ("", 0.0) if there are no passages or nothing overlaps.
     """
     wanted = np.array(sorted(set(features(question))), dtype=np.uint32)
     read = [read_sentences(passage) for passage in passages]
@@ -106,7 +105,7 @@ def best_sentence(question: str, passages: Sequence[str]) -> tuple[str, float]:
 
 @lru_cache(maxsize=100_000)
 def read_sentences(text: str) -> Sentences:
-    """The sentences of a passage. Kept, since passages come again in prompt after prompt."""
+    """The sentences of a passage. They are cached, since passages occur in prompt after prompt."""
     texts = tuple(
         stripped for piece in _SENTENCE_END.split(text) if (stripped := (piece or "").strip())
     )

@@ -11,7 +11,7 @@ from needlework.models.backends.base import Answer, Reader, Request
 
 
 class Oracle(Reader):
-    """Answers with the references: a task may ask for one of them or for all."""
+    """Answers with the references: with one or with all, as the task asks."""
 
     module = __name__
 

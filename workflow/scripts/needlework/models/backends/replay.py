@@ -9,11 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from needlework.answer_states import BESIDE_PROMPT, LONGER
 from needlework.errors import UserError
-from needlework.models.accounts import BESIDE_PROMPT, LONGER
 from needlework.models.backends.base import Answer, Backend, Request
 from needlework.models.logs.formats import format_of, logged
-from needlework.models.logs.logged import Logged, Run, text_digest
+from needlework.models.logs.logged import Logged, LogRun, text_digest
 from needlework.models.thoughts import KNOWN, part
 from needlework.records import file_digest
 
@@ -32,11 +32,11 @@ _ONE_WAY = ("model", "temperature", "top_p", "top_k")
 Key = tuple[str, int]
 
 
-class Replay(Backend):
+class ReplayBackend(Backend):
     """Answers from the files under the model's key `answers` (`models.logs`), matched by the prompts' names.
 
-    Files may answer several benchmarks; a job sees one of them. Where a log has what was sent, that must be
-    the prompt of the request and nothing else. All files are those of one model.
+    All files are of one model. They may answer several benchmarks; a job sees one of them. If a log has the
+    text that was sent, it must be the request's prompt and nothing else.
     """
 
     def __init__(self, config: replay_settings.Replay, model: str, journal: str | Path) -> None:
@@ -94,7 +94,7 @@ class Replay(Backend):
             return
         names: dict[str, tuple[object, str]] = {}
         for path in self.paths:
-            run, answered = Run(), False
+            run, answered = LogRun(), False
             for found in logged(path, run):
                 if found.answer is None:
                     self._sent[found.instance_id, found.sample] = found
@@ -131,7 +131,7 @@ class Replay(Backend):
         self._answers[key] = found
 
     def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
-        """The files' answer to each request; an error where the model was asked something else."""
+        """The files' answer to each request; an error if the model was asked something else."""
         for request in batch:
             key = request.instance_id, request.sample
             found = self._answers[key]
@@ -214,4 +214,4 @@ def _first(keys: Iterable[Key]) -> str:
     return shown + (", ..." if len(ordered) > 3 else "")
 
 
-BACKEND = Replay
+BACKEND = ReplayBackend

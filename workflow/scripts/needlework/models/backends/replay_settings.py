@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from needlework.settings.base import ARRAY, BY_TYPE, STRING, DistinctSome, PathText
-from needlework.settings.models import Model
+from needlework.settings.models import ModelSettings
 
 
-class Replay(Model):
+class Replay(ModelSettings):
     """Answers that exist already."""
 
     backend: Literal["replay"]

@@ -58,7 +58,7 @@ class _Prompt(NamedTuple):
     seed: int
 
 
-class Transformers(InAnyOrder):
+class TransformersBackend(InAnyOrder):
     """A model of the hub or of a local folder (key `name`), decoder-only or encoder-decoder.
 
     `chat` puts each prompt into the tokenizer's chat template, or into the one in the file
@@ -427,4 +427,4 @@ def _free() -> None:
         torch.cuda.empty_cache()
 
 
-BACKEND = Transformers
+BACKEND = TransformersBackend

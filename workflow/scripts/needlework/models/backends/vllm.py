@@ -55,7 +55,7 @@ LESS_MEMORY, FEWER_PROMPTS = 0.9, 0.5
 SHUTDOWN_SECONDS = 30
 
 
-class Vllm(Backend):
+class VllmBackend(Backend):
     """A model of the hub or of a local folder (key `name`), run by vLLM in this job.
 
     `chat` puts each prompt into the tokenizer's chat template, or into the one in the file
@@ -98,12 +98,12 @@ class Vllm(Backend):
         return former_identity(self.config.reasoning, self.identity())
 
     def holds(self, record: Record) -> bool:
-        """Whether the engine's `max_model_len` leaves the answer as it is.
+        """Whether a kept answer is still valid under the engine's `max_model_len`.
 
-        The answer tells, in the model's own tokens. A limit in the key would have to be judged by the
-        prompt: by the benchmark's tokens, which are not the model's, or by a bound such as the prompt's
-        bytes, which pass the limit at about a fourth of its tokens. So a new limit would invalidate
-        most long prompts that no limit had cut.
+        The answer itself tells, in the model's own tokens. The limit is no part of the key, since no other
+        count is close enough. The benchmark's tokens are not the model's, and a bound such as the prompt's
+        bytes passes the limit at about a fourth of its tokens. So a new limit would invalidate most long
+        prompts, even prompts that no limit had cut.
         """
         limit = dict(self.config.engine).get("max_model_len")
         if record.get("cut_at") is not None:
@@ -432,4 +432,4 @@ def _announce_death(engine: Any) -> None:
     Thread(target=watch, name="engine-watch", daemon=True).start()
 
 
-BACKEND = Vllm
+BACKEND = VllmBackend

@@ -1,4 +1,4 @@
 """Answers in other programs' files: logs of inspect_ai and lm-eval, batches of OpenAI, Every Eval Ever.
 
-What stands in these files is untrusted: members and lines are bounded, and nothing is extracted or run.
+These files are untrusted: the sizes of members and lines are limited, and nothing is extracted or run.
 """

@@ -1,8 +1,8 @@
-"""The files of answers that a model's key `answers` names, read in bounds: no part of them is trusted.
+"""Reads the files that a model's key `answers` names, within limits: no part of them is trusted.
 
-Lines of JSON Lines, members of a ZIP archive (names of members are names only: nothing is extracted), and
-items of a long JSON object. Planning imports this: the standard library alone. Python reads members that
-are compressed with Zstandard (method 93) from 3.14 on, so they are unpacked here.
+It reads lines of JSON Lines, members of a ZIP archive (nothing is extracted to disk), and items of a long
+JSON object. Planning imports it, so it needs only the standard library. Members that are compressed with
+Zstandard (method 93) are unpacked here, since Python reads them only from 3.14 on.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ _SPACE = " \t\r\n"
 
 
 def answer_files(given: str | list[str] | None, where: str) -> str | list[str] | None:
-    """The paths with each folder replaced by the logs below it. UserError if a folder has no logs.
+    """The paths, with each folder replaced by the logs below it.
 
-    A `.json` file beside JSON Lines describes their run and is no log itself.
+    A `.json` file beside JSON Lines describes their run and is no log itself. Raises UserError if a folder
+    has no logs.
     """
     if given is None or (isinstance(given, str) and not is_there(given, Path.is_dir)):
         return given
@@ -59,7 +60,7 @@ def answer_files(given: str | list[str] | None, where: str) -> str | list[str] |
 
 
 def is_there(path: str | Path, kind: Callable[[Path], bool]) -> bool:
-    """Whether a file or folder has this path; False if no file can have such a name."""
+    """Whether `path` is of this `kind`; False if no file can have such a name."""
     try:
         return kind(Path(path))
     except (OSError, ValueError):
@@ -81,7 +82,7 @@ def lines(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def parsed(content: bytes, path: Path, place: str) -> Any:
-    """Parse JSON. UserError with the place of a fault, or if there are too many values."""
+    """Parse JSON. Raises UserError with the place of a fault, or if there are too many values."""
     try:
         text = content.decode(json.detect_encoding(content), "surrogatepass")
         del content
@@ -118,10 +119,11 @@ def beside(path: Path, name: str) -> Mapping[str, Any]:
 
 
 def members(path: Path, order: Callable[[str], int | None]) -> Iterator[tuple[str, bytes]]:
-    """The names and contents of the members to which `order` gives a number, by this, then as in the archive.
+    """The names and contents of the members to which `order` gives a number, sorted by this number.
 
-    Raises UserError if a member is encrypted, compressed in an unknown way or larger than LARGEST, or if all
-    would unpack to far more than the file; another exception if the archive is damaged.
+    Members with equal numbers come as in the archive. Raises UserError if a member is encrypted, compressed
+    in an unknown way or larger than LARGEST, or if all would unpack to far more than the file. Raises another
+    exception if the archive is damaged.
     """
     with zipfile.ZipFile(path) as archive, path.open("rb") as file:
         ranks = {name: order(name) for name in archive.namelist()}
@@ -236,9 +238,9 @@ class _Text:
 
 
 def items(path: Path, key: str) -> Iterator[tuple[str, Any]]:
-    """Yield (name, value) per key of the JSON object in a file; for `key`, a list, per item of it.
+    """Yield (name, value) for each key of the JSON object in a file.
 
-    Raises UserError if it is no such object.
+    The value of `key` is a list, of which each item is yielded. Raises UserError if it is no such object.
     """
     text = _Text(path)
     try:

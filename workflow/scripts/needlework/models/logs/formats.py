@@ -1,8 +1,8 @@
-"""Answers in other programs' files, and in needlework's own form: which program wrote one, and what it says.
+"""Reads answers in other programs' files and in needlework's own form; finds out which program wrote a file.
 
-Logs of inspect_ai, samples of lm-eval (`samples_<task>_<date>.jsonl`, and `results_<date>.json` beside them),
-files of OpenAI's batch API, instance files of Every Eval Ever (`<uuid>_samples.jsonl`, and the record beside
-them), and needlework's own rows, in JSON Lines or Parquet.
+Formats: logs of inspect_ai; samples of lm-eval (`samples_<task>_<date>.jsonl`, and `results_<date>.json`
+beside them); files of OpenAI's batch API; instance files of Every Eval Ever (`<uuid>_samples.jsonl`, and the
+record beside them); and needlework's own rows, in JSON Lines or Parquet.
 """
 
 from __future__ import annotations
@@ -15,22 +15,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from needlework.answer_states import LENGTH, STOP
 from needlework.data.budgets import Budget
 from needlework.errors import UserError
-from needlework.models.accounts import LENGTH, STOP
 from needlework.models.backends.base import Answer
+from needlework.models.backends.openai.batch_endpoint import read_result
 from needlework.models.logs import inspect_ai
 from needlework.models.logs.files import ENDINGS, LARGEST, beside, is_there, lines
 from needlework.models.logs.logged import (
     NAMED,
     Logged,
-    Run,
+    LogRun,
     Sent,
     beside_prompt,
     count,
     ended,
-    excerpt,
     failed,
+    line_of,
     name_of,
     number,
     sent_as,
@@ -38,7 +39,6 @@ from needlework.models.logs.logged import (
     settings,
     text_digest,
 )
-from needlework.models.openai_batch_endpoint import read_result
 
 FINISH_REASONS = (STOP, LENGTH)
 # Of a batch: of a second answer and so on, "-1" and so on behind the prompt's name.
@@ -46,21 +46,22 @@ _NUMBERED = re.compile(r"([0-9a-f]{64})-(\d{1,9})")
 
 
 class Format(NamedTuple):
-    """A format of logs: what a row is in words, how to read rows with their places, and the answers in a row.
+    """A format of logs. All its functions may raise any exception (`logged`)."""
 
-    `begin` takes what lies beside the file. All of them may raise any exception (`logged`).
-    """
-
+    # What a row is, in words.
     what: str
+    # Reads the rows, each with its place.
     rows: Callable[[Path], Iterable[tuple[str, Any]]]
-    answers: Callable[[Any, Run], Iterable[Logged]]
-    begin: Callable[[Path, Run], None] = lambda path, run: None
+    # Reads the answers in a row.
+    answers: Callable[[Any, LogRun], Iterable[Logged]]
+    # Reads what lies beside the file.
+    begin: Callable[[Path, LogRun], None] = lambda path, run: None
 
 
-def logged(path: Path, run: Run) -> Iterator[Logged]:
-    """Yield the answers in a file, and store what it says of the run in `run`.
+def logged(path: Path, run: LogRun) -> Iterator[Logged]:
+    """Yield the answers in a file. What the file says of its run is stored in `run`.
 
-    UserError for any fault of the file.
+    Raises UserError for any fault of the file.
     """
     kind = format_of(path)
     try:
@@ -83,13 +84,14 @@ def logged(path: Path, run: Run) -> Iterator[Logged]:
 
 
 def _said(error: Exception) -> str:
-    return excerpt(error) or type(error).__name__
+    return line_of(error) or type(error).__name__
 
 
 def format_of(path: Path) -> Format:
     """Which program wrote a file, by its ending and its first line.
 
-    UserError if no program's files end so, if it is absent, and if it is known and has no answers to read.
+    Raises UserError if the file is absent, if no program's files have this ending, or if the program is known
+    but the file has no answers to read.
     """
     if path.suffix not in ENDINGS:
         raise UserError(
@@ -123,11 +125,11 @@ def _of_lines(path: Path) -> Format:
     return next((kind for wanted, kind in _BY_KEYS if wanted <= keys), _OWN)
 
 
-def _begin_lm_eval(path: Path, run: Run) -> None:
+def _begin_lm_eval(path: Path, run: LogRun) -> None:
     """Take the program, the model and its decoding from the results."""
     task, _, date = path.stem.removeprefix("samples_").rpartition("_")
     results = beside(path, f"results_{date}.json")
-    run.said["program"] = excerpt(f"lm-eval {results.get('lm_eval_version') or ''}")
+    run.said["program"] = line_of(f"lm-eval {results.get('lm_eval_version') or ''}")
     if model := name_of(results.get("model_name")):
         run.said["model"] = model
     configs = results.get("configs")
@@ -135,7 +137,7 @@ def _begin_lm_eval(path: Path, run: Run) -> None:
     run.said |= settings(own.get("generation_kwargs") if isinstance(own, Mapping) else None)
 
 
-def _lm_eval(row: Any, run: Run) -> Iterator[Logged]:
+def _lm_eval(row: Any, run: LogRun) -> Iterator[Logged]:
     """The answers to a document; lm-eval keeps neither why an answer ended nor its tokens."""
     name, texts = row["doc"]["instance_id"], row["resps"][0]
     texts = [texts] if isinstance(texts, str) else texts
@@ -160,7 +162,7 @@ def _lm_eval_sent(row: Mapping[str, Any]) -> tuple[Sent, str | None]:
     return sent_in(request, exported) if isinstance(request, str) else (sent_as(request), None)
 
 
-def _batch(row: Any, run: Run) -> Iterator[Logged]:
+def _batch(row: Any, run: LogRun) -> Iterator[Logged]:
     """The answer in a line of an output or error file, or what a line of an input file sent."""
     run.said["program"] = "OpenAI batch"
     name = row["custom_id"]
@@ -178,20 +180,20 @@ def _batch(row: Any, run: Run) -> Iterator[Logged]:
     response = row["response"]
     body = response.get("body") if isinstance(response, Mapping) else None
     body = body if isinstance(body, Mapping) else {}
-    answer = read_result(row, body.get("object") != "text_completion", excerpt)
+    answer = read_result(row, body.get("object") != "text_completion", line_of)
     model = name_of(body.get("model"))
     if model:
         run.said.setdefault("model", model)
     yield Logged(own, sample, replace(answer, served=None), None, model, run=run)
 
 
-def _begin_instances(path: Path, run: Run) -> None:
+def _begin_instances(path: Path, run: LogRun) -> None:
     """Take the program and its decoding from the record."""
     record = beside(path, f"{path.stem.removesuffix('_samples')}.json")
     run.said["program"] = "Every Eval Ever"
     library = record.get("eval_library")
     if isinstance(library, Mapping):
-        run.said["program"] = excerpt(f"{library.get('name')} {library.get('version')}")
+        run.said["program"] = line_of(f"{library.get('name')} {library.get('version')}")
     results: Any = record.get("evaluation_results")
     try:
         given = results[0]["generation_config"]["generation_args"]
@@ -200,7 +202,7 @@ def _begin_instances(path: Path, run: Run) -> None:
     run.said |= settings(given)
 
 
-def _instance(row: Any, run: Run) -> Iterator[Logged]:
+def _instance(row: Any, run: LogRun) -> Iterator[Logged]:
     """The answer in an instance: the same in several, where several metrics score it."""
     metadata = row.get("metadata") or {}
     name, model = row["sample_id"], name_of(row.get("model_id"))
@@ -270,7 +272,7 @@ def _table(path: Path) -> Iterator[tuple[str, Any]]:
         yield f"row {place + 1}", row
 
 
-def _own(row: Any, run: Run) -> Iterator[Logged]:
+def _own(row: Any, run: LogRun) -> Iterator[Logged]:
     """The answer in a row: `instance_id`, `text`, and perhaps `sample`, `finish_reason`, `model`.
 
     The prompt is compared if the row has it: as `messages`, as an export writes them, or as `prompt`.
@@ -298,7 +300,7 @@ def _own(row: Any, run: Run) -> Iterator[Logged]:
     yield Logged(row["instance_id"], number(sample), answer, sent, model, run=run)
 
 
-_INSPECT = Format("a sample of inspect_ai", inspect_ai.rows, inspect_ai.answers)
+_INSPECT = Format("a sample of inspect_ai", inspect_ai.log_parts, inspect_ai.logged_answers)
 _OWN = Format("an answer with `instance_id` and `text`", lines, _own)
 _OWN_TABLE = _OWN._replace(rows=_table)
 _BATCH = Format("a line of a batch of OpenAI", lines, _batch)

@@ -13,12 +13,12 @@ from needlework.models.backends.base import Answer
 from needlework.models.logs.files import items, members, parsed
 from needlework.models.logs.logged import (
     Logged,
-    Run,
+    LogRun,
     Sent,
     count,
     ended,
-    excerpt,
     failed,
+    line_of,
     name_of,
     number,
     sent_as,
@@ -31,8 +31,8 @@ HEADERS = ("header.json", "_journal/start.json")
 _ATTACHED = re.compile(r"attachment://(\S+)")
 
 
-def rows(path: Path) -> Iterator[tuple[str, tuple[bool, Any]]]:
-    """The parts of a log with their places: whether it is one of the header, and its value."""
+def log_parts(path: Path) -> Iterator[tuple[str, tuple[bool, Any]]]:
+    """The parts of a log with their places: (place, (whether it is part of the header, its value))."""
     if path.suffix == ".json":
         seen = set()
         for key, value in items(path, "samples"):
@@ -56,7 +56,7 @@ def _order(name: str) -> int | None:
     return len(HEADERS) if name.startswith("samples/") and name.endswith(".json") else None
 
 
-def answers(row: tuple[bool, Any], run: Run) -> Iterator[Logged]:
+def logged_answers(row: tuple[bool, Any], run: LogRun) -> Iterator[Logged]:
     """The answer of a sample: its id is the prompt's name, its epoch the number of the answer."""
     run.appended = True
     header, value = row
@@ -65,7 +65,7 @@ def answers(row: tuple[bool, Any], run: Run) -> Iterator[Logged]:
         return
     name, epoch = value["id"], value["epoch"]
     if not isinstance(name, str) or type(epoch) is not int or epoch < 1:
-        raise ValueError(f"id {excerpt(name)!r}, epoch {excerpt(epoch)!r}")
+        raise ValueError(f"id {line_of(name)!r}, epoch {line_of(epoch)!r}")
     served = (value.get("output") or {}).get("model")
     yield Logged(name, number(epoch - 1), _answer(value), _sent(value), name_of(served), run=run)
 
@@ -129,7 +129,7 @@ def _resolved(value: Mapping[str, Any], text: str) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def _read_header(value: Mapping[str, Any], run: Run) -> None:
+def _read_header(value: Mapping[str, Any], run: LogRun) -> None:
     """Take the program, the model, its decoding and its system message from a header, or one of its keys."""
     found, plan = value.get("eval") or {}, value.get("plan") or {}
     for key, part in (("eval", found), ("plan", plan)):
@@ -138,7 +138,7 @@ def _read_header(value: Mapping[str, Any], run: Run) -> None:
     if found:
         packages = found.get("packages")
         version = packages.get("inspect_ai", "") if isinstance(packages, Mapping) else ""
-        run.said["program"] = excerpt(f"inspect_ai {version}")
+        run.said["program"] = line_of(f"inspect_ai {version}")
         if model := name_of(found.get("model")):
             run.said["model"] = model
     for config in (plan.get("config"), found.get("model_generate_config")):

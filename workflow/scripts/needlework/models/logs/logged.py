@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from needlework.models.accounts import BESIDE_PROMPT
+from needlework.answer_states import BESIDE_PROMPT
 from needlework.models.backends.base import Answer
 from needlework.models.openai_protocol import ENDS
 
@@ -28,36 +28,38 @@ Sent = bytes | str | None
 
 
 @dataclass(slots=True)
-class Run:
-    """A log's record of its run: program, model and decoding settings.
+class LogRun:
+    """A log's record of its run."""
 
-    `beside` says in words what every request of the run had beside the prompt. `appended`: an answer that
-    stands later in the log replaces an earlier one to the same prompt.
-    """
-
+    # The program, the model and the decoding settings.
     said: dict[str, object] = field(default_factory=dict)
+    # What every request of the run had beside the prompt, in words.
     beside: str | None = None
+    # Whether an answer that stands later in the log replaces an earlier one to the same prompt.
     appended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """An answer, the name of its prompt, and what was sent. Without an answer, only what was sent.
-
-    `served` is the model that the answer names, `place` where it stands, in words.
-    """
+    """An answer in a log, the name of its prompt, and what was sent."""
 
     instance_id: str
     sample: int
+    # None if the log has only what was sent.
     answer: Answer | None
     sent: Sent = None
+    # The model that the answer names.
     served: str | None = None
+    # Where the answer stands, in words.
     place: str = field(default="", compare=False)
-    run: Run = field(default_factory=Run, compare=False)
+    run: LogRun = field(default_factory=LogRun, compare=False)
 
     @property
     def failure(self) -> str | None:
-        """Why this is no answer to the prompt, by the log; None if it is one or none is there."""
+        """Why the log's answer is no answer to the prompt.
+
+        None if it is one, or if there is none.
+        """
         if self.answer is None:
             return None
         if self.answer.error is not None:
@@ -71,20 +73,23 @@ def text_digest(text: str) -> bytes:
 
 
 def ended(text: str, reason: object, **told: Any) -> Answer:
-    """The answer with its finish reason: unknown if the log has none, an error if it is not in ENDS."""
+    """The answer with its finish reason.
+
+    The reason is unknown if the log has none, and an error if it is not in ENDS.
+    """
     if reason is None or reason in ("", "unknown"):
         return Answer(text, "stop", unknown_end=True, **told)
     if (known := ENDS.get(str(reason).casefold())) is None:
-        return Answer("", error=f"the answer was ended with {excerpt(reason)}")
+        return Answer("", error=f"the answer was ended with {line_of(reason)}")
     return Answer(text, known, **told)
 
 
 def failed(why: object) -> Answer:
     """A request that has no answer in the log."""
-    return Answer("", error=f"the log has no answer: {excerpt(why)}")
+    return Answer("", error=f"the log has no answer: {line_of(why)}")
 
 
-def excerpt(text: object) -> str:
+def line_of(text: object) -> str:
     """The beginning of a text's first line."""
     lines = str(text).strip().splitlines() or [""]
     return lines[0][:_EXCERPT]
@@ -99,14 +104,14 @@ def count(counts: object, *names: str) -> int | None:
     numbers = [n if type(n) is int and n >= 0 else None for n in found]
     total = sum(n for n in numbers if n is not None)
     if total >= _MOST:
-        raise ValueError(f"{excerpt(total)} tokens are too many")
+        raise ValueError(f"{line_of(total)} tokens are too many")
     return None if numbers[0] is None else total
 
 
 def number(value: object) -> int:
     """The index of an answer among its prompt's samples, from 0. Raises ValueError if it is no index."""
     if type(value) is not int or not 0 <= value < _MOST:
-        raise ValueError(f"{excerpt(value)!r} is no number of an answer")
+        raise ValueError(f"{line_of(value)!r} is no number of an answer")
     return value
 
 
@@ -124,7 +129,7 @@ def settings(values: object) -> dict[str, object]:
         return {}
     given = {key: values.get(key) for key in DECODING}
     return {
-        key: excerpt(value).encode("utf-8", "replace").decode() if isinstance(value, str) else value
+        key: line_of(value).encode("utf-8", "replace").decode() if isinstance(value, str) else value
         for key, value in given.items()
         if isinstance(value, str)
         or (isinstance(value, int | float) and type(value) is not bool and math.isfinite(value))
@@ -134,7 +139,7 @@ def settings(values: object) -> dict[str, object]:
 def sent_as(messages: object, resolved: Callable[[str], str | None] = lambda text: text) -> Sent:
     """The digest of a chat's only message, if a user sent it; otherwise why more than a prompt was sent.
 
-    `resolved` gives the text for one that stands elsewhere in the log. Raises TypeError, LookupError or
+    Some texts stand elsewhere in the log; `resolved` returns them. Raises TypeError, LookupError or
     AttributeError if there is no chat.
     """
     if not isinstance(messages, list) or not messages:

@@ -1,1 +1,1 @@
-"""What rules read, and what their scripts are told: a module for each concern of rules/."""
+"""The inputs of rules and the parameters of their scripts: one module for each concern of rules/."""

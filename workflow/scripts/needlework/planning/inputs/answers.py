@@ -1,4 +1,4 @@
-"""What models are asked, and what their answers depend on."""
+"""The models that are asked, and all that their answers depend on."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from needlework.models.engine_arguments import answer_arguments
 from needlework.models.selection import READERS
 from needlework.models.thoughts import MARK_FILES
 from needlework.planning.affects import affecting
-from needlework.planning.audits import audits
-from needlework.planning.chosen import asked_of, lengths_of, running
+from needlework.planning.chosen import asked_of, lengths_of, models_of
 from needlework.planning.inputs.audits import Audits
 from needlework.planning.inputs.base import Inputs
 from needlework.planning.inputs.prompts import Prompts
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Answers(Inputs):
-    """What models are asked, and what their answers depend on."""
+    """The models that are asked, and all that their answers depend on."""
 
     def __init__(self, config: Configuration, prompts: Prompts, audits: Audits) -> None:
         super().__init__(config)
@@ -59,17 +58,26 @@ class Answers(Inputs):
         }
 
     def request_state(self, account: str) -> str:
-        """A parameter that changes if a job left requests unanswered, by its account; "" at first."""
+        """A parameter of a job. It changes if the job's account says that requests were left unanswered.
+
+        "" at first.
+        """
         found = read_account(account)
         return found.state(self.config.generation.again) if found else ""
 
     def judge_state(self, account: str) -> str:
-        """As `request_state`; it changes too if the judge failed, so that it is asked again."""
+        """The `request_state` of a judge.
+
+        If the judge failed, the state changes too, so that it is asked again.
+        """
         found = read_account(account)
         return found.name if found and found.failed else self.request_state(account)
 
     def host_memory(self, model: str) -> int:
-        """The memory of a model's job in MB: a GPU's share of the weights passes through the host's."""
+        """The memory of a model's job in MB.
+
+        A GPU's share of the weights passes through the host's memory.
+        """
         return 8000 + 24000 * job_gpus(self.config.models[model])
 
     @property
@@ -78,7 +86,7 @@ class Answers(Inputs):
         return [self.config.judge] if self.config.judge else []
 
     def judge_files(self) -> dict[str, Any]:
-        """What the judge's prompts are made of: the answers of known verdict, and a text for each kind."""
+        """The files for the judge's prompts: the answers of known verdict, and a text for each kind."""
         kinds = ("answer", "list", "yes_or_no", "none")
         return {
             "known": resource("judge/known.csv"),
@@ -94,7 +102,7 @@ class Answers(Inputs):
 
     def readers(self) -> dict[str, str]:
         """The backends of the run's built-in readers, by name."""
-        return {n: model.backend for n, model in running(self.config) if model.backend in READERS}
+        return {n: model.backend for n, model in models_of(self.config) if model.backend in READERS}
 
     def card_models(self) -> list[str]:
         """The models that have a report card: all but built-in readers."""
@@ -102,8 +110,8 @@ class Answers(Inputs):
         return [name for name in self.models if name not in readers]
 
     def estimated(self) -> dict[str, Any]:
-        """The parameters of `estimate`: the run's prompts, and what each model is asked."""
-        benchmarks, models = self.benchmarks, self.models
+        """The parameters of `estimate`: the run's prompts, and the prompts that each model is asked."""
+        benchmarks, models, audits = self.benchmarks, self.models, self.config.run.audits
         return {
             "files": {name: self.prompts.prompts_of_models(name) for name in benchmarks},
             "lengths": {m: {name: self.lengths(m, name) for name in benchmarks} for m in models},
@@ -114,6 +122,6 @@ class Answers(Inputs):
             "gpus": {m: job_gpus(self.config.models[m]) for m in (*models, *self.judges)},
             "readers": list(self.readers()),
             "judge": self.judge_files(),
-            "audited": list(dict.fromkeys(m for pair in audits(self.config) for m in pair[:2])),
+            "audited": [*dict.fromkeys(m for own in audits for m in (own.base, own.changed))],
             "audit_questions": {turn: self.audits.questions(turn) for turn in ("first", "again")},
         }

@@ -1,22 +1,20 @@
-"""What audits draw, ask and compare."""
+"""The draws, requests and comparisons of audits."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.benchmark import load_benchmark
-from needlework.planning.audits import Audit
-from needlework.planning.inputs.base import Inputs
+from needlework.planning.inputs.base import ANSWER_TABLES, Inputs
 from needlework.planning.inputs.prompts import PromptFiles, Prompts
 
 if TYPE_CHECKING:
     from needlework.planning.configuration import Configuration
-
-_ANSWERS = ("scores", "generations")
+    from needlework.settings.run import AuditPair
 
 
 class Audits(Inputs):
-    """What audits draw, ask and compare."""
+    """The draws, requests and comparisons of audits."""
 
     def __init__(self, config: Configuration, prompts: Prompts) -> None:
         super().__init__(config)
@@ -28,7 +26,7 @@ class Audits(Inputs):
         return [name for name in load_benchmark(benchmark).asked if by is None or name in by]
 
     def questions(self, turn: str) -> list[int | None]:
-        """How many questions a model is asked, and how many of these again, if `turn` is "again"."""
+        """How many questions a model is asked; and how many it is asked again, if `turn` is "again"."""
         audit = self.config.audit
         return [audit.questions, audit.again] if turn == "again" else [audit.questions]
 
@@ -37,7 +35,7 @@ class Audits(Inputs):
         drawn = f"results/audit_answers/{model}/{benchmark}/{turn}/prompts.parquet"
         return {**self.prompts.of(benchmark, self.prompts.tokenizer(model)), "instances": [drawn]}
 
-    def audit_files(self, pair: Audit) -> dict[str, dict[str, Any]]:
+    def audit_files(self, pair: AuditPair) -> dict[str, dict[str, Any]]:
         """The cells of an audit and both models' scores and answers, first and again, by benchmark."""
         found = {}
         for name in self.benchmarks:
@@ -46,7 +44,7 @@ class Audits(Inputs):
                 "changed": f"results/audit_answers/{pair.changed}/{name}",
             }
             found[name] = {"cells": f"{folders['base']}/cells.json"} | {
-                f"{side}{ending}": [f"{folder}/{turn}/{kind}.parquet" for kind in _ANSWERS]
+                f"{side}{ending}": [f"{folder}/{turn}/{kind}.parquet" for kind in ANSWER_TABLES]
                 for side, folder in folders.items()
                 for turn, ending in (("first", ""), ("again", "_again"))
             }

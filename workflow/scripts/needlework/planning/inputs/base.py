@@ -1,4 +1,4 @@
-"""What the inputs of all rules begin with."""
+"""The base class of the inputs of all rules."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from needlework.contract import block_of
 if TYPE_CHECKING:
     from needlework.planning.configuration import Configuration
 
+# What is made of a model's answers, by the names of folders.
+ANSWER_TABLES = ("scores", "generations")
+
 
 class Inputs:
-    """What some rules read, for a validated configuration."""
+    """The inputs of some rules, for a validated configuration."""
 
     def __init__(self, config: Configuration) -> None:
         self.config = config

@@ -1,4 +1,4 @@
-"""What corpora are read from, and with which settings."""
+"""The files and settings that corpora are read from."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from needlework.planning.layout import resource
 
 
 class Corpora(Inputs):
-    """What corpora are read from, and with which settings."""
+    """The files and settings that corpora are read from."""
 
     def source_entry(self, file_id: str) -> dict[str, Any]:
         """The registry's entry of a file, for the rule that fetches it."""

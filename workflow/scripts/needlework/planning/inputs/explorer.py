@@ -1,4 +1,4 @@
-"""What the explorer shows, and a judge is asked about."""
+"""The inputs of the explorer, and of a judge."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from needlework.planning.inputs.base import Inputs
 from needlework.planning.inputs.prompts import Prompts
 from needlework.planning.inputs.scores import Scores
 from needlework.planning.layout import paths
+from needlework.scoring.metric import meanings
 
 if TYPE_CHECKING:
     from needlework.planning.configuration import Configuration
 
 
 class Explorer(Inputs):
-    """What the explorer shows, and a judge is asked about."""
+    """The inputs of the explorer, and of a judge."""
 
     def __init__(
         self, config: Configuration, prompts: Prompts, answers: Answers, scores: Scores
@@ -25,21 +26,23 @@ class Explorer(Inputs):
         self.prompts, self.answers, self.scores = prompts, answers, scores
 
     def explored(self, benchmark: str) -> dict[str, Any]:
-        """What the explorer shows of a benchmark: the arguments of `explorer.data.Explored`."""
+        """A benchmark in the explorer: the arguments of `explorer.data.Explored`."""
         own = load_benchmark(benchmark)
         return {
             "title": own.title,
             "asked": own.asked,
+            "percent": {f.name: f.percent for f in own.factors if f.percent is not None},
             "designed": own.shown.designed,
             "without": "0" if own.shown.designed[0] == "length" else "",
             "held": own.shown.card.held if own.shown.card else (),
             "controls": list(self.answers.readers()),
+            "meanings": meanings(own.scoring.metrics.values()),
             "prompts": self.prompts.prompts_of_models(benchmark),
             "answers": {model: self._explored_answers(model, benchmark) for model in self.models},
         }
 
     def _explored_answers(self, model: str, benchmark: str) -> dict[str, str]:
-        """The arguments of `explorer.data.Answers`."""
+        """The arguments of `explorer.data.ShownAnswers`."""
         files = {
             "tokenizer": self.prompts.tokenizer(model),
             "scores": f"results/scores/{model}/{benchmark}.parquet",

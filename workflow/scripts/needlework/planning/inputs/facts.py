@@ -1,4 +1,4 @@
-"""What results state of a run: its data and models, how these answer, and captions."""
+"""The facts on a run that results state: data, models, how these answer; and captions."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.contract import Run
-from needlework.models.engine_arguments import added, decoding
+from needlework.models.engine_arguments import decoding, unlike_papers
 from needlework.models.selection import CONTROLS, asks_nothing, in_words
-from needlework.planning.chosen import asked_of, lengths_of, metric_of, running
+from needlework.planning.chosen import asked_of, lengths_of, metric_of, models_of
 from needlework.planning.inputs.base import Inputs
 from needlework.planning.inputs.scores import Scores
 from needlework.planning.layout import resource
 from needlework.results.result import Needs, Result, told
+from needlework.scoring.metric import in_captions
 
 if TYPE_CHECKING:
     from needlework.planning.configuration import Configuration
@@ -23,7 +24,7 @@ MOST_NAMED = 6
 
 
 class Facts(Inputs):
-    """What results state of a run: its data and models, how these answer, and captions."""
+    """The facts on a run that results state: data, models, how these answer; and captions."""
 
     def __init__(self, config: Configuration, scores: Scores) -> None:
         super().__init__(config)
@@ -39,21 +40,21 @@ class Facts(Inputs):
             return said
         own = load_benchmark(benchmark)
         config: Any = self.config
-        entries: Any = dict(running(self.config))
+        entries: Any = dict(models_of(self.config))
         settings: Run = {
             **said,
             "models": self.models,
             "published": {m: e.published for m, e in entries.items() if e.published},
             "setup": {name: self._value(place) for name, place in own.run.setup.items()},
             "unit_of_length": self.unit_of_length,
-            "scored_by": metric_of(self.config, benchmark) or "",
+            "scored_by": self.metrics(benchmark),
             **own.run.run_settings(config),
         }
         if needs == "scores":
             settings["decoding"] = {m: decoding(e) for m, e in entries.items()}
             in_tokens = own.plan.spare(self.settings(benchmark)) is not None
             settings["added"] = {
-                model: added(
+                model: unlike_papers(
                     entry,
                     config.tokenizers[entry.tokenizer],
                     lengths_of(self.config, model, benchmark) if in_tokens else [],
@@ -64,11 +65,21 @@ class Facts(Inputs):
             settings |= {"asked": self.asked(benchmark), "counted": self.counted(benchmark)}
         return settings
 
+    def metrics(self, benchmark: str) -> str:
+        """A description of the metrics that a benchmark's results have; "" if there is one alone."""
+        chosen, metrics = (
+            metric_of(self.config, benchmark),
+            load_benchmark(benchmark).scoring.metrics,
+        )
+        if chosen is None or not metrics:
+            return chosen or ""
+        return in_captions(metrics, chosen, getattr(self.settings(benchmark), "tasks", ()))
+
     @property
     def unit_of_length(self) -> str:
         """The unit of prompt lengths: "words" if all of the run's tokenizers count words, or "tokens"."""
         tokenizers = self.config.tokenizers
-        kinds = {tokenizers[model.tokenizer].kind for _, model in running(self.config)}
+        kinds = {tokenizers[model.tokenizer].kind for _, model in models_of(self.config)}
         return "words" if kinds == {"words"} else "tokens"
 
     def asked(self, benchmark: str) -> str:
@@ -76,12 +87,15 @@ class Facts(Inputs):
         return in_words({m: asked_of(self.config, m, benchmark) for m in self.models})
 
     def data(self, benchmark: str) -> str:
-        """Descriptions of the data of a benchmark's prompts and of the paper's; "" if they are the same."""
+        """Descriptions of the data of a benchmark's prompts and of the paper's data.
+
+        "" if they are the same.
+        """
         ours, theirs = load_benchmark(benchmark).run.data(self.settings(benchmark))
         return "" if ours == theirs else f"This run: {ours}. The paper: {theirs}."
 
     def counted(self, benchmark: str) -> str:
-        """A description of the models in a benchmark's means, and of the controls that are in none."""
+        """A description of the models in a benchmark's means, and of the controls, which are in no mean."""
         config = self.config
         models = [m for m in self.models if not asks_nothing(asked_of(config, m, benchmark))]
         left = [m for m in models if config.models[m].backend in CONTROLS]
@@ -91,9 +105,9 @@ class Facts(Inputs):
         return f"Means over models are over {names}{but}."
 
     def caption(self, benchmark: str, result: Result) -> str:
-        """A result's caption, its metric, and what models were asked (reStructuredText).
+        """A result's caption, its metric, and the models that were asked (reStructuredText).
 
-        The last is in a figure's small print.
+        A figure's small print names the models, so its caption does not.
         """
         run: Run = {"counted": self.counted(benchmark)}
         if result.needs == "scores":

@@ -8,14 +8,14 @@ from typing import Any
 
 from needlework.planning.inputs.prompts import Prompts
 from needlework.planning.layout import paths
-from needlework.results.page.own_data import uses
+from needlework.prompts.data_report import uses
 
 # The file of a table (`corpus_table`).
 _TABLE = re.compile(r"results/corpora/([^/]+)/([^/]+)\.parquet")
 
 
 def own_data_instances(prompts: Prompts) -> list[str]:
-    """The files of prompts that are built from the user's own data; they also list what was left out."""
+    """The files of prompts built from the user's own data. They also count omitted rows."""
     names = prompts.benchmarks if own_tables(prompts) else []
     made = [own for name in names for own in prompts.prompts_of_models(name).values()]
     return paths([own["instances"] for own in made])
@@ -45,7 +45,7 @@ def _own(prompts: Prompts, table: str) -> list[str]:
 
 
 def own_uses(prompts: Prompts) -> list[tuple[Any, ...]]:
-    """What the benchmarks need from these tables, as tuples of the fields of `results.page.own_data.Use`."""
+    """The benchmarks' needs from these tables, as tuples of fields of `data_report.Use`."""
     own = set(own_tables(prompts))
     found = [use for b in _benchmarks(prompts) for use in uses(b, _slices(prompts, b))]
     return [astuple(use) for use in found if use.table in own]

@@ -1,4 +1,4 @@
-"""What cards and the page of results show."""
+"""The inputs of report cards and of the page of results."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _OVERVIEW_PARTS = (
 
 
 class Pages(Inputs):
-    """What cards and the page of results show."""
+    """The inputs of report cards and of the page of results."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Pages(Inputs):
     def ran(self, config_files: Iterable[str | Path], values: Iterable[str]) -> Ran:
         """A description of the run: configuration, models, readers and data.
 
-        config_files, values: of the command line, the latter the keys of --config.
+        `config_files` and `values` are from the command line; `values` are the keys of --config.
         """
         models = self.config.models
         return {
@@ -99,7 +99,10 @@ class Pages(Inputs):
         return found + [f"results/numbers/{name}.csv" for name in TABLES if found]
 
     def shown_models(self) -> list[str]:
-        """The models that means are of: not the built-in readers, unless there is nothing else."""
+        """The models that means are of.
+
+        Built-in readers are among them only if the run has no other model.
+        """
         return self.answers.card_models() or list(self.models)
 
     def page_numbers(self) -> dict[str, ScoreFiles]:
@@ -119,7 +122,7 @@ class Pages(Inputs):
         }
 
     def overview(self, benchmark: str) -> ShownBenchmark:
-        """What results/index.html shows of a benchmark."""
+        """A benchmark's part of results/index.html."""
         own = load_benchmark(benchmark)
         return {
             "title": own.title,

@@ -1,4 +1,4 @@
-"""The prompts of a run, and what they are built from."""
+"""The prompts of a run, and the files that they are built from."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.contract import SliceSettings
-from needlework.planning.chosen import known_lengths, lengths_of, running
+from needlework.planning.chosen import known_lengths, lengths_of, models_of
 from needlework.planning.inputs.base import Inputs
 from needlework.planning.inputs.corpora import Corpora
 from needlework.planning.layout import corpus_files, resource
@@ -27,7 +27,7 @@ class PromptFiles(TypedDict):
 
 
 class Prompts(Inputs):
-    """The prompts of a run, and what they are built from."""
+    """The prompts of a run, and the files that they are built from."""
 
     def __init__(self, config: Configuration, corpora: Corpora) -> None:
         super().__init__(config)
@@ -54,10 +54,10 @@ class Prompts(Inputs):
         return load_benchmark(benchmark).plan.baseline_slices(self.settings(benchmark))
 
     def slice_settings(self, benchmark: str, tokenizer: str, name: str) -> SliceSettings:
-        """All that the instances of a slice depend on, other than files and the tokenizer."""
+        """The settings on which the instances of a slice depend, besides files and tokenizer."""
         lengths = {
             length
-            for name, model in running(self.config)
+            for name, model in models_of(self.config)
             if model.tokenizer == tokenizer
             for length in lengths_of(self.config, name, benchmark)
         }
@@ -120,7 +120,7 @@ class Prompts(Inputs):
         return run.tokenizers[0] if run.tokenizers else self.tokenizer(run.models[0])
 
     def instances(self, model: str, benchmark: str) -> list[str]:
-        """The prompts that a model is asked, without what they quote."""
+        """The prompts that a model is asked, without the documents that they quote."""
         return self.of(benchmark, self.tokenizer(model))["instances"]
 
 

@@ -1,4 +1,4 @@
-"""The results that a run fills, and what they are made of."""
+"""The results that a run fills, and the files that they are made from."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Results(Inputs):
-    """The results that a run fills, and what they are made of."""
+    """The results that a run fills, and the files that they are made from."""
 
     def __init__(
         self, config: Configuration, prompts: Prompts, scores: Scores, facts: Facts
@@ -43,7 +43,7 @@ class Results(Inputs):
         return found
 
     def unfilled(self) -> dict[str, str]:
-        """The results, as targets, that this configuration leaves empty, and what fills them."""
+        """The results, as targets, that this configuration leaves empty, and what would fill each."""
         found, run = {}, self.benchmarks
         for benchmark in self.config.benchmarks:
             filled = self.filled(benchmark) if benchmark in run else []

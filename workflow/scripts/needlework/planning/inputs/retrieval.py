@@ -10,7 +10,7 @@ from needlework.planning.affects import not_affecting
 from needlework.planning.inputs.base import Inputs
 
 
-class Retrieval(Inputs):
+class RetrievalInputs(Inputs):
     """How distractors are found."""
 
     def search(self, benchmark: str, lang: str) -> Search:

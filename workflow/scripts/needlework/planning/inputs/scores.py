@@ -1,4 +1,4 @@
-"""What scores are made of, and translations."""
+"""The inputs of scores and of translations."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from needlework.benchmarks.benchmark import load_benchmark
 from needlework.planning.affects import affecting, not_affecting
-from needlework.planning.chosen import metric_of
-from needlework.planning.inputs.base import Inputs
+from needlework.planning.chosen import metric_of, metrics_of
+from needlework.planning.inputs.base import ANSWER_TABLES, Inputs
 from needlework.planning.inputs.prompts import Prompts
 from needlework.planning.layout import corpus_files, resource
 
@@ -17,11 +17,9 @@ if TYPE_CHECKING:
     from needlework.planning.configuration import Configuration
     from needlework.settings.translation import Translator
 
-_ANSWERS = ("scores", "generations")
-
 
 class Scores(Inputs):
-    """What scores are made of, and translations."""
+    """The inputs of scores and of translations."""
 
     def __init__(self, config: Configuration, prompts: Prompts) -> None:
         super().__init__(config)
@@ -29,12 +27,19 @@ class Scores(Inputs):
 
     def translated(self, benchmark: str) -> bool:
         """Whether a benchmark's answers are scored in English too."""
-        return load_benchmark(benchmark).scoring.translated(self.settings(benchmark))
+        own = load_benchmark(benchmark).scoring
+        read = any(metric.translated for metric in metrics_of(self.config, benchmark))
+        return read and own.translated(self.settings(benchmark))
 
     def scoring_files(self, benchmark: str) -> dict[str, list[str]]:
         """The resources that a benchmark's scorer reads, by its arguments."""
-        files = load_benchmark(benchmark).scoring.scoring_files
-        return {name: [resource(path)] for name, path in files.items()}
+        own = metrics_of(self.config, benchmark)
+        return {name: [resource(path)] for each in own for name, path in each.files.items()}
+
+    def embedder(self, benchmark: str) -> str:
+        """The kind of embedder that a benchmark's metrics need; "" if they need none."""
+        own = metrics_of(self.config, benchmark)
+        return next((metric.embedder["kind"] for metric in own if metric.embedder), "")
 
     def scoring_tables(self, benchmark: str) -> dict[str, list[str]]:
         """The tables ("corpus/language") that a benchmark's scorer reads, by its arguments."""
@@ -42,7 +47,7 @@ class Scores(Inputs):
         return {read: self.prompts.quoted(benchmark)} if read else {}
 
     def scored_by(self, benchmark: str) -> list[str]:
-        """The columns of instances that scores are made of and keep, or are made of alone."""
+        """The columns of instances that scores are made of; most of them are kept in the scores."""
         own = load_benchmark(benchmark)
         return [*own.columns, *own.scoring.scored_by]
 
@@ -53,7 +58,8 @@ class Scores(Inputs):
     def metrics_beside(self, benchmark: str) -> list[str]:
         """The metrics that are in the scores only: no result shows them."""
         chosen = metric_of(self.config, benchmark)
-        return [metric for metric in load_benchmark(benchmark).scoring.beside if metric != chosen]
+        own = load_benchmark(benchmark).scoring.metrics
+        return [name for name, metric in own.items() if metric.beside and name != chosen]
 
     @property
     def translator(self) -> Translator:
@@ -73,7 +79,7 @@ class Scores(Inputs):
         """The scores of models on the run's benchmarks, then their answers."""
         return [
             f"results/{kind}/{model}/{name}.parquet"
-            for kind, model, name in product(_ANSWERS, models, self.benchmarks)
+            for kind, model, name in product(ANSWER_TABLES, models, self.benchmarks)
         ]
 
     def translation_files(self, model: str, benchmark: str) -> list[str]:

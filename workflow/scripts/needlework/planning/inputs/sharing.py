@@ -1,4 +1,4 @@
-"""What is handed on: prompts for other programs."""
+"""The inputs of prompts for other programs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Sharing(Inputs):
-    """What is handed on: prompts for other programs."""
+    """The inputs of prompts for other programs."""
 
     def __init__(self, config: Configuration, prompts: Prompts) -> None:
         super().__init__(config)

@@ -1,1 +1,1 @@
-"""Checks before any work starts, other than of the configuration: a module for each concern."""
+"""Checks before any work starts, except checks of the configuration: a module for each concern."""

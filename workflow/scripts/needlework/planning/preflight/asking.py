@@ -1,4 +1,4 @@
-"""What a service replies to one request, with the standard library alone."""
+"""Sends one request to a service and reads the reply, with the standard library alone."""
 
 from __future__ import annotations
 
@@ -18,12 +18,15 @@ TIMEOUT_S = 10.0
 _MOST = 1 << 22
 
 
-class Endpoint(NamedTuple):
-    """A served model: its name, the whole address, the variable with the key, and whether it chats."""
+class ServedModel(NamedTuple):
+    """A model behind an address."""
 
     name: str
+    # The whole address.
     address: str
+    # The variable with the key.
     key_env: str | None
+    # Whether it gives chat completions.
     chat: bool = True
 
 
@@ -39,8 +42,8 @@ def address_of(url: str) -> str:
     return str(revealed({"base_url": url})["base_url"])
 
 
-def ask(endpoint: Endpoint, path: str, body: object = None) -> tuple[int, Any]:
-    """What a model's server replies at a path (`reply_to`)."""
+def ask(endpoint: ServedModel, path: str, body: object = None) -> tuple[int, Any]:
+    """The reply of a model's server at a path (`reply_to`)."""
     address, question, query = endpoint.address.partition("?")
     scheme, _, rest = address.partition("://")
     login, at, place = rest.rpartition("@")
@@ -72,7 +75,7 @@ def reply_to(request: Request) -> tuple[int, Any]:
         return status, content.decode("utf-8", "replace")
 
 
-def beginning(endpoint: Endpoint, text: str) -> str:
+def beginning(endpoint: ServedModel, text: str) -> str:
     """The beginning of a server's text, without the secrets of its endpoint."""
     for secret in secrets_in(endpoint.address):
         text = without(text, secret)

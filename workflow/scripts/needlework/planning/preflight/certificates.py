@@ -9,8 +9,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+from needlework.data.packaged import is_installed
 from needlework.errors import UserError
-from needlework.planning.preflight.installed import is_installed
 from needlework.services.endpoints import PROXY_REMEDY, PROXY_TROUBLE, local_proxy, proxy_of
 
 CONNECT_S = 5.0
@@ -26,9 +26,10 @@ def check_authorities(where: str) -> None:
 
 
 def trouble_at(url: str) -> tuple[str, str, bool] | None:
-    """Why an address cannot be used, the remedy, and whether that may pass; None if it can.
+    """Why an address cannot be used, the remedy, and whether it may work later; None if it can be used.
 
-    Something must listen there, or at the proxy that leads there, and its certificate must be trusted.
+    Something must listen at the address, or at the proxy that leads there, and its certificate must be
+    trusted.
     """
     parts = urlsplit(url)
     proxy = (proxy_of(url) or ("", ""))[1]

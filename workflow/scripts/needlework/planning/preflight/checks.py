@@ -1,13 +1,14 @@
-"""What the jobs of a run need: all checks of the models, tokenizers and so on that they use."""
+"""All checks before a run: of the models, tokenizers and so on that its jobs use."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from needlework.data.packaged import is_installed
 from needlework.errors import UserError
 from needlework.given import given
+from needlework.planning.chosen import metrics_of
 from needlework.planning.model_checks import check_lengths, thoughts_of
-from needlework.planning.preflight.installed import is_installed
 from needlework.planning.preflight.keys import check_service, check_translation_service
 from needlework.planning.preflight.used import Used
 from needlework.planning.preflight.weights import (
@@ -39,12 +40,12 @@ def check(
 ) -> list[str]:
     """Raise UserError if a key, a token, weights or a tokenizer is missing that the jobs of a run use.
 
-    If jobs are `local`, also if a length leaves no room for a chat template, or if an endpoint cannot be
-    reached or trusted and the journal has no answer of its model. If the journal has any answer, it may have
-    all: then a sentence is returned.
+    If jobs are `local`, two more errors are raised. A length may leave no room for a chat template. An
+    endpoint may be unreachable or untrusted while the journal has no answer of its model; if the journal has
+    any answer, it may have all, so a sentence is returned instead.
 
-    With `planning` no job follows: no tokenizer is loaded, the hub is not asked, and an endpoint may be
-    started later (a sentence is returned).
+    If it is only `planning`, no job follows. No tokenizer is loaded and the hub is not asked. An endpoint may
+    be started later, so a sentence is returned.
     """
     warnings = _check_translator(config, local, planning) if used.translating else []
     for name in sorted(used.embedders):
@@ -53,6 +54,11 @@ def check(
         if embedder.kind == "sentence-transformers" and local:
             where = f"embedders.{name}"
             check_hub_model(where, embedder.name, embedder.revision, ask=not planning)
+    for name in sorted(used.scored) if local else ():
+        for metric in metrics_of(config, name):
+            if metric.embedder.get("kind") == "sentence-transformers":
+                where = f"benchmarks.{name}.metric"
+                check_hub_model(where, metric.embedder["name"], ask=not planning)
     for name in sorted(used.models):
         warnings += _check_model(config, name, local, planning)
     for name in sorted(used.tokenizers):

@@ -1,4 +1,4 @@
-"""Files that earlier runs or the user left: missing ones, those of the future, results without records."""
+"""Files from earlier runs or the user: missing files, files from the future, results without records."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from needlework.errors import UserError
 from needlework.folders import entries
-from needlework.planning.chosen import running
+from needlework.planning.chosen import models_of
 
 if TYPE_CHECKING:
     from needlework.planning.configuration import Configuration
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 def check_model_files(config: Configuration, results: str | Path = "results") -> None:
     """Raise UserError if a model's file of answers or chat template is gone, and older answers exist.
 
-    Snakemake refuses a missing file only if it must make the answers; otherwise it would keep the older ones.
+    Snakemake refuses a missing file only if it must make the answers anew; otherwise it would keep the older
+    answers.
     """
-    for name, model in running(config):
+    for name, model in models_of(config):
         older = Path(results) / "generations" / name
         for key in ("answers", "chat_template"):
             given = getattr(model, key)
@@ -36,9 +37,9 @@ def check_model_files(config: Configuration, results: str | Path = "results") ->
 
 
 def without_records(folder: str | Path = ".") -> str:
-    """The warning about results without Snakemake's records; "" if there are none.
+    """A warning if there are results without Snakemake's records; "" if there are none.
 
-    Without them Snakemake knows neither parameters nor code, and goes by the times of files alone.
+    Without its records, Snakemake does not know parameters and code, and decides by the times of files alone.
     """
     results, records = Path(folder) / "results", Path(folder) / ".snakemake/metadata"
     if not entries(results) or entries(records):
@@ -58,9 +59,10 @@ TOLERATED_S = 1.0
 
 
 def check_times(files: Iterable[str]) -> None:
-    """Raise UserError where one of the files that jobs will read was written in the future.
+    """Raise UserError if a file that jobs will read has a time in the future.
 
-    So are files that came with a wrong time, and all results from before the clock was set back.
+    Files that came with a wrong time have one, and all results if the clock was set back after they were
+    made.
     """
     now = time.time()
     ahead = {}

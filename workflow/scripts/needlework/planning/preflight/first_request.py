@@ -1,8 +1,8 @@
 """One request to an endpoint before any job: whether it takes the key and serves the model.
 
-The list of models costs nothing. Where there is none, or where it lacks the name, a prompt of one word is
-sent with a limit of one token. Only the standard library: Snakemake's own process may have no client, and
-inspect_ai is asked in a process of its own.
+The list of models costs nothing, so it is asked for first. If there is no list, or the name is not in it, a
+prompt of one word is sent with a limit of one token. Only the standard library is used, since Snakemake's own
+process may have no client; inspect_ai runs in a process of its own.
 """
 
 from __future__ import annotations
@@ -16,16 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.request import Request
 
-from needlework.planning.preflight.asking import Endpoint, address_of, ask, beginning, reply_to
-from needlework.services.endpoints import (
-    GOOGLE_TRANSLATE,
-    excerpt,
-    provider_keys,
-)
+from needlework.planning.preflight.asking import ServedModel, address_of, ask, beginning, reply_to
+from needlework.services.endpoints import GOOGLE_TRANSLATE, excerpt, provider_keys
 
 if TYPE_CHECKING:
-    from needlework.models.backends.inspect_settings import Inspect
-    from needlework.models.backends.openai_settings import Openai
+    from needlework.models.backends.inspect.settings import Inspect
+    from needlework.models.backends.openai.settings import Openai
     from needlework.settings.translation import GoogleTranslator, LlmTranslator
 
 # inspect_ai is imported first, which takes seconds.
@@ -41,12 +37,12 @@ def refusal(model: Openai, unit: str = "words") -> tuple[str, str] | None:
 
     The model's key is in the environment; its `context` counts `unit`.
     """
-    endpoint = Endpoint(model.name, address_of(model.base_url), model.key_env, model.chat)
+    endpoint = ServedModel(model.name, address_of(model.base_url), model.key_env, model.chat)
     context = 0 if unit == "characters" else model.context
     return _refusal(endpoint, context, model.batch)
 
 
-def _refusal(endpoint: Endpoint, context: int, batch: bool) -> tuple[str, str] | None:
+def _refusal(endpoint: ServedModel, context: int, batch: bool) -> tuple[str, str] | None:
     status, listed = ask(endpoint, "models")
     if status == 401:
         return _key(endpoint.key_env)
@@ -81,11 +77,14 @@ def _refusal(endpoint: Endpoint, context: int, batch: bool) -> tuple[str, str] |
 
 
 def inspect_refusal(model: Inspect) -> tuple[str, str] | None:
-    """As `refusal`, of a model of `backend: inspect`, whose package this Python has."""
+    """As `refusal`, for a model with `backend: inspect`.
+
+    Call it only if this Python has the model's package.
+    """
     library = str(Path(__file__).resolve().parents[3])
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "needlework.models.inspect_process"],
+            [sys.executable, "-m", "needlework.models.backends.inspect.process"],
             input=json.dumps(dict(model)),
             capture_output=True,
             text=True,
@@ -109,10 +108,13 @@ def inspect_refusal(model: Inspect) -> tuple[str, str] | None:
 
 
 def translator_refusal(translator: GoogleTranslator | LlmTranslator) -> tuple[str, str] | None:
-    """As `refusal`, of an entry of `translators` with a service; its key is in the environment."""
+    """As `refusal`, for an entry of `translators` with a service.
+
+    Its key is in the environment.
+    """
     address = address_of(translator.base_url)
     if translator.kind == "llm":
-        return _refusal(Endpoint(translator.name, address, translator.key_env), 0, batch=False)
+        return _refusal(ServedModel(translator.name, address, translator.key_env), 0, batch=False)
     key = os.environ[translator.key_env].strip()
     # The list of languages costs nothing.
     url = f"{address.rstrip('/')}{GOOGLE_TRANSLATE}/languages"

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 def check_gpus(config: Configuration, models: Iterable[str], declared: int | None) -> None:
-    """Raise UserError where the job of one of `models` takes more GPUs than this run declares.
+    """Raise UserError if the job of one of `models` takes more GPUs than this run declares.
 
-    Snakemake would give such a job what is declared, say nothing, and start others beside it.
-    `declared` is the limit of the resource `gpu`, None where there is none. What takes one GPU where
-    there is any runs without as well, or says itself that it cannot.
+    Snakemake would silently give such a job the declared number, and start other jobs beside it. `declared`
+    is the limit of the resource `gpu`; None if there is no limit. Jobs that take one GPU if there is any are
+    not checked: they run without it, or say themselves that they cannot.
     """
     for name in sorted(models):
         model = config.models[name]

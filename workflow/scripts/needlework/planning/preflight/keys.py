@@ -1,7 +1,7 @@
-"""Whether the services of models and translators can be reached and take the key.
+"""Whether the services of models and translators can be reached and accept the key.
 
-All is asked once, before any job needs it, with the standard library alone: Snakemake's own environment may
-lack the clients.
+Every service is asked once, before any job needs it. Only the standard library is used, since Snakemake's own
+environment may lack the clients.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from needlework.data.packaged import is_installed
 from needlework.errors import UserError
 from needlework.folders import entries
 from needlework.models.answer_folders import may_have_answers
 from needlework.planning.preflight.certificates import check_authorities, trouble_at
 from needlework.planning.preflight.first_request import inspect_refusal, refusal, translator_refusal
-from needlework.planning.preflight.installed import is_installed
 from needlework.services.endpoints import api_key, check_provider_key, local_proxy, shown_url
 
 if TYPE_CHECKING:
-    from needlework.models.backends.inspect_settings import Inspect
+    from needlework.models.backends.inspect.settings import Inspect
     from needlework.models.settings import AnyModel
     from needlework.planning.configuration import Configuration
 
@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 def check_service(config: Configuration, name: str, local: bool, planning: bool) -> list[str]:
     """A sentence if nothing answers at a model's address, if a proxy may, or if the model is refused.
 
-    Raises UserError if its key or certificates are missing, or if the journal has no answers and nothing
-    answers there or the answer is a refusal. If it is only `planning`, nothing is asked, and what does not
-    answer may be started later. Of models on this machine there is nothing to check.
+    Raises UserError if the model's key or certificates are missing. Raises it also if the journal has no
+    answers and either nothing answers at the address or the answer is a refusal. If it is only `planning`,
+    nothing is asked, and a server that does not answer may be started later. Models on this machine need no
+    check.
     """
     model = config.models[name]
     if model.backend == "inspect":
@@ -91,7 +92,10 @@ def _check_provider(config: Configuration, name: str, model: Inspect, ask: bool)
 def check_translation_service(
     config: Configuration, name: str, local: bool, planning: bool
 ) -> list[str]:
-    """As `check_service`, of a translator, whose key is there; [] if it has no address."""
+    """As `check_service`, for a translator; [] if it has no address.
+
+    Its key is in the environment.
+    """
     translator = config.translators[name]
     if translator.kind not in ("google", "llm"):
         return []
@@ -114,7 +118,7 @@ def check_translation_service(
 def judge_warnings(
     config: Configuration, judges: Iterable[str], local: bool, planning: bool
 ) -> list[str]:
-    """Sentences about what judges lack; without a judge, all other results are made."""
+    """Sentences on judges that cannot be asked. All other results are made without a judge."""
     found = []
     for name in sorted(judges):
         try:

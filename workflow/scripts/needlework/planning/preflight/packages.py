@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from needlework.data.packaged import is_installed
 from needlework.installed import SET_UP
-from needlework.planning.preflight.installed import is_installed
+from needlework.planning.chosen import metrics_of
 from needlework.planning.preflight.keys import may_be_answered
 from needlework.planning.preflight.used import Used
 from needlework.prompts.tokenizers import PACKAGES
@@ -46,9 +47,9 @@ _REMEDIES = {
 
 
 def missing_packages(config: Configuration, used: Used) -> tuple[list[str], list[str]]:
-    """What this Python lacks of the packages that jobs import, in sentences with the remedy.
+    """Sentences on packages that jobs import and this Python lacks, with the remedy.
 
-    The second list is of models that have answers in the journal: it may have all that the run asks for.
+    The second list is of models with answers in the journal, which may have all answers that the run needs.
     """
     # By the place in the configuration: packages, remedy, and whether the journal has answers.
     needed: dict[str, tuple[tuple[str, ...], str, bool]] = {}
@@ -65,9 +66,13 @@ def missing_packages(config: Configuration, used: Used) -> tuple[list[str], list
     for name in used.embedders:
         packages = EMBEDDERS.get(config.embedders[name].kind, ())
         needed[f"embedders.{name}"] = packages, SET_UP, False
-    for name in used.semantic:
-        where = f"benchmarks.{name}.metric"
-        needed[where] = EMBEDDERS["sentence-transformers"], SET_UP, False
+    for name in used.scored:
+        packages = tuple(
+            package
+            for metric in metrics_of(config, name)
+            for package in (*metric.packages, *EMBEDDERS.get(metric.embedder.get("kind", ""), ()))
+        )
+        needed[f"benchmarks.{name}.metric"] = packages, SET_UP, False
     if used.translating:
         name = config.translation.translator
         packages = TRANSLATORS.get(config.translators[name].kind, ())

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 def check_verbose(config: Configuration, executor: str, verbose: bool) -> None:
-    """Raise UserError where a run's debugging output would hold a key that is in the environment.
+    """Raise UserError if a run's debugging output would hold a secret that is in the environment.
 
-    Every job that the Slurm plugin starts writes its whole environment to its log at that level. So it does
-    with a login, in the address of a proxy, say.
+    At that level, every job that the Slurm plugin starts writes its whole environment to its log. A secret is
+    a key, or a login in an address, such as a proxy's.
     """
     if executor != "slurm" or not verbose:
         return
@@ -85,7 +85,7 @@ _HARMLESS = re.compile(
 
 
 def check_published_values(config: object) -> None:
-    """Raise UserError where a value looks like a key or a password; the message does not show it."""
+    """Raise UserError if a value looks like a key or a password; the message does not show it."""
     for where, value in _scalars(config, []):
         name = ".".join(where)
         foreign = (
@@ -120,7 +120,10 @@ def _is_masked(where: list[str], value: str) -> bool:
 
 
 def hide_logins(config: dict[str, Any]) -> None:
-    """Keep the logins in addresses out of the configuration that jobs are given in a file (`revealed`)."""
+    """Remove the logins in addresses from the configuration.
+
+    Jobs are given the configuration in a file, and read the logins by `revealed`.
+    """
     for registry in ("models", "translators"):
         entries = config[registry].items()
         config[registry] = {name: hidden(entry, f"{registry}.{name}") for name, entry in entries}

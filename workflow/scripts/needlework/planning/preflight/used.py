@@ -6,29 +6,26 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from needlework.planning.chosen import metric_of
-
 if TYPE_CHECKING:
     from needlework.planning.configuration import Configuration
 
 
 @dataclass
 class Used:
-    """The names in the configuration that the jobs of a run use.
-
-    `semantic` are benchmarks whose metric compares meanings; `translating` is whether a job translates.
-    """
+    """The names in the configuration that the jobs of a run use."""
 
     models: set[str] = field(default_factory=set)
     tokenizers: set[str] = field(default_factory=set)
     embedders: set[str] = field(default_factory=set)
-    semantic: set[str] = field(default_factory=set)
+    # Benchmarks whose answers a job scores.
+    scored: set[str] = field(default_factory=set)
     judges: set[str] = field(default_factory=set)
+    # Whether a job translates.
     translating: bool = False
 
 
 def used_by(config: Configuration, jobs: Iterable[tuple[str, Any]]) -> Used:
-    """The names that these jobs use. A job is given as its rule's name and its wildcards."""
+    """The names that `jobs` use. A job is given as its rule's name and its wildcards."""
     used = Used()
     for rule, wildcards in jobs:
         if rule in ("generate_answers", "generate_shard", "audit_answers"):
@@ -42,7 +39,6 @@ def used_by(config: Configuration, jobs: Iterable[tuple[str, Any]]) -> Used:
         elif rule == "measure_similarity":
             used.embedders.add(config.retrieval.embedder)
         elif rule in ("score_answers", "score_audit"):
-            metric = metric_of(config, wildcards.benchmark)
-            used.semantic |= {wildcards.benchmark} if metric == "released_semantic" else set()
+            used.scored.add(wildcards.benchmark)
         used.translating |= rule.startswith("translate_")
     return used

@@ -1,4 +1,7 @@
-"""Whether weights and encodings can be had: of the Hugging Face hub, of its cache, and as local files."""
+"""Whether weights and encodings are available.
+
+They may be on the Hugging Face hub, in its cache, or in local files.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,8 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote
 from urllib.request import Request, urlopen
 
-from needlework.data.packaged import is_packaged, local_name
+from needlework.data.packaged import is_installed, is_packaged, local_name
 from needlework.errors import UserError
-from needlework.planning.preflight.installed import is_installed
 from needlework.services.endpoints import shown_url
 
 TIMEOUT_S = 4.0
@@ -36,7 +38,7 @@ _ABSENT = {
 
 
 def check_weights(where: str, name: str) -> None:
-    """Raise UserError where a file or folder of weights for OpenVINO does not exist."""
+    """Raise UserError if a file or folder of weights for OpenVINO does not exist."""
     if not Path(local_name(name, f"{where}.name")).exists():
         raise UserError(
             f"{where}.name is {Path(name).absolute()}, which does not exist: correct the path of the GGUF "
@@ -45,7 +47,7 @@ def check_weights(where: str, name: str) -> None:
 
 
 def check_local_folder(where: str, name: str) -> None:
-    """Raise UserError where a name is that of a folder, and not of a model on the hub, and there is none."""
+    """Raise UserError if a name is that of a folder, and not of a model on the hub, and there is none."""
     folder = Path(name)
     if (name.startswith(("/", ".", "~")) or name.count("/") > 1) and not folder.is_dir():
         raise UserError(
@@ -55,7 +57,7 @@ def check_local_folder(where: str, name: str) -> None:
 
 
 def check_hub_token(where: str, name: str) -> None:
-    """Raise UserError if a gated model is no folder, and there is no token to ask the hub with."""
+    """Raise UserError if a gated model is no local folder and there is no token for the hub."""
     if Path(name).is_dir() or _hub_is_open():
         return
     raise UserError(
@@ -80,9 +82,9 @@ def _hub_is_open() -> bool:
 def check_hub_model(
     where: str, name: str, revision: str | None = None, *, ask: bool = True
 ) -> None:
-    """Raise UserError where a model is no folder, in no cache, and cannot be had of the hub.
+    """Raise UserError if a model is no folder, is in no cache, and cannot be downloaded from the hub.
 
-    It takes a few seconds at most; a job would try for minutes. `where` is the model's place in the
+    This takes a few seconds at most; a job would try for minutes. `where` is the model's place in the
     configuration. The hub itself is asked only with `ask`.
     """
     if is_packaged(name):
@@ -144,10 +146,10 @@ def _not_reached(address: str, error: Exception | None) -> str:
 
 
 def check_encoding(where: str, encoding: str, *, ask: bool = True) -> str:
-    """A sentence if the file of an encoding of tiktoken is still to be fetched; "" if it is here.
+    """A sentence if the file of one of tiktoken's encodings must still be downloaded; "" if it is here.
 
-    Raises UserError if it cannot be fetched, unless the address is not asked (`ask`). Other encodings are not
-    looked for.
+    Raises UserError if it cannot be downloaded. Its address is asked only with `ask`. Other encodings are not
+    checked.
     """
     if encoding not in _FILES:
         return ""

@@ -1,15 +1,16 @@
 """The spans of prompts by number, the exact tokens of prompts made of them, and prompts filled to a budget.
 
-Tokens are counted from those of documents: running sums, and short windows at the seams. A tokenizer's proof
-says where a document is split whatever stands around it. The tokens between two such places are a
-difference of running sums, made once a document and tokenizer, and kept on disk; what lies between the last
-place of one piece of a prompt and the first of the next is tokenized by itself. Anyone may delete the kept
-numbers at any time, and several jobs may write. A file is its content after the content's digest. A damaged
-file counts as missing; a file that cannot be written is left out.
+A prompt's tokens are counted from its documents: running sums, and short windows at the seams. A tokenizer's
+proof says where a document is always split, whatever stands around it. The tokens between two such places are
+a difference of running sums, which are made once per document and tokenizer and kept on disk. The text
+between the last place of one piece of a prompt and the first place of the next is tokenized by itself.
 
-A prompt is filled passage by passage. A passage is counted once, by itself but between its neighbours' first
-and last characters; the sum of such costs predicts a prompt's length. Then the finished prompt is counted,
-and corrected once if the prediction was wrong.
+Anyone may delete the kept numbers at any time, and several jobs may write them. A file is its content after
+the content's digest. If a file is damaged, it counts as missing; if it cannot be written, it is left out.
+
+A prompt is filled passage by passage. Each passage is counted once, by itself but between its neighbours'
+first and last characters; the sum of these costs predicts a prompt's length. Then the finished prompt is
+counted, and corrected once if the prediction was wrong.
 """
 
 from __future__ import annotations
@@ -64,7 +65,10 @@ def write_kept(path: Path, content: bytes) -> None:
 
 
 class KeptNumbers:
-    """A number for each of many texts, in a folder: a job with new numbers adds a file when it saves."""
+    """A number for each of many texts, kept in a folder.
+
+    A job with new numbers adds a file when it saves.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -90,7 +94,7 @@ class KeptNumbers:
         self._read |= added
 
     def get(self, text: str) -> int | None:
-        """The number of a text, if it is known."""
+        """The number of a text; None if it is not known."""
         return self._known.get(_key(text))
 
     def add(self, text: str, number: int) -> None:
@@ -138,19 +142,19 @@ _WORDS, _WORD = 1 << 18, 32
 _SECOND = "\0"
 
 
-class Part(NamedTuple):
-    """A piece of a prompt: its text up to the first split, the tokens up to the last, the text behind.
+class CountedText(NamedTuple):
+    """A piece of a prompt, counted between its first and its last split."""
 
-    A text without splits is all `head`, with `inner` None.
-    """
-
+    # The text up to the first split; all of it if there is no split.
     head: str
+    # The tokens between the first and the last split; None if there is no split.
     inner: int | None = None
+    # The text behind the last split.
     tail: str = ""
 
 
-class Document:
-    """A text with its running sums: `sums[i]` tokens stand before the character `places[i]`."""
+class SummedDocument:
+    """A text with its running sums: `sums[i]` tokens stand before character number `places[i]`."""
 
     def __init__(self, text: str, places: Array, sums: Array) -> None:
         self.text = text
@@ -158,13 +162,13 @@ class Document:
         self.places: Sequence[int] = places.astype(np.int32).data
         self.sums: Sequence[int] = sums.astype(np.int32).data
 
-    def part(self, start: int, end: int) -> Part:
+    def part(self, start: int, end: int) -> CountedText:
         """The characters [start, end) as a part of a prompt."""
         first, last = bisect_right(self.places, start), bisect_left(self.places, end) - 1
         if first > last:
-            return Part(self.text[start:end])
+            return CountedText(self.text[start:end])
         inner = self.sums[last] - self.sums[first]
-        return Part(
+        return CountedText(
             self.text[start : self.places[first]], inner, self.text[self.places[last] : end]
         )
 
@@ -216,18 +220,18 @@ class Counter:
         self._folder = None
         if self.exact and tokenizer.sums:
             self._folder = tokenizer.sums / f"{self.proof.digest[:24]}-{_code()}"
-        self._parts: dict[str, Part] = {}
+        self._parts: dict[str, CountedText] = {}
         self._windows: dict[str, int] = {}
         self._words = _Words(self.proof)
 
-    def document(self, text: str) -> Document:
+    def document(self, text: str) -> SummedDocument:
         """A text with its running sums of tokens, read from disk if they are there."""
         if self._most_tokens is not None:
             beginning = text[: _CHARACTERS * self._most_tokens]
             places, sums = self._sums(beginning)
             if len(beginning) == len(text) or (len(sums) and sums[-1] > self._most_tokens):
-                return Document(text, places, sums)
-        return Document(text, *self._sums(text))
+                return SummedDocument(text, places, sums)
+        return SummedDocument(text, *self._sums(text))
 
     def _sums(self, text: str) -> tuple[Array, Array]:
         """The places and sums of a Document."""
@@ -274,7 +278,7 @@ class Counter:
             start, anchor = end, self.proof.anchor
         return np.concatenate(found)
 
-    def part(self, text: str) -> Part:
+    def part(self, text: str) -> CountedText:
         """A text as a part of prompts; cached. Long texts are kept on disk after `save`."""
         found = self._parts.get(text)
         if found is None:
@@ -282,19 +286,19 @@ class Counter:
             found = self._parts[text] = self.cut(text, kept)
         return found
 
-    def cut(self, text: str, kept: KeptNumbers | None = None) -> Part:
+    def cut(self, text: str, kept: KeptNumbers | None = None) -> CountedText:
         """A text as a part of prompts. Its inner tokens are looked up in `kept` and added to it."""
         splits = self.proof.splits
         first = next((i for i in range(1, len(text)) if splits(text[i - 1], text[i])), None)
         if first is None:
-            return Part(text)
+            return CountedText(text)
         tail = self._last(text)
         inner = kept.get(text) if kept is not None else None
         if inner is None:
             inner = self._by_words(text[first : len(text) - len(tail)])
             if kept is not None:
                 kept.add(text, inner)
-        return Part(text[:first], inner, tail)
+        return CountedText(text[:first], inner, tail)
 
     def _by_words(self, text: str) -> int:
         """As `within`, from the text's words: most are known."""
@@ -318,7 +322,7 @@ class Counter:
         """Count the texts that prompts will be made from, in an order drawn from `seed`; save now and then.
 
         Jobs that run at the same time with different seeds share the work: each counts texts that no other
-        job has counted yet. If nothing is kept on disk, this does nothing.
+        job has counted yet. Does nothing if nothing is kept on disk.
         """
         if self._texts is None:
             return
@@ -340,8 +344,8 @@ class Counter:
         places = range(len(text) - 1, 0, -1)
         return text[next((i for i in places if splits(text[i - 1], text[i])), 0) :]
 
-    def tokens(self, parts: Iterable[Part]) -> int:
-        """The number of tokens of a prompt that consists of these parts, in order."""
+    def tokens(self, parts: Iterable[CountedText]) -> int:
+        """The number of tokens of a prompt that consists of `parts`, in order."""
         total, left, begun = 0, "", False
         known = self._windows.get
         for head, inner, tail in parts:
@@ -355,7 +359,10 @@ class Counter:
         return total + (self.within(left) if begun else self._count(left))
 
     def within(self, text: str) -> int:
-        """The number of tokens of a text between two splits, or between a split and the end; cached."""
+        """The number of tokens of a text that stands between two splits, or between a split and the end.
+
+        Numbers are cached.
+        """
         if len(text) > _WINDOW:
             return self.proof.within(text)
         found = self._windows.get(text)
@@ -380,7 +387,10 @@ def _code() -> str:
 
 
 def split_places(text: str, proof: Proof) -> Array:
-    """The characters of a text before which the proof says that it is split, at most one in `proof.gap`."""
+    """The places in a text where the proof says that it is split: indices of the characters after them.
+
+    There is at most one in `proof.gap` characters.
+    """
     splits, gap = proof.splits, proof.gap
     found = [np.zeros(0, dtype=np.int64)]
     for start in range(0, len(text), _STRETCH):
@@ -426,8 +436,8 @@ def fit(
     """The largest size from `least` to `most` whose prompt fits, and its tokens; None if none fits.
 
     `predict(n)` estimates the tokens of a prompt of size n, `count(n)` counts the finished prompt, and
-    `guess(tokens)` estimates the size that has so many tokens. If the count confirms a prediction, the
-    prediction for the next size is trusted too, so that a prompt is counted once. If not, sizes are counted
+    `guess(tokens)` estimates the size that has this many tokens. If the count confirms a prediction, the
+    prediction for the next size is trusted too, so only one prompt is counted. Otherwise sizes are counted
     until one fits and the next does not.
     """
 
@@ -458,19 +468,20 @@ _DOCUMENTS = 64
 
 
 class Fitted(NamedTuple):
-    """The largest prompt within a budget: its size, its tokens, and the numbers of its spans."""
+    """The largest prompt within a budget."""
 
     size: int
     n_tokens: int
+    # The numbers of its spans.
     numbers: Sequence[int]
 
 
 class Pieces(Spans):
     """Spans by number, their texts, and the tokens of prompts for one tokenizer.
 
-    `most_tokens` is the largest number of tokens of one document that a prompt can hold; running sums end
-    there. `count(text)` tokenizes a text, and `document(text)` gives its running sums. `sums` shares counts
-    with other jobs: `cut_ahead` and `sum_ahead` before prompts are built, `save` after them.
+    `count(text)` tokenizes a text, and `document(text)` returns its running sums. Running sums end at
+    `most_tokens`, the largest number of tokens of one document that a prompt can hold. `sums` shares counts
+    with other jobs: call `cut_ahead` and `sum_ahead` before prompts are built, `save` after them.
     """
 
     def __init__(self, tokenizer: Tokenizer, most_tokens: int | None = None) -> None:
@@ -479,7 +490,7 @@ class Pieces(Spans):
         self.count = tokenizer.count
         self._texts: dict[int, str] = {}
         self._slices: dict[int, tuple[str, int, int]] = {}
-        self._parts: dict[int, Part] = {}
+        self._parts: dict[int, CountedText] = {}
         self.document = lru_cache(_DOCUMENTS)(self.sums.document)
 
     def literal(self, role: str, text: str) -> int:
@@ -506,7 +517,7 @@ class Pieces(Spans):
         return document[start:end]
 
     def tokens(self, numbers: Sequence[int]) -> int:
-        """The exact tokens of a prompt of these spans."""
+        """The exact number of tokens of a prompt that consists of these spans."""
         return self._sum(numbers) if self.sums.exact else self.count(self.text(numbers))
 
     def of_texts(self, *texts: str) -> int:
@@ -542,7 +553,7 @@ class Pieces(Spans):
                 parts[number] = self._part(number)
         return self.sums.tokens([parts[number] for number in numbers])
 
-    def _part(self, number: int) -> Part:
+    def _part(self, number: int) -> CountedText:
         document, start, end = self._slices.get(number, ("", 0, 0))
         if self.sums.is_long(document):
             return self.document(document).part(start, end)
@@ -578,7 +589,7 @@ class NumberedLists:
         self._frame = pieces.count("1. a".join(around)) - (len(around) - 1) * self._first
 
     def text(self, ids: Array) -> str:
-        """The list of these words."""
+        """The numbered list of the words `ids`."""
         self._grow(len(ids))
         texts = [""] * (2 * len(ids))
         texts[::2] = self._labels[: len(ids)]
@@ -586,19 +597,22 @@ class NumberedLists:
         return "".join(texts)[1:]
 
     def tokens(self, ids: Array) -> int:
-        """The exact tokens of the prompt with the list of these words."""
+        """The exact number of tokens of the prompt with the numbered list of the words `ids`."""
         if not self._exact:
             return self._pieces.count(self.text(ids).join(self._around))
         self._grow(len(ids))
         between = int(self._numbers[2 : len(ids) + 1].sum()) + int(self._words[ids[:-1]].sum())
         label = "1. "
         part = self._pieces.sums.part
-        listed = Part(label[: self._at], between, label[self._at :] + self._texts[ids[-1]])
+        listed = CountedText(label[: self._at], between, label[self._at :] + self._texts[ids[-1]])
         first, *others = map(part, self._around)
         return self._pieces.sums.tokens([first, *chain(*((listed, other) for other in others))])
 
     def predict(self, entries: int, costs: int) -> int:
-        """Estimate the tokens of a prompt whose list has `entries` entries with `costs` tokens in all."""
+        """Estimate the tokens of a prompt whose list has this many `entries`.
+
+        `costs` are the tokens of all its words.
+        """
         self._grow(entries)
         return self._frame + (len(self._around) - 1) * (costs + int(self._totals[entries]))
 
@@ -671,7 +685,7 @@ class LineCosts:
         return cost
 
     def fragment(self, text: str) -> int:
-        """As `text`, but not cached: for passages that are cut."""
+        """The result of `text`, but not cached: for passages that are cut."""
         return self.pieces.count(_LABEL + text + _STUB) - self._neighbour
 
     def texts(self, texts: Sequence[str]) -> np.ndarray:
@@ -679,7 +693,7 @@ class LineCosts:
         return np.fromiter((self.text(text) for text in texts), np.int64, len(texts))
 
     def labels(self, n: int) -> np.ndarray:
-        """For k = 0..n, the tokens of the numbers of lines 0..k-1 beyond the tokens of k zeros."""
+        """For k = 0..n: the tokens of the numbers of lines 0..k-1, less the tokens of k zeros."""
         while len(self._labels) <= n:
             size = 2 * len(self._labels) + 64
             stubs = (f"\n{line(i, 'a')}" for i in range(size))
@@ -707,10 +721,10 @@ class Candidates:
 
 
 class Filling:
-    """How many distractors of a list a prompt holds: `whole` of them, and `cut` characters of the next.
+    """A prompt filled with distractors: `whole` of them, and `cut` characters of the next one.
 
-    `n_tokens` is the finished prompt's length, `numbers` are its spans; `exhausted` means that the list ended
-    before the budget.
+    `n_tokens` is the finished prompt's length, `numbers` are its spans. If `exhausted`, the list of
+    distractors ended before the budget.
     """
 
     def __init__(self, whole: int, cut: int, n_tokens: int, exhausted: bool) -> None:
@@ -727,12 +741,11 @@ def fill(
     truncate_last: bool,
     prompt: Callable[[int, int], Sequence[int]],
 ) -> Filling | None:
-    """Fill a prompt with whole distractors while they fit and, if wanted, the beginning of the next.
+    """Fill a prompt with whole distractors while they fit; if wanted, also with the beginning of the next.
 
     `fixed` are the passages that must stand in the prompt (the needle, or none), `candidates` the other
-    passages. `prompt(whole, cut)` gives the span numbers of the finished prompt. None if the fixed passages
-    do not fit. A cut falls between words (or characters, in scripts without spaces), and the next word would
-    not fit.
+    passages. `prompt(whole, cut)` returns the span numbers of the finished prompt. None if the fixed passages
+    do not fit. A cut falls between words (or characters, in scripts without spaces), as late as fits.
     """
     allowance = 0
     best: Filling | None = None

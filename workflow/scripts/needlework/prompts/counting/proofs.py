@@ -42,8 +42,11 @@ class Unproven(Exception):
     """A property of a tokenizer that cannot be proved here; the message names it."""
 
 
-def plain(character: str) -> bool:
-    """Whether all Unicode versions treat a character alike: it is assigned, and no rare control."""
+def is_plain(character: str) -> bool:
+    """Whether all versions of Unicode treat a character alike.
+
+    They do if it is assigned, and is not one of the rare control characters.
+    """
     if character in "\t\n\r":
         return True
     return unicodedata.category(character) not in ("Cn", "Cc", "Co", "Cs")
@@ -91,7 +94,10 @@ class Automaton:
         return found
 
     def splits(self, before: str, after: str) -> bool:
-        """Whether no match goes on from one character to the other, or depends on what follows the first."""
+        """Whether a match never reads `after` right after `before`.
+
+        False if a match depends on the character that follows `before`.
+        """
         reading, following = self.reads(before), self.reads(after)
         return not any(i in self.asserting or self.follow[i] & following for i in reading)
 
@@ -288,19 +294,22 @@ SPACE = "\u2581"  # how vocabularies write a space
 class Proof:
     """Where a tokenizer splits text, as proved from its files.
 
-    `splits(a, b)`: no token crosses the border between a text that ends in a and a text that begins with b,
-    and the tokens of neither text depend on the other. `within(text)` is the number of tokens of a text
-    behind such a border. `before(text, places)` are the numbers of tokens before each of such borders in a
-    text, from its beginning; None if the tokens' lengths do not add up to the text. `digest` identifies the
-    files. Behind `anchor`, which is split from everything, a text has the same tokens as behind a border.
-    Running sums of a document are made for at most one place in `gap` characters.
+    A border stands between two characters where the tokenizer always splits.
     """
 
+    # splits(a, b): whether there is a border between a text that ends in a and a text that begins with b. No
+    # token crosses it, and the tokens of neither text depend on the other.
     splits: Sure
+    # within(text): the number of tokens of a text that begins behind a border.
     within: Callable[[str], int]
+    # before(text, places): the number of tokens from the text's beginning to each place; all places are
+    # borders. None if the tokens' lengths do not add up to the text.
     before: Callable[[str, Array], Array | None]
+    # Identifies the files.
     digest: str
+    # Is split from everything: behind it, a text has the same tokens as behind a border.
     anchor: str = ""
+    # Running sums of a document are made for at most one place in so many characters.
     gap: int = 16
 
 
@@ -309,9 +318,9 @@ _MARKS = frozenset("。，、；：！？")
 
 
 def supposed(count: Callable[[str], int]) -> Proof:
-    """The places where most tokenizers split: before spaces and after _MARKS.
+    """A Proof that is only assumed: most tokenizers split before spaces and after _MARKS.
 
-    Not proved, so without a digest.
+    It proves nothing, so its `digest` is empty.
     """
     lead = count("a")
 
@@ -555,7 +564,7 @@ def _staged(stages: list[Automaton]) -> Sure:
 
 def _known(splits: Sure) -> Sure:
     """`splits`, each pair asked once; no pair of characters on which Unicode's versions differ."""
-    usual = cache(plain)
+    usual = cache(is_plain)
     return cache(lambda a, b: usual(a) and usual(b) and splits(a, b))
 
 
@@ -572,7 +581,7 @@ def _apart(pieces: Iterable[str]) -> Sure:
 def _stranger(pieces: Iterable[str]) -> str:
     """A character that no piece has: it merges with none."""
     used = set().union(*pieces)
-    return next(c for c in map(chr, range(0x4E00, 0x20000)) if c not in used and plain(c))
+    return next(c for c in map(chr, range(0x4E00, 0x20000)) if c not in used and is_plain(c))
 
 
 @cache

@@ -1,1 +1,1 @@
-"""The report card of a model: by length, depth, language and number of needles, where its answers fail."""
+"""A model's report card: where its answers fail, by length, depth, language and number of needles."""

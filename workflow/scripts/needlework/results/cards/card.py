@@ -1,4 +1,4 @@
-"""What a report card shows of a benchmark, as data.
+"""The contents of a benchmark's report card, as data.
 
 Planning imports it with the benchmark's results, so it needs the standard library alone.
 """
@@ -23,18 +23,17 @@ OfEach: TypeAlias = Callable[["pd.DataFrame", "Context"], "pd.Series"]
 
 
 @dataclass(frozen=True)
-class Part:
-    """One line of the card: prompts of a benchmark that are scored by one metric.
+class CardPart:
+    """One line of the card: prompts of a benchmark that are scored by one metric."""
 
-    rows: function that selects the rows of scores, and may add columns. held: columns that, like the
-    question, have the same value at every level of an axis. name: distinguishes the part from the
-    benchmark's other parts. length, depth, needles, language: the axes of its curves, with order and labels
-    of their levels. The label of a length is its unit; depths are shares of the prompt.
-    """
-
+    # Function that selects the rows of scores, and may add columns.
     rows: OfRows
+    # Columns that, like the question, have the same value at every level of an axis.
     held: tuple[str, ...]
+    # Distinguishes the part from the benchmark's other parts.
     name: str = ""
+    # The axes of the part's curves, with order and labels of their levels. The label of `length` is its unit.
+    # The levels of `depth` are shares of the prompt.
     length: Factor | None = None
     depth: Factor | None = None
     needles: Factor | None = None
@@ -49,17 +48,15 @@ class Part:
 
 @dataclass(frozen=True)
 class Card:
-    """What report cards show of a benchmark.
+    """What report cards show of a benchmark."""
 
-    asked_in: the language in which each row should be answered, or no value. said_none: for rows with a
-    needle, whether the answer denies that there is one; no value for other rows. baseline: if the benchmark
-    defines an effective length, a function that selects the rows without distractors, and the columns in
-    which such a row equals, besides the question, the rows whose baseline it is.
-    """
-
-    parts: tuple[Part, ...]
+    parts: tuple[CardPart, ...]
+    # For each row, the language in which it should be answered; no value if it may be any.
     asked_in: OfEach
+    # For each row with a needle, whether the answer denies that there is one; no value for other rows.
     said_none: OfEach | None = None
+    # Only if the benchmark defines an effective length: a function that selects the rows without distractors,
+    # and the columns that, besides the question, join such a row to the rows whose baseline it is.
     baseline: tuple[OfRows, tuple[str, ...]] | None = None
 
     @property

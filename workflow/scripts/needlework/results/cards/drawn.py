@@ -22,8 +22,14 @@ from needlework.results.drawing.style import (
     TALLEST,
     style,
 )
+from needlework.results.numbers.in_words import (
+    METHOD,
+    called,
+    lengths_in_words,
+    questions,
+    sentence,
+)
 from needlework.results.numbers.tables import Answered, records
-from needlework.results.page.words import METHOD, called, lengths_in_words, questions, sentence
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,7 +69,7 @@ FORMS = {
 }
 
 
-def draw(
+def draw_card(
     model: str,
     points: pd.DataFrame,
     compared: pd.DataFrame,
@@ -161,7 +167,7 @@ class _Section:
             spot = grid[row + 1 + down, column * wide : (column + 1) * wide]
             ax = figure.add_subplot(spot)
             width = min(38, int(self.form.width * CHARACTERS / self.across) - 3)
-            _panel(ax, model, own, titles, colour, width, first=column == 0)
+            _curve_panel(ax, model, own, titles, colour, width, first=column == 0)
 
 
 def _sections(points: pd.DataFrame, form: Form) -> Iterator[_Section]:
@@ -182,7 +188,7 @@ def _sections(points: pd.DataFrame, form: Form) -> Iterator[_Section]:
             yield _Section(head, panels, strip, form)
 
 
-def _panel(
+def _curve_panel(
     ax: Axes,
     model: str,
     rows: pd.DataFrame,
@@ -317,10 +323,10 @@ def _table(ax: Axes, facts: pd.DataFrame, titles: Mapping[str, str], form: Form)
         given = n - failed
         cells = [
             f"{n:,}",
-            *(percent(count, given) for count in (row["cut"], row["empty"])),
-            percent(failed, n),
-            percent(row["said_none"], row["with_needle"]),
-            percent(row["other_language"], given if row["decided"] else 0),
+            *(whole_percent(count, given) for count in (row["cut"], row["empty"])),
+            whole_percent(failed, n),
+            whole_percent(row["said_none"], row["with_needle"]),
+            whole_percent(row["other_language"], given if row["decided"] else 0),
         ]
         y = 2 * place if narrow else place
         name = titles[row["benchmark"]]
@@ -331,7 +337,7 @@ def _table(ax: Axes, facts: pd.DataFrame, titles: Mapping[str, str], form: Form)
         label.set_in_layout(False)
 
 
-def percent(n: float, of: float) -> str:
+def whole_percent(n: float, of: float) -> str:
     """Format a share as whole percent: a dash without answers, "<1%" or ">99%" if rounding hides one."""
     if not of:
         return "\u2013"
@@ -354,7 +360,7 @@ def said(
 
 
 def legend(model: str, points: pd.DataFrame, facts: pd.DataFrame) -> str:
-    """What curves, colours, bars and brackets mean."""
+    """Sentences that explain curves, colours, bars and brackets."""
     parts = [
         "Each curve follows the same questions; only the value on the x-axis changes. Counts are per point. "
         "Error bars: 95% intervals over questions."

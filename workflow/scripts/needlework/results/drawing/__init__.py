@@ -26,11 +26,11 @@ def draw(
     run: Run,
     printing: Printing = PRINTING,
 ) -> list[Figure]:
-    """A result's frame as figures, each of which fits a page; NothingToDraw where it has no number of ours.
+    """Draw a result: figures that each fit a page. Raises NothingToDraw if the frame has no number of ours.
 
-    factors: of the benchmark, by column: order, label and words of its values. run: `models` (all, in
-    order), `published` (model to the paper's name for it), and whatever the drawing's words, queries and
-    functions read. A figure's label is its small print, which stands in it if `printing` says so.
+    `factors` are the benchmark's, by column: order, label and words of their values. `run` has `models` (all,
+    in order), `published` (model to the paper's name for it), and whatever the drawing's words, queries and
+    functions read. A figure's label is its small print; if `printing` says so, the figure itself shows it.
     """
     picture = Picture.of(drawing, frame, factors, run, printing)
     with style():

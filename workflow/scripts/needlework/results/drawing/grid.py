@@ -29,29 +29,33 @@ LEAST_HIGH = 0.2
 
 @dataclass(frozen=True)
 class Size:
-    """Inches: the least and the wanted width of a panel, its height, and what stands left of all."""
+    """Sizes in inches."""
 
+    # The least and the wanted width of a panel, and its height.
     least: float
     wanted: float
     height: float
+    # The space left of all panels.
     left: float = 0.0
 
 
 @dataclass
 class Row:
-    """A row of panels: its column across, title, lines' keys, and the data of each panel.
+    """A row of panels."""
 
-    group: the row's values but the last, such as its model, whose rows belong together. first, last: whether
-    titles stand above it, and the axis across is named below it.
-    """
-
+    # The column across the panels.
     x: str
     title: str
+    # The keys of the lines: (column, value).
     keys: Sequence[tuple[str, Any]]
+    # The value and the rows of each panel.
     panels: Sequence[Any]
     data: Sequence[pd.DataFrame]
+    # The row's values but the last, such as its model. Rows with equal values belong together.
     group: Sequence[Any] = ()
+    # Whether titles stand above the row.
     first: bool = False
+    # Whether the axis across is named below the row.
     last: bool = False
 
 
@@ -60,7 +64,10 @@ Panels: TypeAlias = "list[tuple[Axes, Row, pd.DataFrame]]"
 
 
 def rows_of(picture: Picture, ncols: int) -> list[Row]:
-    """The rows of panels with anything in them, `ncols` to a row; more panels get rows below."""
+    """The rows of panels that are not empty, `ncols` panels to a row.
+
+    More panels get rows below.
+    """
     spec, segments = picture.spec, evenly(picture.panels, ncols)
     values = list(product(*map(picture.values, spec.row)))
     rows: list[Row] = []
@@ -81,7 +88,7 @@ def rows_of(picture: Picture, ncols: int) -> list[Row]:
 
 
 def panel_rows(picture: Picture, x: str, values: Sequence[Any], panel: Any) -> pd.DataFrame:
-    """The rows of a panel; those without a value of its columns stand in all."""
+    """The rows of a panel. Rows without a value of the panel's columns are in all panels."""
     data, spec = picture.data, picture.spec
     wanted = dict(zip((*spec.row, spec.panel), (*values, panel), strict=True))
     for column in filter(None, wanted):
@@ -132,7 +139,7 @@ def _packed(rows: Sequence[Row], most: int) -> Iterator[list[Row]]:
 def laid_out(
     picture: Picture, size: Size, rows: Sequence[Row], ncols: int, width: float
 ) -> tuple[Figure, Panels]:
-    """The figure of these rows, and its panels, titled."""
+    """The figure of `rows`, and its panels with titles."""
     spec, aside = picture.spec, len(picture.parts()) > 1
     figure = figure_of(width, len(rows) * size.height)
     grid = figure.subplots(len(rows), ncols, sharey=True, squeeze=False)
@@ -169,7 +176,7 @@ def laid_out(
 
 
 def panel_title(picture: Picture, panel: Any) -> str:
-    """What stands above a panel."""
+    """The title above a panel."""
     return picture.title((picture.spec.panel,), (panel,), picture.spec.panel_title)
 
 
@@ -226,7 +233,10 @@ def _of_page(picture: Picture, panels: Panels) -> Picture:
 
 
 def small_print_lines(picture: Picture, width: float) -> str:
-    """The small print in lines of so many inches: at least 21 characters of 6-point text fit into one."""
+    """The small print in lines of this many inches.
+
+    A line has room for at least 21 characters of 6-point text.
+    """
     return textwrap.fill(small_print(picture), int(width * 21))
 
 
@@ -259,7 +269,10 @@ def level_line(ax: Axes, picture: Picture, data: pd.DataFrame, *, down: bool = F
 
 
 def values_axis(picture: Picture, panels: Panels, *, down: bool) -> None:
-    """The axis of values (across where the marks lie): its limits, and its name at the outer panels."""
+    """Set the limits of the axis of values, and its name at the outer panels.
+
+    With `down`, marks lie, and the axis is horizontal.
+    """
     spec = picture.spec
     low, high = limits(picture)
     margin = 0.02 * (high - low)
@@ -290,7 +303,7 @@ def in_percent(share: float) -> str:
 
 
 def name_down(panels: Panels, name: str) -> None:
-    """The name of the axis down, once for all rows of panels."""
+    """Name the vertical axis, once for all rows of panels."""
     if len({id(row) for _, row, _ in panels}) == 1:
         panels[0][0].set_ylabel(name)
     elif figure := panels[0][0].get_figure(root=True):
@@ -342,7 +355,7 @@ def figure_of(width: float, height: float) -> Figure:
 
 
 def wrapped(text: str, inches: float) -> str:
-    """A text, broken between words into lines that fit into so many inches; names are not broken."""
+    """A text broken between words into lines of this many inches. Names are not broken."""
     broken = textwrap.TextWrapper(
         max(6, int(inches * 13)), break_long_words=False, break_on_hyphens=False
     )
@@ -350,17 +363,17 @@ def wrapped(text: str, inches: float) -> str:
 
 
 def longest_word(names: Iterable[str]) -> int:
-    """How many characters the longest word of these names has."""
+    """The number of characters of the longest word in `names`."""
     return max((len(word) for name in names for word in name.split()), default=0)
 
 
 def size_that_fits(text: str, inches: float, wanted: float) -> float:
-    """The points, `wanted` or fewer, at which the longest word of a text has so many inches."""
+    """The font size, at most `wanted`, at which the longest word of a text fits into this many inches."""
     # A character is 0.6 times as wide as the font is high; a point is a 72nd of an inch.
     return max(SMALLEST, min(wanted, 72 * inches / (0.6 * max(1, longest_word([text])))))
 
 
 def empty(ax: Axes, text: str) -> None:
-    """What an empty panel says."""
+    """Write `text` into an empty panel."""
     ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", color="#777777")
     ax.set_xticks([])

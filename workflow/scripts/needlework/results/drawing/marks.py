@@ -1,7 +1,8 @@
-"""What is drawn in a panel: lines, bars, points in rows, cells of heat maps; the paper's numbers beside."""
+"""The contents of panels: lines, bars, points in rows, cells of heat maps; the paper's numbers beside."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from needlework.results.drawing.grid import (
     values_axis,
     wrapped,
 )
-from needlework.results.drawing.picture import Line, Picture
+from needlework.results.drawing.picture import DrawnLine, Picture
 from needlework.results.drawing.style import (
     COLOURS,
     COLUMN,
@@ -46,13 +47,14 @@ NAME, MOST_TICKS = 0.065, 12
 
 @dataclass(frozen=True)
 class Across:
-    """Where the values of a panel stand, what each is called, and the axis' ends."""
+    """The axis across a panel: the place and the name of each value (others: `between`), and its ends."""
 
     at: dict[Any, float]
     labels: dict[Any, str]
     low: float
     high: float
     scaled: bool = False
+    between: Callable[[float], str] = "{:,.6g}".format
 
     def aside(self, i: int, n: int) -> float:
         """How far line `i` of `n` is moved aside: all within half the way to the next value."""
@@ -70,7 +72,9 @@ def across(picture: Picture, spec: Lines, x: str, data: pd.DataFrame) -> Across:
     labels = {value: picture.tick(x, value) for value in values}
     low, high = (min(at.values()), max(at.values())) if at else (0.0, 1.0)
     margin = ((high - low) or 1.0) * 0.06 if scaled else 0.4
-    return Across(at, labels, low - margin, high + margin, scaled)
+    factor = picture.factors.get(x)
+    between = Across.between if factor is None or factor.percent is None else factor.called
+    return Across(at, labels, low - margin, high + margin, scaled, between)
 
 
 def line_plot(picture: Picture) -> list[Figure]:
@@ -124,7 +128,7 @@ def _panel(
                 _level(ax, spec, line, {"source": "published", "paper_value": value})
 
 
-def _points(ax: Axes, spec: Lines, line: Line, x: pd.Series, rows: pd.DataFrame) -> None:
+def _points(ax: Axes, spec: Lines, line: DrawnLine, x: pd.Series, rows: pd.DataFrame) -> None:
     """Values with intervals, and the paper's numbers, hollow and dashed; hollow too are short prompts."""
     colour, marker = line.look
     ours = rows[(rows["source"] == "ours") & rows[spec.column].notna()]
@@ -150,7 +154,10 @@ def _points(ax: Axes, spec: Lines, line: Line, x: pd.Series, rows: pd.DataFrame)
 def mark_incomplete(
     ax: Axes, rows: pd.DataFrame, where: pd.Series, value: str, *, down: bool = False
 ) -> None:
-    """Rings around the values that lack answers, and in grey how far those could move them."""
+    """Draw a ring around each value that lacks answers, and a grey range.
+
+    The missing answers could move the value within this range.
+    """
     rows = rows[rows["incomplete"]]
     if rows.empty:
         return
@@ -168,7 +175,7 @@ def hollow_marker(look: tuple[str, str]) -> dict[str, Any]:
     return {"color": colour, "marker": marker, "markerfacecolor": GROUND, "markeredgewidth": 0.8}
 
 
-def _level(ax: Axes, spec: Lines, line: Line, row: dict[str, Any]) -> None:
+def _level(ax: Axes, spec: Lines, line: DrawnLine, row: dict[str, Any]) -> None:
     """A number that holds across a panel: ours dotted with its interval, the paper's dashed."""
     colour = line.look[0]
     if row["source"] == "ours" and row[spec.column] == row[spec.column]:
@@ -208,7 +215,7 @@ def _named(ax: Axes, axis: Across) -> None:
     ax.set_xlim(first - before * each, last + after * each)
     if len(ends) > MOST_TICKS:
         between = [at for at in ax.get_xticks() if first < at < last]
-        ends = [ends[0], *((at, f"{at:,.6g}") for at in between), ends[-1]]
+        ends = [ends[0], *((at, axis.between(at)) for at in between), ends[-1]]
     named = {last: last_name}
     if len(first_name + last_name) / 2 * NAME * each < last - first:
         named[first] = first_name
@@ -234,7 +241,7 @@ ORANGE = COLOURS[1]
 
 
 def bars(picture: Picture) -> list[Figure]:
-    """A panel with the bars or points of each value of `Drawing.x`; a figure a page."""
+    """One figure per page. A panel has bars, or points, for the values of `Drawing.x`."""
     spec, x = picture.spec, picture.across[0]
     places = picture.places(x)
     if isinstance(spec, Dots):
@@ -291,7 +298,9 @@ def bars(picture: Picture) -> list[Figure]:
     return pages(picture, size, fill)
 
 
-def _marks(ax: Axes, picture: Picture, line: Line, where: Any, down: bool, thick: float) -> None:
+def _marks(
+    ax: Axes, picture: Picture, line: DrawnLine, where: Any, down: bool, thick: float
+) -> None:
     """A line's bars with intervals, or its points; the paper's numbers are hollow."""
     spec = picture.spec
     rows = line.rows[line.rows["source"] == "ours"]
@@ -328,7 +337,7 @@ def _marks(ax: Axes, picture: Picture, line: Line, where: Any, down: bool, thick
 
 
 def heat_map(picture: Picture) -> list[Figure]:
-    """A panel with a cell for each value of `Drawing.x` and `Heatmap.down`; a figure a page."""
+    """One figure per page. A panel has a cell for each value of `Drawing.x` and `Heatmap.down`."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import LinearSegmentedColormap, Normalize
 

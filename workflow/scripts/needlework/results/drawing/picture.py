@@ -1,4 +1,4 @@
-"""A drawing with its data: which rows, in which order, names and looks, and its small print."""
+"""A drawing with its data: rows, their order, names and looks, and the small print."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class NothingToDraw(Exception):
 
 
 @dataclass(frozen=True)
-class Line:
+class DrawnLine:
     """A line, or the bars of one kind; `key` is its source and value."""
 
     key: tuple[str, Any]
@@ -52,19 +52,22 @@ class Line:
 
     @property
     def rest(self) -> bool:
-        """Whether it is one of those without a colour."""
+        """Whether the line is without a colour of its own."""
         return self.look == REST
 
 
 @dataclass(frozen=True)
 class Picture:
-    """`frame`: the rows that the drawing is of. `data`: these, as its function `prepare` made them.
+    """The data of a drawing, with what the run says of them.
 
-    Data also have `paper_value`, the paper's number, and `incomplete`, if answers are missing (`MARKED`).
+    Data also have the column `paper_value`, the paper's number, and `incomplete`, if answers are missing
+    (`MARKED`).
     """
 
     spec: Drawing
+    # The result's rows.
     frame: pd.DataFrame
+    # The same rows, as the drawing's function `prepare` made them.
     data: pd.DataFrame
     factors: Mapping[str, Factor]
     run: Run
@@ -81,7 +84,7 @@ class Picture:
         run: Run,
         printing: Printing = PRINTING,
     ) -> Picture:
-        """The picture of these rows; NothingToDraw where they hold no number of ours."""
+        """The picture of these rows. Raises NothingToDraw if they have no number of ours."""
         if spec.where:
             frame = frame.query(spec.where.format_map(run), engine="python")
         frame = frame.reset_index(drop=True)
@@ -119,7 +122,7 @@ class Picture:
 
     @property
     def ours(self) -> pd.DataFrame:
-        """The rows of what was run."""
+        """The rows with our numbers."""
         return self.data[self.data["source"] == "ours"]
 
     @property
@@ -149,7 +152,7 @@ class Picture:
         return sorted(set(found)) if found.dtype.kind in "iuf" else list(dict.fromkeys(found))
 
     def places(self, column: str) -> list[Any]:
-        """The values that have a place of their own: those of ours, and the paper's models."""
+        """The values with a place on a column's axis: the values of our rows, and the paper's models."""
         return self.values(column, self.data if column == "model" else self.ours)
 
     @cached_property
@@ -165,17 +168,20 @@ class Picture:
         return self.factors.get(column, Factor(column)).called(value)
 
     def tick(self, column: str, value: Any) -> str:
-        """What an axis calls a value: languages by their codes."""
+        """The name of a value on an axis. Languages have their codes."""
         factor = self.factors.get(column, Factor(column))
         code = factor.format is language_name and value not in factor.words
         return str(value) if code else self.called(column, value)
 
     def label(self, column: str) -> str:
-        """What an axis calls a column, if anything."""
+        """The name of a column on an axis; "" if it has none."""
         return self.say(self.factors.get(column, Factor(column)).label)
 
     def title(self, columns: Sequence[str], values: Sequence[Any], template: str) -> str:
-        """The title of a panel, or of a row of panels; one value's own words are a title as they are."""
+        """The title of a panel, or of a row of panels.
+
+        If a single value has words of its own, these words are the title.
+        """
         names = [self.called(*pair) for pair in zip(columns, values, strict=True)]
         if template and not (len(values) == 1 and values[0] in self.spec.called):
             own = dict(zip(columns, names, strict=True))
@@ -190,13 +196,13 @@ class Picture:
 
     @property
     def values_name(self) -> str:
-        """What the axis of values is called, and its unit."""
+        """The name of the axis of values, with its unit."""
         name, unit = self.say(self.spec.axis), self.say(self.spec.unit)
         return f"{name} ({unit})" if unit else name
 
     @cached_property
     def looks(self) -> dict[tuple[str, Any], Look]:
-        """A look for every line, ours first; a model has the same in every figure of the run."""
+        """A look for every line, ours first. A model looks the same in every figure of the run."""
         column = self.spec.line
         if column not in self.data:
             return {("ours", ""): looks([""])[""]}
@@ -225,7 +231,7 @@ class Picture:
         return (list(self.printing.coloured) or order)[:MOST_COLOURED]
 
     def parts(self) -> list[list[tuple[str, Any]]]:
-        """The lines' keys, in as many rows of panels as their number asks for, the paper's last."""
+        """The keys of the lines, divided into rows of panels if there are many; the paper's come last."""
         ours = [key for key in self.looks if key[0] == "ours"]
         theirs = [key for key in self.looks if key[0] != "ours"]
         # Of models, those without a colour stand behind the others.
@@ -234,8 +240,8 @@ class Picture:
             return [ours + theirs]
         return [*evenly(ours, MOST_LINES), *([theirs] if theirs else [])]
 
-    def lines(self, data: pd.DataFrame, keys: Sequence[tuple[str, Any]]) -> Iterator[Line]:
-        """The lines of these keys that have rows in `data`."""
+    def lines(self, data: pd.DataFrame, keys: Sequence[tuple[str, Any]]) -> Iterator[DrawnLine]:
+        """The lines with these `keys` that have rows in `data`."""
         column, spec = self.spec.line, self.spec
         for key in keys:
             rows = data[data[column] == key[1]] if column in data else data
@@ -257,7 +263,7 @@ class Picture:
             if look == REST and column == "model" and (n := self.n_rest) > 1:
                 name = f"{n}{OTHERS}"
                 paper_label = SAME if self._crowded else name + PAPER
-            yield Line(key, name, paper_label, look, rows)
+            yield DrawnLine(key, name, paper_label, look, rows)
 
     def _published_name(self, value: Any) -> str:
         """What the legend calls a model of the paper's that was not run; more than some share a name."""
@@ -297,14 +303,14 @@ def few_answers(spec: Drawing, data: pd.DataFrame) -> pd.Series:
 
 
 def evenly(values: Sequence[T], most: int) -> list[list[T]]:
-    """The values in as few parts of at most `most` as will do, of nearly equal size."""
+    """The values in as few parts of at most `most` as possible, of nearly equal size."""
     n = -(-len(values) // most)
     size = -(-len(values) // n) if n else 1
     return [list(values[i : i + size]) for i in range(0, len(values), size)]
 
 
 def small_print(picture: Picture) -> str:
-    """How many prompts are behind a mark, which are missing, what bars, dashes and other looks mean."""
+    """How many prompts are behind a mark, which prompts are missing, and what bars, dashes and signs mean."""
     spec, data = picture.spec, picture.data
     parts = [picture.say(spec.words), counted(picture), *intervals(picture)]
     if data["paper_value"].notna().any():
@@ -352,14 +358,14 @@ def counted(picture: Picture) -> str:
 
 
 def intervals(picture: Picture) -> list[str]:
-    """What shows how certain the numbers are, where anything does."""
+    """Sentences on what shows how certain the numbers are; none if nothing does."""
     spec, ours = picture.spec, picture.ours
     reach = spec.intervals and (ours["ci_high"] > ours["ci_low"]).any()
     return ["Error bars: 95% intervals over questions."] if reach else []
 
 
 def span_of(counts: Iterable[float]) -> str:
-    """The smallest and largest of these counts, as one number where they are the same."""
+    """The smallest and the largest of the counts; one number if they are equal."""
     found = sorted(set(counts)) or [0]
     low, high = int(found[0]), int(found[-1])
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"

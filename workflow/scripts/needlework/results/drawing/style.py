@@ -1,4 +1,4 @@
-"""What every figure of the project looks like: sizes, fonts, colours, the names on its axes."""
+"""The look of all figures: sizes, fonts, colours, the names on their axes."""
 
 from __future__ import annotations
 
@@ -78,12 +78,11 @@ RC: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class Printing:
-    """How figures are printed: the configuration's `figures`.
+    """How figures are printed: the configuration's `figures`."""
 
-    width: of wide figures, in inches. coloured: models in colour, instead of the run's first six.
-    """
-
+    # The width of wide figures, in inches.
     width: float = PAGE
+    # The models in colour; if empty, the run's first six.
     coloured: Sequence[str] = ()
 
 
@@ -108,9 +107,9 @@ def looks(names: Sequence[str]) -> dict[str, tuple[str, str]]:
 
 
 def model_colours(models: Sequence[str], coloured: Sequence[str] = ()) -> dict[str, str]:
-    """Each model's own colour on cards and pages, as in figures: six have one, the rest grey.
+    """Each model's colour on cards and pages, as in figures: six have one, all others are grey.
 
-    coloured: models in colour, instead of the first six.
+    `coloured` are the models in colour, in place of the first six.
     """
     own = looks((list(coloured) or list(models))[:MOST_COLOURED])
     return {model: own[model][0] if model in own else COLOURS[-1] for model in models}
@@ -122,7 +121,7 @@ def on_pages(colour: str) -> str:
 
 
 def ordered_colours(n: int) -> list[str]:
-    """`n` colours from light to dark, for what has an order (context lengths)."""
+    """`n` colours from light to dark, for values that have an order (context lengths)."""
     from matplotlib import colormaps
     from matplotlib.colors import to_hex
 

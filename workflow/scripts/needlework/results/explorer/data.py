@@ -1,7 +1,7 @@
-"""From the files of a benchmark to the explorer's shards: an index in columns, texts, and details.
+"""Turns the files of a benchmark into the explorer's shards: an index in columns, texts, and details.
 
-The index has a row for each instance and one for each answer; the page filters and counts with it alone.
-What one view shows of one instance (its spans, references and full answers) is in detail shards.
+The index has a row for each instance and one for each answer; the page needs only the index to filter and
+count. Detail shards have what a view of one instance shows: its spans, references and full answers.
 """
 
 from __future__ import annotations
@@ -13,13 +13,15 @@ from typing import Any, TypedDict
 import numpy as np
 import pyarrow as pa
 
+from needlework.answer_states import ANSWERED, CUT, EMPTY, ERROR, FAILED, LENGTH, SKIPPED
 from needlework.errors import UserError
-from needlework.models.accounts import ANSWERED, CUT, EMPTY, ERROR, FAILED, LENGTH, SKIPPED
+from needlework.factor import Factor
 from needlework.prompts.spans import Documents
 from needlework.records import instances_schema, read_table
+from needlework.results.explorer.data_files import column_shard, json_bytes, smallest
 from needlework.results.explorer.documents import DocumentShards, Sharded, spans
-from needlework.results.explorer.shards import columns, json_bytes, smallest
-from needlework.results.page.misreads import CAREFUL, reading
+from needlework.results.numbers.misreads import reading
+from needlework.scoring.metric import CAREFUL
 
 # A model's answers to a benchmark, with their scores and translations, by instance.
 
@@ -28,7 +30,7 @@ _OUTCOMES = {LENGTH: CUT, ERROR: FAILED, SKIPPED: SKIPPED}
 
 
 @dataclass(frozen=True)
-class Answers:
+class ShownAnswers:
     """The files of a model's answers to a benchmark."""
 
     tokenizer: str
@@ -40,7 +42,7 @@ class Answers:
 class ModelAnswers:
     """A model's answers, scores and translations, by instance."""
 
-    def __init__(self, files: Answers) -> None:
+    def __init__(self, files: ShownAnswers) -> None:
         self.file = files.generations
         table = read_table(files.generations)
         self.columns = {column: table[column].to_pylist() for column in table.column_names}
@@ -93,7 +95,7 @@ class ModelAnswers:
         return len(self.columns["instance_id"]) - self._used
 
     def outcome(self, row: int) -> str:
-        """What became of the request."""
+        """The outcome of a row's request."""
         if found := self._value("outcome", row):
             return str(found)
         otherwise = ANSWERED if self.columns["text"][row] else EMPTY
@@ -169,8 +171,8 @@ def _reading(scores: Sequence[tuple[str, float, str]]) -> str:
 class Index:
     """The columns of instances and answers, as they are read."""
 
-    def __init__(self, factors: Sequence[str]) -> None:
-        self.factors = list(factors)
+    def __init__(self, factors: Sequence[str], percent: Mapping[str, float]) -> None:
+        self.factors, self.percent = list(factors), percent
         # Of instances.
         self.columns: dict[str, Coded] = {}
         self.tokenizer, self.example, self.twin = Coded(), Coded(), Coded()
@@ -287,6 +289,14 @@ class Index:
             "columns": list(self.columns),
             "factors": self.factors,
             "values": [list(column.values) for column in self.columns.values()],
+            "labels": {
+                name: [
+                    None if v is None else Factor(name, percent=one).called(v)
+                    for v in column.values
+                ]
+                for name, column in self.columns.items()
+                if (one := self.percent.get(name))
+            },
             "examples": list(self.example.values),
             "finish": list(self.finish.values),
             "outcomes": list(self.outcome.values),
@@ -296,13 +306,13 @@ class Index:
             "readings": list(self.reading.values),
             "preview": PREVIEW,
         }
-        return columns(header, arrays)
+        return column_shard(header, arrays)
 
     def beginnings(self) -> bytes:
         """A shard with the beginnings of all distinct texts: their UTF-8 bytes, and the offset of each."""
         texts = [text.encode("utf-8", "replace") for text in self.texts.values]
         offsets = np.cumsum([0, *map(len, texts)]).astype(np.uint32)
-        return columns(
+        return column_shard(
             {}, {"offsets": offsets, "bytes": np.frombuffer(b"".join(texts), dtype=np.uint8)}
         )
 
@@ -311,7 +321,7 @@ Write = Callable[[str, bytes], None]
 
 
 @dataclass(frozen=True)
-class Prompts:
+class ShownPrompts:
     """The files of the prompts that a benchmark has in one tokenizer."""
 
     instances: Sequence[str]
@@ -321,22 +331,27 @@ class Prompts:
 
 @dataclass(frozen=True)
 class Explored:
-    """A benchmark: its title, its files and what the page opens on.
-
-    asked: the columns that tell what was asked (`Benchmark.asked`). prompts: by tokenizer. answers: by
-    model. designed: a factor and tasks (`Shown.designed`). without: the label of the factor to which
-    it does not apply. held: the columns that report cards hold constant (`Card.held`). controls: models that
-    the first view leaves out.
-    """
+    """A benchmark: its title, its files and what the page opens on."""
 
     title: str
+    # The columns that tell what was asked (`Benchmark.asked`).
     asked: Sequence[str]
-    prompts: Mapping[str, Prompts]
-    answers: Mapping[str, Answers]
+    # By tokenizer.
+    prompts: Mapping[str, ShownPrompts]
+    # By model.
+    answers: Mapping[str, ShownAnswers]
+    # What a value of 1 is in percent, by column (`Factor.percent`).
+    percent: Mapping[str, float] = field(default_factory=dict, kw_only=True)
+    # A factor and tasks (`Shown.designed`).
     designed: tuple[str, Sequence[str]] = ("", ())
+    # The label of the factor to which `designed` does not apply.
     without: str = ""
+    # The columns that report cards hold constant (`Card.held`).
     held: Sequence[str] = ()
+    # Models that the first view leaves out.
     controls: Sequence[str] = ()
+    # What the verdicts of the benchmark's metrics mean (`scoring.metric.Meaning`).
+    meanings: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 class Designed(TypedDict):
@@ -349,7 +364,7 @@ class Designed(TypedDict):
 
 
 class Described(TypedDict):
-    """What the page needs to know of a benchmark. details: the first instance of each shard of details."""
+    """What the page needs to know of a benchmark."""
 
     name: str
     title: str
@@ -359,17 +374,18 @@ class Described(TypedDict):
     tokenizers: list[str]
     instances: int
     answers: int
+    # The first instance of each shard of details.
     details: list[int]
 
 
 def write_benchmark(name: str, own: Explored, documents: DocumentShards, write: Write) -> Described:
-    """Write a benchmark's shards with `write(name, payload)`; returns what the page needs to know of it.
+    """Write a benchmark's shards with `write(name, payload)`; return the description for the page.
 
-    Raises UserError where an answer belongs to no instance.
+    Raises UserError if an answer belongs to no instance.
     """
     read = {model: ModelAnswers(files) for model, files in own.answers.items()}
     details = Sharded(lambda n, values: write(f"{name}-details-{n}", json_bytes(values)))
-    index = Index(own.asked)
+    index = Index(own.asked, own.percent)
     for tokenizer, files in own.prompts.items():
         texts = Documents.of(name, files.corpora, files.documents)
         # What some model of this tokenizer was asked; others share the files, but want other lengths.

@@ -11,14 +11,17 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from needlework.prompts.spans import ROLES, Documents
-from needlework.results.explorer.shards import columns, json_bytes
+from needlework.results.explorer.data_files import column_shard, json_bytes
 
 # Characters of text in a shard: one is decompressed within some milliseconds.
 SHARD_CHARACTERS = 1 << 19
 
 
 class Sharded:
-    """Values in numbered shards of about SHARD_CHARACTERS; `write(number, values)` takes each."""
+    """Values in numbered shards of about SHARD_CHARACTERS characters.
+
+    `write(number, values)` is called for each shard.
+    """
 
     def __init__(self, write: Callable[[int, list[Any]], None]) -> None:
         self._write = write
@@ -120,7 +123,7 @@ class DocumentShards:
             if shift == 0 or largest >> shift
         }
         shuffled = len(every) > sum(len(v) for v in values if isinstance(v, str))
-        self._write(number, columns({"pieces": pieces}, planes), shuffled)
+        self._write(number, column_shard({"pieces": pieces}, planes), shuffled)
 
     def units(self, number: int, place: int) -> int:
         """Convert an offset in code points of a document into UTF-16 units."""
@@ -137,7 +140,7 @@ class DocumentShards:
 
 
 def numbered_length(lengths: npt.NDArray[np.int64]) -> int:
-    """The length of a numbered list of words of these lengths (`needlework.prompts.spans.numbered`)."""
+    """The length of a numbered list of words with these lengths (`needlework.prompts.spans.numbered`)."""
     n = len(lengths)
     digits = sum(n - 10**power + 1 for power in range(len(str(n))) if n >= 10**power)
     return int(lengths.sum()) + digits + 3 * n - 1 if n else 0
@@ -146,11 +149,11 @@ def numbered_length(lengths: npt.NDArray[np.int64]) -> int:
 def spans(
     prompts: pa.ChunkedArray, scope: str, documents: Documents, numbers: DocumentShards
 ) -> Iterator[tuple[list[list[Any]], int, int, str]]:
-    """For each prompt: its spans, its length in UTF-16 units, where its first needle begins (or -1), and
-    what it asks: its questions, or its instructions if it has no question of its own.
+    """For each prompt: (spans, length in UTF-16 units, where its first needle begins or -1, what it asks).
 
-    A span is [role, text], [role, document] (all of it) or [role, document, start, end], with the role
-    as its place in `needlework.prompts.spans.ROLES`.
+    A prompt asks its questions, or its instructions if it has no question of its own. A span is [role, text],
+    [role, document] (all of it) or [role, document, start, end]. The role is its place in
+    `needlework.prompts.spans.ROLES`.
     """
     own = {role: code for code, role in enumerate(ROLES)}
     needle = own["needle"]

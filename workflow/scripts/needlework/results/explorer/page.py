@@ -10,130 +10,37 @@ from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
-from needlework import __version__
+from needlework import __version__, answer_states
 from needlework.atomic import atomic_write
 from needlework.errors import UserError
-from needlework.models import accounts
 from needlework.prompts.spans import ROLES
 from needlework.results.explorer.data import Explored, write_benchmark
+from needlework.results.explorer.data_files import encoded, script
 from needlework.results.explorer.documents import DocumentShards
-from needlework.results.explorer.shards import encoded, script
-
-# What verdicts, outcomes of requests and remarks mean, for readers of the explorer.
-
-# By the verdict's first part; the parts after a colon say which reference, which text, how many.
-MEANINGS = {
-    "match": "A reference stands in the answer.",
-    "match_all": "Every reference stands in the answer.",
-    "semantic": "The answer is near a reference in meaning, by an embedding.",
-    "no_match": "No reference stands in the answer.",
-    "empty": "The answer is empty.",
-    "yes": "The answer says yes.",
-    "no": "The answer says no.",
-    "no_verdict": "The answer says neither yes nor no.",
-    "words": "The answer's words are a reference's.",
-    "right": "The metric gives the answer all of its value.",
-    "wrong": "The metric gives the answer nothing.",
-    "not_found": "The answer lacks what was asked for.",
-    "correct": "The answer is exactly what was asked for.",
-    "partial": "The answer is right in part. After the colon: what it holds, and after '+' what else.",
-    "several": "The answer has what was asked for, and others beside it.",
-    "other_needle": "The answer gives what another needle says.",
-    "wrong_number": "The answer gives another number than the one asked for.",
-    "wrong_words": "The answer lacks all words that were asked for.",
-    "no_number": "The answer gives no number.",
-    "no_city": "The answer names no needle's city.",
-    "unanswerable": "The answer says that the text has no answer, but the text has one.",
-    "no_refusal": "The text has no answer, but the answer does not say so.",
-    "none_error": "The answer says that there is no such number, but there is one.",
-    "none_word": "The answer says 'none', but there is an answer.",
-    "no_none_word": "The right answer is 'none', but the answer does not say so.",
-    "no_answer": "The answer holds no text.",
-    "length": "The limit on new tokens cut the answer before it said anything.",
-    # Of the metric "careful".
-    "undecided": "The second scorer does not decide; after a colon, why. The paper's metric gives the value.",
-    "denied": "The answer denies a reference.",
-    "replaced": "The answer names a reference, but concludes with something else.",
-    "refused": "The answer names a reference, but says that it does not know.",
-    "other": "The answer gives something else, or nothing that was asked for.",
-    "unclear": "The answer says neither yes nor no.",
-    "incomplete": "The answer lacks some of what was asked for.",
-    "missing": "The answer lacks words that were asked for. Their number follows the colon.",
-    "more": "The answer has words that were not asked for. Their number follows the colon.",
-    "none": "The answer says that there is no such number, but there is one.",
-    "no number": "The answer gives no number, and does not say that there is none.",
-    "no refusal": "The text has no answer, but the answer does not say so.",
-    "skipped": "The prompt does not fit into the model's context, so it was not sent.",
-    "error": "The request failed.",
-}
-# The same for the list and its filters, where a sentence does not fit.
-IN_WORDS = {
-    "match": "reference found",
-    "match_all": "all references found",
-    "semantic": "near in meaning",
-    "no_match": "reference not found",
-    "empty": "empty answer",
-    "yes": "says yes",
-    "no": "says no",
-    "no_verdict": "neither yes nor no",
-    "words": "the words of a reference",
-    "right": "right",
-    "wrong": "wrong",
-    "not_found": "not found",
-    "correct": "correct",
-    "partial": "right in part",
-    "several": "others beside it",
-    "other_needle": "another needle's",
-    "wrong_number": "wrong number",
-    "wrong_words": "wrong words",
-    "no_number": "no number",
-    "no_city": "no city",
-    "unanswerable": "says it is not there",
-    "no_refusal": "should have refused",
-    "none_error": "says none, wrongly",
-    "none_word": "says 'none', wrongly",
-    "no_none_word": "'none' is missing",
-    "no_answer": "no text",
-    "length": "cut before an answer",
-    "undecided": "not decided",
-    "denied": "reference denied",
-    "replaced": "concludes otherwise",
-    "refused": "says it does not know",
-    "other": "something else",
-    "unclear": "neither yes nor no",
-    "incomplete": "incomplete",
-    "missing": "words are missing",
-    "more": "words too many",
-    "none": "says none, wrongly",
-    "no number": "no number, no 'none'",
-    "no refusal": "should have refused",
-    "skipped": "not sent: too long",
-    "error": "request failed",
-}
 
 # What became of a request, and what else is to be told of an answer, by their names in files of answers.
 OUTCOMES = {
-    accounts.ANSWERED: "answered",
-    accounts.EMPTY: "empty answer",
-    accounts.CUT: "answer cut at the limit on new tokens",
-    accounts.PROMPT_CUT: "prompt cut by the server",
-    accounts.REFUSED: "refused by the server",
-    accounts.FAILED: "request failed",
-    accounts.SKIPPED: "too long for the context, not sent",
-    accounts.UNASKED: "not sent before the job ended",
+    answer_states.ANSWERED: "answered",
+    answer_states.EMPTY: "empty answer",
+    answer_states.CUT: "answer cut at the limit on new tokens",
+    answer_states.PROMPT_CUT: "prompt cut by the server",
+    answer_states.REFUSED: "refused by the server",
+    answer_states.FAILED: "request failed",
+    answer_states.SKIPPED: "too long for the context, not sent",
+    answer_states.UNASKED: "not sent before the job ended",
 }
 REMARKS = {
-    accounts.REASONED: "reasoning, but no answer",
-    accounts.UNKNOWN_END: "no finish_reason",
-    accounts.OTHER_MODEL: "the reply names another model",
-    accounts.ODD_COUNT: "unexpected count of prompt tokens",
-    accounts.CONTROL_TOKENS: "the prompt quotes a control token",
-    accounts.DATED: "a fixed date in the chat template",
-    accounts.LONGER: "longer than the limit",
-    accounts.BESIDE_PROMPT: "other text before the prompt",
-    accounts.UNKNOWN_MARK: "unknown tag at the beginning",
-    accounts.UNDECODED: "letters of a tokenizer",
-    accounts.DROPPED: "a setting that the provider ignores",
+    answer_states.REASONED: "reasoning, but no answer",
+    answer_states.UNKNOWN_END: "no finish_reason",
+    answer_states.OTHER_MODEL: "the reply names another model",
+    answer_states.ODD_COUNT: "unexpected count of prompt tokens",
+    answer_states.CONTROL_TOKENS: "the prompt quotes a control token",
+    answer_states.DATED: "a fixed date in the chat template",
+    answer_states.LONGER: "longer than the limit",
+    answer_states.BESIDE_PROMPT: "other text before the prompt",
+    answer_states.UNKNOWN_MARK: "unknown tag at the beginning",
+    answer_states.UNDECODED: "letters of a tokenizer",
+    answer_states.DROPPED: "a setting that the provider ignores",
 }
 
 
@@ -203,7 +110,7 @@ def write_explorer(
 
     `benchmarks` are by name. `program` and `style` are the bundles that `explorer/build.mjs` makes.
 
-    Raises UserError where a shard's name could not be a file's.
+    Raises UserError if a shard's name could not be a file's.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -213,6 +120,8 @@ def write_explorer(
         lambda n, payload: shards.write(f"words-{n}", payload),
     )
     told = []
+    # A verdict has one meaning in all benchmarks.
+    meanings = {verdict: m for own in benchmarks.values() for verdict, m in own.meanings.items()}
     for name, own in benchmarks.items():
         if not name.replace("_", "").isalnum():
             raise UserError(f"the benchmark {name!r} cannot be part of a file's name: rename it.")
@@ -224,8 +133,8 @@ def write_explorer(
         "roles": list(ROLES),
         "benchmarks": told,
         "documents": documents.starts,
-        "meanings": MEANINGS,
-        "words": IN_WORDS,
+        "meanings": {verdict: sentence for verdict, (sentence, _) in meanings.items()},
+        "words": {verdict: words for verdict, (_, words) in meanings.items()},
         "outcomes": OUTCOMES,
         "remarks": REMARKS,
     }
@@ -242,7 +151,7 @@ def write_explorer(
 
 
 def html(about: Mapping[str, object], inside: Mapping[str, str], program: str, style: str) -> str:
-    """The page. Nothing in it comes from the network, and its policy refuses what would."""
+    """The page. It loads nothing from the network, and its content policy forbids it."""
     elements = "".join(
         f'<script type="text/plain" id="shard-{name}">{text}</script>\n'
         for name, text in inside.items()

@@ -1,4 +1,4 @@
-"""What became of a model's answers in a benchmark, and which length it reaches."""
+"""Outcomes of a model's answers in a benchmark, and the model's effective length."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from needlework.models.accounts import EMPTY, ERROR, LENGTH, SKIPPED, UNANSWERED
+from needlework.answer_states import EMPTY, ERROR, LENGTH, SKIPPED, UNANSWERED
 from needlework.results import stats
 from needlework.results.cards.card import Card
 from needlework.results.numbers.curves import Curve
@@ -25,7 +25,10 @@ def answers(
     run: Context,
     models: Sequence[str],
 ) -> Iterator[Answered]:
-    """The rows of ANSWERS of models that were asked anything. rows, curves: the benchmark's."""
+    """The rows of ANSWERS of models that were asked anything.
+
+    `rows` and `curves` are the benchmark's.
+    """
     none = card.said_none(rows, run) if card.said_none else None
     asked = card.asked_in(rows, run)
     reached = {
@@ -72,11 +75,11 @@ def answers(
 
 
 def effective_length(curve: Curve) -> tuple[int | None, int | None, int | None]:
-    """The longest length whose mean is at least 75% of the mean without distractors, between its limits.
+    """The longest length whose mean is at least 75% of the mean without distractors: (low, value, high).
 
-    The baseline is of the same questions and languages, and all lengths have the same depths. The lower limit
-    is the longest length whose 95% interval, over questions, lies above 75%; the upper limit is the longest
-    whose interval reaches it. 0: none does. (None, None, None) without a baseline, or if it is 0.
+    `low` is the longest length whose whole 95% interval, over questions, reaches 75%; `high` the longest
+    length of whose interval a part reaches it. 0: no length does. The baseline is of the same questions and
+    languages, and all lengths have the same depths. (None, None, None) if there is no baseline, or it is 0.
     """
     judged = ~(curve.baseline != curve.baseline)
     baseline = curve.baseline[judged]

@@ -1,8 +1,8 @@
-"""What a run compares: along each curve, and between models; and which differences tests show.
+"""The comparisons of a run, along each curve and between models; and which differences tests show.
 
-What is compared is fixed before the answers are seen: the longest with the shortest length, the middle with
-the ends, most with fewest needles, each language with English, every two models. All comparisons of a run are
-one family (`significance.shown`), so that with 95% no page says of any difference that is not there.
+The comparisons are fixed before the answers are seen: the longest length with the shortest, the middle with
+the ends, most needles with fewest, each language with English, every two models. All comparisons of a run are
+one family (`significance.shown`), so with 95% no page shows a difference that is not there.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from needlework.data.language_names import language_name
 from needlework.results import comparisons, significance, stats
 from needlework.results.columns import LEAST_ANSWERS
-from needlework.results.numbers.curves import Codes, Curve, Floats
+from needlework.results.numbers.curves import DEPTH, Codes, Curve, Floats
 from needlework.results.numbers.tables import Comparison
 
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ def sides(axis: str, levels: Sequence[Any]) -> Iterator[tuple[list[int], int]]:
         yield [0], last
 
 
-def compared(curve: Curve) -> Iterator[Comparison]:
-    """The rows of COMPARED of a curve, but for `shown`."""
+def comparison_rows(curve: Curve) -> Iterator[Comparison]:
+    """The rows of COMPARED of a curve, without `shown`."""
     for places, second in sides(curve.axis, curve.levels):
         first = np.isin(curve.level, places)
         last = curve.level == second
@@ -88,11 +88,12 @@ def compared(curve: Curve) -> Iterator[Comparison]:
 
 
 def test(curve: Curve, places: Sequence[int], loss: bool) -> tuple[float, float]:
-    """p, and the least possible p, of the comparison of the last place's level with those of the others.
+    """p of a comparison along a curve, and the least p that it could have.
 
-    loss: whether the test is of a loss alone (one-sided). If each question has as many values at each of
-    these levels, its levels are exchanged (`exchange_test`). Otherwise sides ask other questions, and
-    questions in the same settings change sides (`label_test`).
+    The level of the last of `places` is compared with the levels of the others. `loss`: whether the test is
+    one-sided and finds only a loss. If each question has as many values at each of these levels, its levels
+    are exchanged (`exchange_test`). Otherwise the sides ask different questions, and questions in the same
+    settings change sides (`label_test`).
     """
     # Questions of other levels have no part in it.
     here = np.isin(curve.level, places)
@@ -112,7 +113,7 @@ def test(curve: Curve, places: Sequence[int], loss: bool) -> tuple[float, float]
 
 
 def same_settings(questions: Codes, units: Codes) -> list[int]:
-    """A code per question: questions that are asked in the same units have the same."""
+    """A code per question. Questions that are asked in the same units have the same code."""
     settings: dict[int, list[int]] = {}
     for question, unit in zip(questions.tolist(), units.tolist(), strict=True):
         settings.setdefault(question, []).append(unit)
@@ -124,7 +125,7 @@ def same_settings(questions: Codes, units: Codes) -> list[int]:
 
 
 def moves(sums: Floats) -> Floats:
-    """For questions x levels: each level's sum less the mean of the others, the last level first."""
+    """For questions x levels: each level's sum less the mean of the other levels. The last level is first."""
     others = (sums.sum(axis=1, keepdims=True) - sums) / (sums.shape[1] - 1)
     found: Floats = (sums - others)[:, ::-1]
     return found
@@ -133,7 +134,7 @@ def moves(sums: Floats) -> Floats:
 def _sides(curve: Curve, first: Sequence[int], second: int) -> tuple[str, str]:
     """Both sides in words, as they follow a mean: "at 512 words", "in the middle"."""
     levels = [curve.levels[place] for place in (*first, second)]
-    called = [curve.factor.called(level) for level in levels]
+    called = [curve.called(level) for level in levels]
     if curve.axis == "depth":
         *ends, last = levels
         one = "at the ends" if ends == [0, 1] else " and ".join(map(_depth, ends))
@@ -150,16 +151,18 @@ def _depth(share: float) -> str:
     """A depth in words: the middle is within a tenth of the prompt."""
     if abs(share - 0.5) <= 0.1:
         return "in the middle"
-    return {0.0: "at the start", 1.0: "at the end"}.get(float(share), f"at depth {share:.2g}")
+    return {0.0: "at the start", 1.0: "at the end"}.get(
+        float(share), f"at depth {DEPTH.called(share)}"
+    )
 
 
 def models_compared(
     answered: Mapping[str, pd.DataFrame], asked: Mapping[str, Sequence[str]], models: Sequence[str]
 ) -> Iterator[Comparison]:
-    """The rows of COMPARED of every two models, but for `shown`: per benchmark, and over all that are shared.
+    """The rows of COMPARED of every two models, without `shown`: per benchmark, and over all shared ones.
 
-    answered: the answers that a benchmark's first mean is of (`means.headline`). asked: the factors of its
-    prompts. Models with fewer than LEAST_ANSWERS answers to a benchmark are not compared in it.
+    `answered` has the answers of each benchmark's first mean (`means.headline`), `asked` the factors of its
+    prompts. A model with fewer than LEAST_ANSWERS answers to a benchmark is not compared in it.
     """
     groups = {
         name: {str(model): own for model, own in rows.groupby("model", sort=False)}

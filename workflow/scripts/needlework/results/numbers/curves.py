@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from needlework.factor import Factor
 from needlework.results import cells
-from needlework.results.cards.card import Card, Part
+from needlework.results.cards.card import Card, CardPart
 from needlework.results.columns import LEAST_ANSWERS
 from needlework.results.numbers.means import estimated
 from needlework.results.numbers.tables import Point
@@ -88,6 +88,8 @@ def _rank(cell: Codes) -> Codes:
 LEAST_SHARED = 0.95
 # Columns that say which prompt a row is of, when levels ask the same questions.
 QUESTION = ("example_id", "sample")
+# Cards have depths as shares of the prompt (`CardPart`).
+DEPTH = Factor("depth", "double", percent=100)
 # A curve over questions is taken if it has at least this share of the prompts of one over settings alone.
 LEAST_OF_QUESTIONS = 0.5
 
@@ -96,29 +98,37 @@ LEAST_OF_QUESTIONS = 0.5
 class Curve:
     """The crossed rows of a model along an axis.
 
-    factor: the axis. levels: its kept levels. level: an index into `levels` per row. questions: a code per
-    row. units: a code per row of its setting, which occurs at all levels. careful: the second scorer's
-    values, NaN where it has none. baseline: of a length, each row's value without distractors, NaN where it
-    was not asked. others: for each other model, its mean per level on the same prompts.
+    Arrays have a value per row.
     """
 
     model: str
     labels: Mapping[str, str]
     axis: str
+    # The axis, and its levels that are kept.
     factor: Factor
     levels: Sequence[Any]
+    # An index into `levels`.
     level: Codes
     values: Floats
+    # A code of the row's question.
     questions: Codes
+    # A code of the row's setting, which occurs at all levels.
     units: Codes
+    # The second scorer's values; NaN where it has none.
     careful: Floats
+    # Along lengths, the row's value without distractors; NaN where it was not asked.
     baseline: Floats
+    # For each other model, its mean per level on the same prompts.
     others: Mapping[str, Floats]
 
     @property
     def few(self) -> bool:
         """Whether a point has fewer than LEAST_ANSWERS answers."""
         return len(self.values) < LEAST_ANSWERS * len(self.levels)
+
+    def called(self, level: Any) -> str:
+        """A level in words."""
+        return (DEPTH if self.axis == "depth" else self.factor).called(level)
 
     def points(self) -> Iterator[Point]:
         """The rows of POINTS: of the card's model, then of the other models."""
@@ -131,8 +141,9 @@ class Curve:
                 "part": self.labels["part"],
                 "axis": self.axis,
                 "level": level,
-                "called": self.factor.called(level),
-                "unit": self.factor.label,
+                "called": self.called(level),
+                # The label of a length or a number of needles is its unit.
+                "unit": "" if self.axis == "depth" else self.factor.label,
                 "model": self.model,
                 "value": found["value"],
             }
@@ -149,10 +160,10 @@ def curves(
     run: Context,
     models: Sequence[str],
 ) -> Iterator[Curve]:
-    """The curves of these models in a benchmark.
+    """The curves of `models` in a benchmark.
 
-    rows: its scores. careful: the second scorer's values by model, instance_id and sample. `in_words` of the
-    run are the models whose lengths are counted in words: their unit is not tokens.
+    `rows` are its scores. `careful` are the second scorer's values by model, instance_id and sample. The
+    run's `in_words` names the models whose lengths are counted in words in place of tokens.
     """
     for part in card.parts:
         chosen = part.rows(rows, run)
@@ -188,7 +199,7 @@ def _baseline(card: Card, rows: pd.DataFrame, of: pd.DataFrame, run: Context) ->
 class _Rows:
     """Rows of a part along an axis, as codes; in the order of questions, so that any order gives the same."""
 
-    def __init__(self, rows: pd.DataFrame, part: Part, factor: Factor) -> None:
+    def __init__(self, rows: pd.DataFrame, part: CardPart, factor: Factor) -> None:
         # `first` rows of a unit are those of the first questions.
         rows = rows.sort_values([*QUESTION], kind="stable")
         column = rows[factor.name]

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from needlework.results.cards.card import Card
 from needlework.results.numbers.answers import answers
-from needlework.results.numbers.claims import claims, compared, models_compared
+from needlework.results.numbers.claims import claims, comparison_rows, models_compared
 from needlework.results.numbers.curves import Curve, curves
 from needlework.results.numbers.means import KEYS, headline, means
 from needlework.results.numbers.tables import TABLES, frame
-from needlework.results.page.misreads import CAREFUL
 from needlework.results.result import Context, Run
+from needlework.scoring.metric import CAREFUL
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,23 +29,22 @@ class ScoreFiles(TypedDict):
 
 @dataclass(frozen=True)
 class Scored:
-    """A benchmark of a run, as `benchmark.Shown` says how it is shown.
-
-    scores: by every metric. rows: by the metrics that results are made of.
-    """
+    """A benchmark of a run, as `benchmark.Shown` says how it is shown."""
 
     name: str
     card: Card | None
     closed_book: tuple[str, Any]
     designed: Sequence[str]
     factors: Sequence[str]
+    # Scores by every metric.
     scores: pd.DataFrame
+    # Scores by the metrics that results are made of.
     rows: pd.DataFrame
     run: Context
 
 
-def tables(benchmarks: Iterable[Scored], models: Sequence[str]) -> dict[str, pd.DataFrame]:
-    """The TABLES of these models, by name."""
+def number_tables(benchmarks: Iterable[Scored], models: Sequence[str]) -> dict[str, pd.DataFrame]:
+    """The TABLES of `models`, by name."""
     found: list[Curve] = []
     made: dict[str, list[Mapping[str, object]]] = {name: [] for name in TABLES}
     answered, factors = {}, {}
@@ -61,7 +60,7 @@ def tables(benchmarks: Iterable[Scored], models: Sequence[str]) -> dict[str, pd.
             made["answers"] += answers(own.name, card, rows, of_benchmark, own.run, models)
             found += of_benchmark
     made["points"] = [point for curve in found for point in curve.points()]
-    made["comparisons"] = [row for curve in found for row in compared(curve)]
+    made["comparisons"] = [row for curve in found for row in comparison_rows(curve)]
     made["comparisons"] += models_compared(answered, factors, models)
     result = {name: frame(name, rows) for name, rows in made.items()}
     return {**result, "comparisons": claims(result["comparisons"])}

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 from urllib.parse import urlencode
 
-from needlework.models.accounts import UNANSWERED
+from needlework.answer_states import UNANSWERED
 from needlework.records import NO_FACTORS
 from needlework.results import stats
 from needlework.results.answer_languages import of_language
@@ -29,11 +29,11 @@ def means(
     closed_book: tuple[str, Any],
     designed: Collection[str] = (),
 ) -> Iterator[Mean]:
-    """The rows of MEANS of a benchmark: headlines with what they leave out, then metrics.
+    """The rows of MEANS of a benchmark: headlines, the tasks that these leave out, then metrics.
 
-    scores: of the models that are shown. closed_book: a column, and the value in it that marks prompts
-    without texts. If there are other prompts, these are in no mean; skipped and failed requests are in none.
-    designed: the tasks that the headline is of, if any was asked.
+    `scores` are of the models that are shown. `designed` are the tasks of the headline, if any was asked.
+    `closed_book` is a column, and its value for prompts without texts: if there are other prompts, prompts
+    without texts are in no mean. Skipped and failed requests are in no mean.
     """
     given = headline(scores, designed, closed_book)
     for model, mine in given.groupby("model", sort=False):
@@ -84,7 +84,7 @@ class Estimated(TypedDict):
 
 
 def estimated(values: npt.ArrayLike, questions: stats.Labels) -> Estimated:
-    """The mean of these values, with its interval over questions."""
+    """The mean of `values`, with its interval over questions."""
     found = stats.estimate(values, questions)
     return {
         "value": found.value,

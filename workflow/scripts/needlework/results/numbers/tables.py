@@ -1,7 +1,7 @@
 """The tables of numbers that cards, page and terminal read: results/numbers/*.csv.
 
-`means` holds a mean per row, `points` the curves of report cards, `comparisons` what is compared and whether
-a test shows a difference, `answers` what became of requests.
+`means` has a mean per row, `points` the curves of report cards, `comparisons` the compared sides and whether
+a test shows a difference, `answers` the outcomes of requests.
 """
 
 from __future__ import annotations
@@ -17,19 +17,18 @@ if TYPE_CHECKING:
 
 
 class Mean(TypedDict):
-    """A mean with its interval over questions, and where the explorer shows its answers.
-
-    kind: "headline" (the mean of a benchmark that page and terminal show first), "left out" (of a task that
-    the headline leaves out, and that is lower) or "metric" (of one metric, over everything or in one
-    language). tasks: of the mean; "" if these are all tasks of the metric. by: the display name of the
-    languages' column. size: of the prompts.
-    """
+    """A mean with its interval over questions, and where the explorer shows its answers."""
 
     benchmark: str
     model: str
+    # "headline": the mean of a benchmark that page and terminal show first. "left out": the mean of a task
+    # that the headline leaves out and that is lower. "metric": the mean of one metric, over everything or in
+    # one language.
     kind: str
     metric: str
+    # The tasks in the mean; "" if it has all tasks of the metric.
     tasks: str
+    # The display name of the languages' column.
     by: str
     language: str
     first_metric: bool
@@ -38,15 +37,13 @@ class Mean(TypedDict):
     ci_high: float
     n: int
     n_questions: int
+    # The size of the prompts, in words.
     size: str
     link: str
 
 
 class Point(TypedDict):
-    """A point of a curve.
-
-    Of the card's model with its interval over questions; of another model, its mean on the same prompts.
-    """
+    """A point of a curve."""
 
     card: str
     benchmark: str
@@ -56,6 +53,7 @@ class Point(TypedDict):
     called: str
     unit: str
     model: str
+    # Another model than the card's has its mean on the same prompts, without an interval.
     value: float
     ci_low: NotRequired[float]
     ci_high: NotRequired[float]
@@ -66,41 +64,39 @@ class Point(TypedDict):
 class Comparison(TypedDict):
     """A comparison: the second side's mean less the first's.
 
-    It has its own 95% interval over questions, and p of an exact test: of a loss along curves; of any
-    difference between models, and of languages without English. shown: whether the test shows it after the
-    correction for all comparisons of the run. Sides are in words; careful: their means by the second scorer.
-    Of models (axis "model"), the card's model is the second side; benchmark "" is the mean over all
-    benchmarks that every model answered.
+    If the axis is "model", the card's model is the second side.
     """
 
     card: str
+    # "" for the mean over all benchmarks that every model answered.
     benchmark: str
     part: str
     axis: str
     level: Any
+    # The sides in words, and their means.
     first_side: str
     second_side: str
     first: float
     second: float
+    # The sides' means by the second scorer.
     first_careful: NotRequired[float]
     second_careful: NotRequired[float]
     difference: float
+    # The 95% interval of the difference alone, over questions.
     ci_low: float
     ci_high: float
     n: int
     n_questions: int
+    # Of an exact test. Along curves, it tests for a loss; between models and between languages other than
+    # English, for any difference.
     p: float
     least_p: float
+    # Whether the test shows a difference after the correction for all comparisons of the run.
     shown: NotRequired[bool]
 
 
 class Answered(TypedDict):
-    """A model's requests and answers in a benchmark.
-
-    lost_cut, lost_empty: cut and empty answers of value 0, among the `judged`. decided: answers whose
-    language is known, of which `other_language` are in another than asked for. with_needle: answers that
-    could say "none" though there is a needle. Lengths in tokens, the effective one with its interval.
-    """
+    """A model's requests and answers in a benchmark."""
 
     benchmark: str
     model: str
@@ -109,13 +105,17 @@ class Answered(TypedDict):
     empty: int
     failed: int
     skipped: int
+    # Cut and empty answers of value 0, among the `judged`.
     lost_cut: int
     lost_empty: int
     judged: int
+    # Answers that deny that there is a needle, of the answers to prompts with a needle.
     said_none: int
     with_needle: int
+    # Answers in another language than asked for, of the answers whose language is known.
     other_language: int
     decided: int
+    # Lengths in tokens: of the context, and the effective length with its interval.
     claimed: float | None
     effective: float | None
     effective_low: float | None
@@ -171,7 +171,7 @@ def records(rows: pd.DataFrame) -> list[Any]:
 
 
 def panels(points: pd.DataFrame) -> int:
-    """How many curves of POINTS, of all models, have LEAST_ANSWERS answers or more at each point."""
+    """How many curves of POINTS have at least LEAST_ANSWERS answers at each point, over all models."""
     own = points[points["card"] == points["model"]]
     fewest = own.groupby(["card", "benchmark", "part", "axis"])["n"].min()
     return int((fewest >= LEAST_ANSWERS).sum())

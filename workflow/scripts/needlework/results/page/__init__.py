@@ -1,1 +1,1 @@
-"""results/index.html and the lines of the terminal: what a run found."""
+"""The page results/index.html, and the lines on the terminal."""

@@ -10,10 +10,7 @@ import numpy as np
 
 from needlework.results.columns import LEAST_ANSWERS
 from needlework.results.numbers.claims import ALL
-from needlework.results.numbers.tables import Comparison, Mean, records
-from needlework.results.page.overview import Cell, cell
-from needlework.results.page.terminal import lower_tasks
-from needlework.results.page.words import (
+from needlework.results.numbers.in_words import (
     BY,
     IN_PLURAL,
     MODEL,
@@ -25,6 +22,9 @@ from needlework.results.page.words import (
     place,
     size,
 )
+from needlework.results.numbers.tables import Comparison, Mean, records
+from needlework.results.page.overview import MeanCell, cell
+from needlework.results.page.terminal import lower_tasks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,56 +38,59 @@ _CURVES = ("length", "depth", "needles")
 
 
 @dataclass(frozen=True)
-class Curve:
-    """A small curve: its name, the points of an SVG polyline, and its values in words."""
+class SmallCurve:
+    """A small curve."""
 
     name: str
+    # Of an SVG polyline.
     points: str
+    # The values in words.
     words: str
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A model in a benchmark: mean and its 95% interval in percent, curves, cells by language.
-
-    mean: None where fewer than LEAST_ANSWERS answers are there. lower: tasks that it leaves out, with their
-    means.
-    """
+    """A model in a benchmark."""
 
     n: int
     n_questions: int
+    # In percent, with its 95% interval. None if there are fewer than LEAST_ANSWERS answers.
     mean: float | None
     low: float
     high: float
     link: str
-    curves: Sequence[Curve]
-    languages: Sequence[tuple[str, Cell]]
+    curves: Sequence[SmallCurve]
+    languages: Sequence[tuple[str, MeanCell]]
+    # Tasks that the mean leaves out, with their means.
     lower: Sequence[str]
 
 
 @dataclass(frozen=True)
-class Row:
-    """A model: its range of ranks, mean over benchmarks in percent, lengths and losses in words.
-
-    effective, claimed: lengths with their units; "" where no benchmark measures them.
-    """
+class ModelRow:
+    """A model in the main table of the page."""
 
     model: str
+    # Its range of ranks.
     rank: str
+    # Over benchmarks, in percent.
     mean: float | None
+    # By benchmark.
     asked: Mapping[str, Asked | None]
+    # Lengths with their units; "" if no benchmark measures them.
     effective: str
     claimed: str
+    # Its losses in words.
     breaks: str
 
 
 @dataclass(frozen=True)
-class Pair:
-    """A model's mean less another's, in points on the same prompts, with its interval; told: by a test."""
+class Lead:
+    """A model's mean less another's, in points on the same prompts, with its interval."""
 
     difference: float
     low: float
     high: float
+    # Whether a test shows the difference.
     told: bool
 
 
@@ -96,26 +99,26 @@ class Matrix:
     """The paired comparisons of a benchmark's models: one row and one column per model."""
 
     title: str
-    cells: Mapping[str, Mapping[str, Pair]]
+    cells: Mapping[str, Mapping[str, Lead]]
 
 
-class Finding(TypedDict):
-    """Title, further sentences, rows in the order of their means, and what the run leaves open.
-
-    leave_out: whether any mean leaves out tasks that are lower. losing: the models with a loss, the largest
-    first. missed: model, part of a benchmark, and by axis the largest loss that could have been missed.
-    """
+class MainFinding(TypedDict):
+    """What the page says first: a title, sentences, a table of models, and what the run leaves open."""
 
     title: list[str]
     all: list[str]
-    rows: list[Row]
+    # In the order of their means.
+    rows: list[ModelRow]
     matrices: list[Matrix]
     titles: dict[str, str]
+    # Whether any mean leaves out tasks that are lower.
     leave_out: bool
     languages: bool
+    # The models with a loss, the largest first.
     losing: list[str]
     not_asked: list[str]
     not_compared: list[str]
+    # A model, a part of a benchmark, and by axis the largest loss that could have been missed.
     missed: list[tuple[str, str, dict[str, str]]]
     missed_ranges: str
     axes: dict[str, str]
@@ -123,10 +126,10 @@ class Finding(TypedDict):
 
 def finding(
     numbers: Mapping[str, pd.DataFrame], titles: Mapping[str, str], models: Sequence[str]
-) -> Finding:
+) -> MainFinding:
     """The finding of a run.
 
-    numbers: the tables of numbers (`numbers.tables`). titles: of all benchmarks, by name.
+    `numbers` are the tables of numbers (`numbers.tables`), `titles` the titles of all benchmarks by name.
     """
     compared, means = numbers["comparisons"], numbers["means"]
     heads = means[means["kind"] == "headline"]
@@ -135,7 +138,7 @@ def finding(
     ranks = _ranks(compared, titles, models)
     order = sorted(models, key=lambda model: -overall.get(model, -1.0))
     rows = [
-        Row(
+        ModelRow(
             model,
             ranks.get(model, ""),
             overall.get(model),
@@ -202,7 +205,7 @@ def _asked(benchmark: str, model: str, numbers: Mapping[str, pd.DataFrame]) -> A
     return None
 
 
-def _curves(benchmark: str, model: str, points: pd.DataFrame) -> list[Curve]:
+def _curves(benchmark: str, model: str, points: pd.DataFrame) -> list[SmallCurve]:
     """Per axis, the part with the most answers per point."""
     own = points[
         (points["card"] == model) & (points["model"] == model) & (points["benchmark"] == benchmark)
@@ -227,7 +230,7 @@ def _curves(benchmark: str, model: str, points: pd.DataFrame) -> list[Curve]:
         unit = part["unit"].iloc[0] if axis == "length" else BY.get(axis, axis)
         line = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
         many = f"{int(part['n_questions'].min()):,} questions, {int(part['n'].min()):,} answers per point"
-        found.append(Curve(axis, line, f"Accuracy by {unit}: {words}; {many}"))
+        found.append(SmallCurve(axis, line, f"Accuracy by {unit}: {words}; {many}"))
     return found
 
 
@@ -248,16 +251,16 @@ def _means(
     }
 
 
-def _pairs(compared: pd.DataFrame, models: Sequence[str]) -> dict[str, dict[str, dict[str, Pair]]]:
+def _pairs(compared: pd.DataFrame, models: Sequence[str]) -> dict[str, dict[str, dict[str, Lead]]]:
     """The comparisons of models, by benchmark, from both sides."""
-    found: dict[str, dict[str, dict[str, Pair]]] = {}
+    found: dict[str, dict[str, dict[str, Lead]]] = {}
     row: Comparison
     for row in records(compared[compared["axis"] == MODEL]):
         cells = found.setdefault(row["benchmark"], {model: {} for model in models})
         value, low, high = (100 * n for n in (row["difference"], row["ci_low"], row["ci_high"]))
         told = bool(row["shown"])
-        cells[row["card"]][row["level"]] = Pair(value, low, high, told)
-        cells[row["level"]][row["card"]] = Pair(-value, -high, -low, told)
+        cells[row["card"]][row["level"]] = Lead(value, low, high, told)
+        cells[row["level"]][row["card"]] = Lead(-value, -high, -low, told)
     return found
 
 
@@ -348,7 +351,7 @@ def _lost(answers: pd.DataFrame, models: Sequence[str]) -> list[str]:
 
 
 def _title(
-    rows: Sequence[Row], found: pd.DataFrame, titles: Mapping[str, str], lost: Sequence[str]
+    rows: Sequence[ModelRow], found: pd.DataFrame, titles: Mapping[str, str], lost: Sequence[str]
 ) -> list[str]:
     """The heading, then further sentences: the largest loss of each model that has one."""
     first = found.drop_duplicates("card").head(MOST_NAMED)
@@ -370,7 +373,7 @@ def _title(
     return [head, *said, *lost]
 
 
-def _of_one(row: Row, titles: Mapping[str, str]) -> str:
+def _of_one(row: ModelRow, titles: Mapping[str, str]) -> str:
     """The heading of a run of one model without a loss."""
     found = [(titles[name], one) for name, one in row.asked.items() if one]
     if len(found) == 1 and (mean := found[0][1].mean) is not None:

@@ -1,4 +1,4 @@
-"""What the page of results shows besides its figures: grids of means, and warnings."""
+"""The page of results without its figures: grids of means, and warnings."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Cell:
-    """A mean with its 95% interval over questions, in [0, 1], of how many answers; and where they are."""
+class MeanCell:
+    """A mean in [0, 1] with its 95% interval over questions."""
 
     value: float
     low: float
     high: float
+    # The number of answers in the mean, and of their questions.
     n: int
     n_questions: int
+    # Where the explorer shows the answers.
     link: str
 
 
 @dataclass(frozen=True)
-class Grid:
-    """Means of one metric: by model, over everything and by language.
-
-    tasks: the tasks in the means; empty if these are all tasks of the metric. by: the display name of the
-    languages' column. headline: whether it is the first metric of any answers; other metrics rate the same
-    answers again.
-    """
+class MeanGrid:
+    """Means of one metric: by model, over everything and by language."""
 
     metric: str
+    # The tasks in the means; empty if the means have all tasks of the metric.
     tasks: tuple[str, ...]
+    # The display name of the languages' column.
     by: str
     languages: tuple[str, ...]
-    rows: Mapping[str, tuple[Cell | None, ...]]
+    rows: Mapping[str, tuple[MeanCell | None, ...]]
+    # Whether it is the first metric of any answers. Other metrics rate the same answers again.
     headline: bool
 
 
@@ -55,14 +55,14 @@ class Warning:
     link: str
 
 
-def grids(means: pd.DataFrame) -> list[Grid]:
-    """A grid for each metric of a benchmark's MEANS, for designed tasks and others apart."""
+def grids(means: pd.DataFrame) -> list[MeanGrid]:
+    """A grid for each metric of a benchmark's MEANS; designed tasks and other tasks have separate grids."""
     made = []
     for (metric, tasks), own in means[means["kind"] == "metric"].groupby(
         ["metric", "tasks"], sort=False
     ):
         languages = sorted(set(own["language"]) - {""})
-        cells: dict[str, dict[str, Cell]] = {}
+        cells: dict[str, dict[str, MeanCell]] = {}
         row: Mean
         for row in records(own):
             cells.setdefault(row["model"], {})[row["language"]] = cell(row)
@@ -72,7 +72,7 @@ def grids(means: pd.DataFrame) -> list[Grid]:
         }
         first = own.iloc[0]
         made.append(
-            Grid(
+            MeanGrid(
                 metric=str(metric),
                 tasks=tuple(str(tasks).split()),
                 by=first["by"],
@@ -84,10 +84,10 @@ def grids(means: pd.DataFrame) -> list[Grid]:
     return made
 
 
-def cell(row: Mean) -> Cell:
+def cell(row: Mean) -> MeanCell:
     """The cell of a row of MEANS."""
     ends = row["value"], row["ci_low"], row["ci_high"]
-    return Cell(*ends, int(row["n"]), int(row["n_questions"]), row["link"])
+    return MeanCell(*ends, int(row["n"]), int(row["n_questions"]), row["link"])
 
 
 def warnings(benchmark: str, scores: pd.DataFrame) -> list[Warning]:
@@ -114,7 +114,7 @@ def warnings(benchmark: str, scores: pd.DataFrame) -> list[Warning]:
 
 
 def asked_apart(scores: pd.DataFrame) -> set[str]:
-    """The models that were asked less than all of them together."""
+    """The models that were asked only some of the questions that all models together were asked."""
     everything = _asked(scores)
     by_model = scores.groupby("model", sort=False)
     return {str(model) for model, mine in by_model if _asked(mine) != everything}

@@ -1,4 +1,4 @@
-"""results/index.html, what a run found, and a page for each benchmark beside it."""
+"""The page results/index.html, and a page for each benchmark beside it."""
 
 from __future__ import annotations
 
@@ -13,32 +13,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from needlework import __version__
+from needlework.answer_states import CUT, FAILED, SKIPPED, UNANSWERED
 from needlework.atomic import atomic_write
-from needlework.models.accounts import (
-    CUT,
-    FAILED,
-    SKIPPED,
-    UNANSWERED,
-    Account,
-    Remark,
-    remarks,
-    requests_line,
-)
+from needlework.models.accounts import Account, Remark, remarks, requests_line
 from needlework.results.drawing.style import model_colours, on_pages
+from needlework.results.numbers import misreads
 from needlework.results.numbers.means import KEYS, explorer, means
 from needlework.results.numbers.tables import empty, frame, panels
-from needlework.results.page import misreads, overview
+from needlework.results.page import overview
 from needlework.results.page.finding import finding
-from needlework.results.reproduction import Agreement, agreement, agreements
-from needlework.results.reproduction import summary as in_words
+from needlework.results.reproduction import Agreement, agreement, agreements, coverage
 from needlework.results.rows import scores_of
 from needlework.results.sealed.clone import workflow
+from needlework.scoring.metric import UNDECIDED
 
 if TYPE_CHECKING:
     import jinja2
     import pandas as pd
 
-    from needlework.results.page.judge import Judged
+    from needlework.results.numbers.judge_verdicts import Judged
 
 # The front of the page of results: what was run, and whether the controls say that it can be trusted.
 
@@ -52,59 +45,63 @@ ROUNDING = 1e-6
 
 
 class Ran(TypedDict, total=False):
-    """What was run: files of the configuration, models and data in words, by name.
+    """What was run."""
 
-    readers: the backends of the models that are built-in readers: these are in no mean, unless there is no
-    other model. coloured: the models that have a colour.
-    """
-
+    # Files of the configuration.
     files: list[str]
+    # Descriptions, by name.
     models: dict[str, str]
+    # The backends of the models that are built-in readers, by name. If there are other models, readers are in
+    # no mean.
     readers: dict[str, str]
     notice: str | None
+    # What prompts are made of, by title of the benchmark.
     data: dict[str, str]
+    # The models that have a colour.
     coloured: list[str]
 
 
 class Dated(Ran):
-    """What was run, and when, of which commit."""
+    """What was run, with the date and the commit."""
 
     date: str
     commit: str
 
 
 class ShownResult(TypedDict):
-    """A table or figure: its file (CSV, SVG), numbers (CSV) and what shows it (HTML of tables).
+    """A table or figure."""
 
-    caption: reStructuredText.
-    """
-
+    # The CSV of a table, or the SVG of a figure.
     file: str
+    # The CSV of its numbers.
     numbers: str
+    # The HTML of its tables.
     shown: str
     title: str
+    # In reStructuredText.
     caption: str | None
 
 
 class ShownBenchmark(TypedDict):
-    """A benchmark on the page.
-
-    asked: the factors of its prompts. data: what this run's prompts and the paper's are made of. closed_book
-    and designed (tasks) as in `means.means`. task_names: words by task. scores: the files of all models.
-    """
+    """A benchmark on the page."""
 
     title: str
+    # The factors of its prompts.
     asked: list[str]
+    # What this run's prompts and the paper's are made of.
     data: str
+    # As in `means.means`; `designed` has tasks.
     closed_book: tuple[str, Any]
     designed: tuple[str, ...]
+    # The words for each task.
     task_names: dict[str, str]
+    # The files of all models.
     scores: list[str]
     tables: dict[str, ShownResult]
     figures: dict[str, ShownResult]
 
 
-class Table(TypedDict):
+class PageTable(TypedDict):
     """A table of a benchmark's page, with its HTML in `shown`."""
 
     name: str
@@ -116,46 +113,45 @@ class Table(TypedDict):
     tex: str
 
 
-class Figure(ShownResult):
+class PageFigure(ShownResult):
     """A figure of a benchmark's page, its SVG in base64."""
 
     name: str
     data: str
 
 
-class Part(TypedDict):
-    """What the templates show of a benchmark; of means and warnings, those of the models that are shown."""
+class PageBenchmark(TypedDict):
+    """A benchmark in the templates of the page. Its means and warnings are of the shown models alone."""
 
     name: str
     title: str
     data: str
     task_names: dict[str, str]
-    grids: list[overview.Grid]
+    grids: list[overview.MeanGrid]
     warnings: list[overview.Warning]
     apart: set[str]
     misreads: list[dict[str, object]]
     wrong: dict[str, str]
     agreement: list[Agreement]
-    tables: list[Table]
+    tables: list[PageTable]
     on_page: set[str]
-    lead: list[Figure]
-    figures: list[Figure]
+    lead: list[PageFigure]
+    figures: list[PageFigure]
     not_drawn: dict[str, str]
 
 
 @dataclass(frozen=True)
 class Front:
-    """What the front of the page says of a run, besides its results.
-
-    accounts: what became of the requests. own_data: what the user's data held, in sentences, each with
-    whether nothing lacks. judge: what a judge says. unfinished: whether a job failed, so that results are
-    missing.
-    """
+    """What the front of the page says of a run, besides its results."""
 
     run: Ran = field(default_factory=Ran)
+    # What became of the requests.
     accounts: Sequence[Account] = ()
+    # Sentences on what the user's data held, each with whether nothing is missing.
     own_data: Sequence[tuple[str, bool]] = ()
+    # What a judge says.
     judge: Judged | None = None
+    # Whether a job failed, so that results are missing.
     unfinished: bool = False
 
 
@@ -164,7 +160,7 @@ class _Results:
     """A run's results as every part of the page reads them.
 
     benchmarks: as in `write_page`. readers: the backends of built-in readers. folder: of the page. tables: as
-    in `write_page`. printed: all numbers of the papers (`reproduction.compared`), if there are any.
+    in `write_page`. printed: all numbers of the papers (`reproduction.reproduced`), if there are any.
     """
 
     benchmarks: Mapping[str, ShownBenchmark]
@@ -213,7 +209,7 @@ class _Results:
 
 
 class Said(NamedTuple):
-    """A sentence, and where the explorer shows the answers that it is about, if any are wrong."""
+    """A sentence, and where the explorer shows the answers in question, if any are wrong."""
 
     text: str
     link: str = ""
@@ -241,9 +237,9 @@ def control_sentences(
     readers: Mapping[str, str],
     explorer: Callable[[str, Mapping[str, str]], str],
 ) -> list[Said]:
-    """Whether each control scores what it must, in all benchmarks; one sentence if it does.
+    """Whether each control scores as it must, in all benchmarks. If it does, one sentence says so.
 
-    `scores` and `titles` are by benchmark, `readers` the backends of built-in readers, `explorer` gives the
+    `scores` and `titles` are by benchmark, `readers` the backends of built-in readers. `explorer` returns the
     address of a view.
     """
     held, faults = [], []
@@ -317,11 +313,11 @@ def write_page(
 ) -> None:
     """Write the page, `<benchmark>.html` beside it, and its first part alone as `summary`.
 
-    Snakemake's report shows the summary. A benchmark's page has its means, tables and figures; of these, the
-    main page has one figure and links.
+    Snakemake's report shows the summary. A benchmark's page has its means, tables and figures; the main page
+    has one of the figures, and links.
 
-    `reproduction` is table and picture (CSV, SVG) of all printed numbers; `cards` the SVGs of report
-    cards for pages (`card_images`); `tables` the numbers of the page (`numbers.tables`), without which it
+    `reproduction` are the table and the picture (CSV, SVG) of all printed numbers, `cards` the SVGs of report
+    cards for pages (`card_images`). `tables` are the numbers of the page (`numbers.tables`); without them, it
     shows only means.
     """
     folder, templates = Path(target).parent, Path(template).parent
@@ -362,12 +358,12 @@ def _environment(templates: Path) -> jinja2.Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
     )
-    environment.filters["percent"] = percent
+    environment.filters["percent"] = one_decimal
     environment.filters["result_name"] = result_name
     return environment
 
 
-def _front(front: Front, results: _Results, parts: Sequence[Part]) -> dict[str, object]:
+def _front(front: Front, results: _Results, parts: Sequence[PageBenchmark]) -> dict[str, object]:
     """What the templates show of `Front`, and the self-check; and how many warnings the page has."""
     warned = [Said(remark.text, _link(remark)) for remark in remarks(front.accounts)]
     titles = {part["name"]: part["title"] for part in parts}
@@ -429,7 +425,7 @@ def _reproduction(printed: pd.DataFrame, picture: str | Path) -> dict[str, str]:
     """
     from markupsafe import Markup
 
-    found = {"words": in_words(printed), "picture": "", "data": ""}
+    found = {"words": coverage(printed), "picture": "", "data": ""}
     if not overview.not_drawn(picture):
         text = Path(picture).read_text(encoding="utf-8")
         # There can be hundreds of dots, so none is a tab stop. The CSV has the same links.
@@ -439,7 +435,7 @@ def _reproduction(printed: pd.DataFrame, picture: str | Path) -> dict[str, str]:
     return found
 
 
-def _part(results: _Results, name: str) -> Part:
+def _part(results: _Results, name: str) -> PageBenchmark:
     own, scores, mine = results.benchmarks[name], results.scores[name], results.shown_scores[name]
     printed = results.printed
     all_means = results.numbers["means"]
@@ -470,7 +466,9 @@ def _part(results: _Results, name: str) -> Part:
     }
 
 
-def _tables_and_figures(results: _Results, own: ShownBenchmark) -> tuple[list[Table], list[Figure]]:
+def _tables_and_figures(
+    results: _Results, own: ShownBenchmark
+) -> tuple[list[PageTable], list[PageFigure]]:
     """A benchmark's tables, and the figures that are drawn, first those with models of the user's.
 
     Those of built-in readers alone are left out, unless the run has no other model.
@@ -478,7 +476,7 @@ def _tables_and_figures(results: _Results, own: ShownBenchmark) -> tuple[list[Ta
     tables = [
         _table(name, entry, results.folder, own["title"]) for name, entry in own["tables"].items()
     ]
-    figures: list[Figure] = [
+    figures: list[PageFigure] = [
         {
             **entry,
             "name": name,
@@ -512,7 +510,7 @@ def _misreads(
                 for kind, reading in (
                     ("missed", misreads.MISSED),
                     ("counted", misreads.COUNTED),
-                    ("undecided", misreads.UNDECIDED),
+                    ("undecided", UNDECIDED),
                 )
             },
         }
@@ -535,7 +533,7 @@ def _says_of_models(numbers: str | Path, controls: Collection[str]) -> bool:
     return "model" not in head or _has_models(numbers, controls)
 
 
-def _table(name: str, entry: ShownResult, folder: Path, benchmark: str) -> Table:
+def _table(name: str, entry: ShownResult, folder: Path, benchmark: str) -> PageTable:
     """A table with its HTML, which is the repository's own, if it has been made.
 
     Its landmarks are named by the benchmark's title, too: benchmarks have tables of the same title.
@@ -578,7 +576,7 @@ def result_name(name: str) -> str:
     return re.sub(r"^(table|figure)(\d)", r"\1 \2", name).replace("_", " ").capitalize()
 
 
-def percent(value: float) -> str:
+def one_decimal(value: float) -> str:
     """0.523 as "52.3"."""
     return f"{100 * value:.1f}"
 
@@ -593,7 +591,7 @@ def write_unfinished(
     target: str | Path,
     front: Front,
 ) -> None:
-    """Write the page; arguments as in `write_page`, of files some of which may be missing."""
+    """Write the page as `write_page` does; some of the files may be missing."""
     there = {name: own for name, all_ in benchmarks.items() if (own := _existing(all_))}
     Path(target).parent.mkdir(parents=True, exist_ok=True)
     front = replace(front, unfinished=True)

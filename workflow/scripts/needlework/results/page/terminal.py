@@ -19,7 +19,7 @@ MOST_LINES = 10
 _NAME, _TITLE = 30, 18
 
 
-def fill(text: str) -> str:
+def wrapped(text: str) -> str:
     """A sentence in lines of the terminal's width; lines after the first are set in."""
     return textwrap.fill(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
@@ -33,50 +33,50 @@ def mean_of(mean: Mean) -> str:
 def lower_tasks(means: pd.DataFrame) -> list[str]:
     """The tasks that a model's headline leaves out and that are lower: "existence: 0 [0, 8], n = 9".
 
-    means: the model's rows of MEANS in a benchmark.
+    `means` are the model's rows of MEANS in a benchmark.
     """
     left_out: list[Mean] = records(means[means["kind"] == "left out"])
     return [f"{row['tasks']}: {mean_of(row)}" for row in left_out]
 
 
-class Cell(NamedTuple):
-    """What a model scores in a benchmark: its mean with interval, n, the metric and the size of prompts.
+class TerminalCell(NamedTuple):
+    """A model's score in a benchmark."""
 
-    lower: as `lower_tasks` says it.
-    """
-
+    # With its interval.
     mean: str
     n: int
     metric: str
+    # The size of the prompts.
     size: str
+    # As `lower_tasks` says it.
     lower: Sequence[str] = ()
 
 
-def cell_of(means: pd.DataFrame) -> Cell | None:
-    """The cell of a model's MEANS in a benchmark; None if it has no answers there."""
+def cell_of(means: pd.DataFrame) -> TerminalCell | None:
+    """The TerminalCell of a model in a benchmark, from its MEANS; None if it has no answers there."""
     row: Mean
     for row in records(means[means["kind"] == "headline"]):
-        mean, _, _ = mean_of(row).partition(", n = ")
-        return Cell(mean, int(row["n_questions"]), row["metric"], row["size"], lower_tasks(means))
+        mean, n = mean_of(row).partition(", n = ")[0], int(row["n_questions"])
+        return TerminalCell(mean, n, row["metric"], row["size"], lower_tasks(means))
     return None
 
 
 def lines_of_lower_tasks(
-    cells: Mapping[str, Mapping[str, Cell | None]], controls: Collection[str]
+    cells: Mapping[str, Mapping[str, TerminalCell | None]], controls: Collection[str]
 ) -> list[str]:
-    """One sentence per model on the tasks that its means leave out and that are lower."""
+    """One sentence per model: the tasks that its means leave out because they are lower."""
     said = []
     for model in [model for model in cells if model not in controls] or list(cells):
         own = [
             f"{title} {task}" for title, cell in cells[model].items() if cell for task in cell.lower
         ]
         if own:
-            said.append(fill(f"Left out, and lower: {model}, {'; '.join(own)}."))
+            said.append(wrapped(f"Left out, and lower: {model}, {'; '.join(own)}."))
     return said
 
 
 def lines_to_paste(
-    cells: Mapping[str, Mapping[str, Cell | None]], controls: Collection[str], version: str
+    cells: Mapping[str, Mapping[str, TerminalCell | None]], controls: Collection[str], version: str
 ) -> list[str]:
     """A line for each model and benchmark that says all that a reader must know; [] if they are many.
 

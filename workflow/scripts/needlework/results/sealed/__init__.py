@@ -1,1 +1,1 @@
-"""What results were made from (provenance), the seal over them, and the run as an RO-Crate."""
+"""Where results come from (provenance), the seal over them, and the run as an RO-Crate."""

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from needlework.atomic import atomic_write
-from needlework.data.registry import load_registry
+from needlework.data.published_files import load_registry
 from needlework.folders import files_below
 from needlework.journal import Journal, Record
 from needlework.models.thoughts import without_reasoning

@@ -1,9 +1,9 @@
 """The inputs, software and machines of a run (results/provenance.json), and a seal over its results.
 
-What files were made from stands in their own metadata, and where models ran in their jobs' records
-(`needlework.models.job_records`). The rest is looked up when all is done. The seal has the sha256 of each
-file, and of the answers that the journal holds. A journal may be shared and grow, so only the records that
-a run used are sealed.
+The inputs of files are read from the files' own metadata, the machines of models from their jobs' records
+(`needlework.models.job_records`). All else is looked up at the end of the run. The seal has the sha256 of
+each file, and of the answers in the journal. A journal may be shared and may grow, so only the records that
+the run used are sealed.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from typing import Any, NotRequired, TypedDict
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from needlework.answer_states import PROMPT_CUT, UNANSWERED, UNKNOWN
 from needlework.atomic import atomic_write
-from needlework.data.registry import load_registry
+from needlework.data.published_files import load_registry
 from needlework.errors import UserError
-from needlework.folders import files_below
+from needlework.folders import files_below, sibling_folders
 from needlework.journal import Journal, Record
-from needlework.models.accounts import PROMPT_CUT, UNANSWERED, UNKNOWN
-from needlework.models.answer_folders import beside, journal_of
+from needlework.models.answer_folders import journal_of
 from needlework.models.generation import is_answer
 from needlework.models.job_records import software
-from needlework.models.thoughts import written
+from needlework.models.thoughts import whole_text
 from needlework.records import file_digest, read_names, read_notes, read_table
 from needlework.results.sealed.clone import Version, workflow
 
@@ -50,9 +50,10 @@ class Seal(TypedDict):
 
 
 class Download(TypedDict):
-    """A downloaded file: what it is, its address (of a mirror None), and how it was checked."""
+    """A downloaded file."""
 
     id: str
+    # None if it came from a mirror.
     url: str | None
     via: NotRequired[str]
     sha256: str
@@ -61,7 +62,7 @@ class Download(TypedDict):
     homepage: str
 
 
-class Ended(TypedDict):
+class EndCounts(TypedDict):
     """How a model's answers to a benchmark ended, and their tokens as the backend counted them."""
 
     answers: int
@@ -69,7 +70,7 @@ class Ended(TypedDict):
     tokens: dict[str, int | None]
 
 
-class OfBenchmark(Ended):
+class OfBenchmark(EndCounts):
     """A model's answers to a benchmark, the first prompt as sent, and software, GPUs and engine settings."""
 
     first_prompt: dict[str, object] | None
@@ -84,14 +85,14 @@ class OfModel(TypedDict):
 
 
 class Spent(TypedDict):
-    """What a job took."""
+    """The resources that a job took."""
 
     seconds: float | None
     memory_mib: float | None
 
 
 class Provenance(TypedDict):
-    """The inputs, software and machines of a run. seal: older versions wrote none."""
+    """The inputs, software and machines of a run."""
 
     workflow: Version
     configuration: Mapping[str, Any]
@@ -100,14 +101,15 @@ class Provenance(TypedDict):
     sources: list[Download]
     models: dict[str, OfModel]
     jobs: dict[str, Spent]
+    # Runs of older versions have none.
     seal: Seal
 
 
 def used_records(journal: str | Path, generations: Iterable[str | Path]) -> Iterator[Record]:
     """The journal records that hold the answers in a model's files of generations, one per key.
 
-    `journal` is the folder of the entry's name; the folder of the model's identity lies beside it. A key can
-    have several records; the one with the answer in the file is meant. Warns where there is none.
+    `journal` is the folder of the entry's name; the folder of the model's identity lies beside it. If a key
+    has several records, the record with the answer in the file is returned. Logs a warning if there is none.
     """
     journal, generations = Path(journal), list(generations)
     wanted = {}
@@ -119,7 +121,7 @@ def used_records(journal: str | Path, generations: Iterable[str | Path]) -> Iter
                 wanted[row["request_key"]] = row
     identities = [read_notes(file).get("identity") for file in generations]
     searched = [journal_of(journal.parent, own, journal.name) for own in identities[:1] if own]
-    searched.append(Journal(journal, beside(journal)))
+    searched.append(Journal(journal, sibling_folders(journal)))
     # The records of a folder come before those of others, so that mostly only one is read.
     for record in (record for each in searched if wanted for record in each.records()):
         if (row := wanted.get(record["key"])) and _gave(record, row):
@@ -138,7 +140,7 @@ def _gave(record: Record, row: Mapping[str, object]) -> bool:
     raw = row.get("raw_text")
     # A failure, but one that was paid for.
     if row.get("outcome") == PROMPT_CUT:
-        return written(record) == raw
+        return whole_text(record) == raw
     # Reasoning that was cut makes the answer one that was cut.
     reasons = (
         UNKNOWN if record.get("unknown_end") else None,
@@ -146,7 +148,8 @@ def _gave(record: Record, row: Mapping[str, object]) -> bool:
         "length" if raw is not None else None,
     )
     return (
-        written(record) == (row["text"] if raw is None else raw) and row["finish_reason"] in reasons
+        whole_text(record) == (row["text"] if raw is None else raw)
+        and row["finish_reason"] in reasons
     )
 
 
@@ -176,10 +179,10 @@ def seal(
     }
 
 
-def differences(provenance: Provenance, folder: str | Path, journal: str | Path) -> list[str]:
-    """What of a folder is not what its provenance sealed, a sentence each.
+def unsealed(provenance: Provenance, folder: str | Path, journal: str | Path) -> list[str]:
+    """One sentence for each file of a folder that differs from the seal in its provenance.
 
-    `journal` is the folder of the journal. Raises UserError where the provenance has no seal.
+    `journal` is the folder of the journal. Raises UserError if the provenance has no seal.
     """
     sealed = provenance.get("seal")
     if not sealed:
@@ -210,10 +213,11 @@ def differences(provenance: Provenance, folder: str | Path, journal: str | Path)
 
 
 def made_from(files: Iterable[str | Path]) -> dict[str, str]:
-    """The sha256 of every file, other than the workflow's Parquet, that `files` came from in the end.
+    """The sha256 of every original file that `files` were made from, through the workflow's Parquet files.
 
-    As their metadata has it, so of the bytes that were read. Names are relative to the working directory
-    or the repository; of files that lie elsewhere they end in "@" and the digest's beginning.
+    The digests are from the metadata of the files, so they are of the bytes that were read. Names are
+    relative to the working directory or the repository. The names of files that lie elsewhere end in "@" and
+    the beginning of the digest.
     """
     todo: list[tuple[Path, str | None]] = [(Path(file), None) for file in files]
     seen, leaves = set(), {}
@@ -235,7 +239,7 @@ def made_from(files: Iterable[str | Path]) -> dict[str, str]:
     return dict(sorted(leaves.items()))
 
 
-def sources(leaves: Mapping[str, str], registry: str | Path) -> list[Download]:
+def downloads(leaves: Mapping[str, str], registry: str | Path) -> list[Download]:
     """The downloads among the files in `leaves`."""
     known = load_registry(registry)
     found: list[Download] = []
@@ -258,7 +262,7 @@ def sources(leaves: Mapping[str, str], registry: str | Path) -> list[Download]:
     return found
 
 
-def answers(file: str | Path) -> Ended:
+def end_counts(file: str | Path) -> EndCounts:
     """How the answers in a file of generations ended."""
     columns = ["prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens"]
     table = read_table(file, ["finish_reason", *columns])
@@ -271,12 +275,12 @@ def answers(file: str | Path) -> Ended:
 
 
 def jobs_of_model(journal: Path, model: str) -> Collection[Record]:
-    """The records of all jobs in a journal, those of a model's entry among them.
+    """The records of all jobs in a journal, among them those of a model's entry.
 
-    A record has the model's identity, so an entry with another name finds its own.
+    A record has the model's identity, so an entry with another name finds its own records.
     """
     folder = journal / "jobs" / model
-    return Journal(folder, beside(folder)).load().values()
+    return Journal(folder, sibling_folders(folder)).load().values()
 
 
 def model_part(journal: str | Path, model: str, generations: Mapping[str, str]) -> OfModel:
@@ -300,7 +304,7 @@ def model_part(journal: str | Path, model: str, generations: Mapping[str, str]) 
             for r in own
         }
         part["benchmarks"][benchmark] = {
-            **answers(file),
+            **end_counts(file),
             "first_prompt": first[0] if first else None,
             "ran_on": [json.loads(text) for text in sorted(ran)],
         }
@@ -308,7 +312,7 @@ def model_part(journal: str | Path, model: str, generations: Mapping[str, str]) 
 
 
 def times(folder: str | Path) -> dict[str, Spent]:
-    """Seconds, and the most memory in MiB, of every job below Snakemake's folder of benchmark files."""
+    """The seconds and the most memory, in MiB, of every job, from Snakemake's folder of benchmark files."""
     found: dict[str, Spent] = {}
     for file in files_below(folder):
         if file.suffix != ".tsv":
@@ -342,8 +346,11 @@ def collect(
     journal: str | Path,
     benchmarks: str | Path,
 ) -> Provenance:
-    """All of it. `generations` has the files of answers by model and benchmark, `results` those of all
-    else that is sealed, `benchmarks` the folder of Snakemake's benchmark files."""
+    """The provenance of a run.
+
+    `generations` has the files of answers by model and benchmark. `results` has all other files that are
+    sealed. `benchmarks` is the folder of Snakemake's benchmark files.
+    """
     answered = [file for own in generations.values() for file in own.values()]
     leaves = made_from([*scores, *answered])
     return {
@@ -351,7 +358,7 @@ def collect(
         "configuration": configuration,
         "software": software(),
         "files": leaves,
-        "sources": sources(leaves, registry),
+        "sources": downloads(leaves, registry),
         "models": {model: model_part(journal, model, own) for model, own in generations.items()},
         "jobs": times(benchmarks),
         "seal": seal({*scores, *results, *answered}, generations, journal),

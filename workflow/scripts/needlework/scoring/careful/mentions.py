@@ -8,6 +8,7 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from needlework.data.resources import resource_rows
 from needlework.scoring.careful.phrases import endings
 from needlework.scoring.careful.words import (
     ARTICLES,
@@ -20,7 +21,6 @@ from needlework.scoring.careful.words import (
     fold,
     hangul,
     reference,
-    rows,
     split,
     unspaced,
     with_umlauts,
@@ -120,7 +120,7 @@ def _east_asian(words: Sequence[str], start: int) -> tuple[int, int, Date]:
 def months() -> dict[str, int]:
     """The names of months in all languages, without accents."""
     table: dict[str, int] = {}
-    for _, number, listed in rows("numbers/months.tsv"):
+    for _, number, listed in resource_rows("numbers/months.tsv"):
         for name in split(listed):
             table.setdefault(bare(fold(name).lower()), int(number))
     # Words of many languages that are no month's name by themselves.

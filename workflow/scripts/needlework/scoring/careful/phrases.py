@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from needlework.scoring.careful.words import COMMA, RESOURCES, Words, mapping, read, split, unspaced
+from needlework.data.resources import RESOURCES
+from needlework.scoring.careful.words import COMMA, Words, mapping, read, split, unspaced
 
 _SCRIPTS = (
     ("zh", re.compile("[\u4e00-\u9fff]")),
@@ -47,7 +48,7 @@ def languages() -> frozenset[str]:
 
 
 def of_text(text: str, hints: Sequence[str], words: Words) -> tuple[str, ...]:
-    """The languages whose phrases a text may have: the given languages, those of its script, and English."""
+    """The languages whose phrases are searched: the given ones, those of the text's script, and English."""
     found = [lang for lang in hints if lang in languages()]
     if not text.isascii():
         found += [lang for lang, letters in _SCRIPTS if letters.search(text)]

@@ -47,10 +47,10 @@ def with_sought(
     numbers: tuple[int, ...],
     cardinals: frozenset[int] = frozenset(),
 ) -> Words:
-    """An answer in which digits replace those of `numbers` that it has in words.
+    """An answer in which `numbers` that are written in words are replaced by digits.
 
-    Ordinals of the numbers in `cardinals` are not replaced: "second" is not 2. A large number that the answer
-    already has in digits is not spelled, since spelling takes time.
+    For numbers in `cardinals`, ordinals are not replaced: "second" is not 2. A large number that the answer
+    already has in digits is not searched for in words, since spelling takes time.
     """
     left = [n for n in numbers if n < _MOST or str(n) not in text.words]
     forms: dict[str, int] = {}

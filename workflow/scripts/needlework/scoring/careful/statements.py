@@ -72,7 +72,7 @@ class Statement:
         return [cue for cue in found if cue.start not in idle]
 
     def of(self, *kinds: str) -> list[Cue]:
-        """The phrases of these kinds."""
+        """The statement's phrases of these kinds."""
         if not self.cues:
             return []
         if kinds not in self._of:

@@ -365,7 +365,10 @@ def _few(found: list[Mention]) -> list[Mention]:
 
 
 def of_yes_or_no(text: str, langs: Sequence[str] = ()) -> str | None:
-    """The answer's "yes" or "no" to whether the passages hold the answer; None if it says neither."""
+    """The answer's "yes" or "no" to the question whether the passages hold the answer.
+
+    None if it says neither.
+    """
     said = tagged(text)
     words = read(said)
     used = of_text(said, langs, words)
@@ -424,7 +427,7 @@ def _stands(words: Words, end: int) -> bool:
 
 
 def of_list(text: str, expected: Sequence[str], langs: Sequence[str] = ()) -> Verdict:
-    """1.0 if an answer lists exactly the expected words."""
+    """1.0 if an answer lists exactly the expected words; and the verdict."""
     said = _COUNTED.sub("\n", tagged(text))
     if said.count("・") > 2:
         said = said.replace("・", "、")

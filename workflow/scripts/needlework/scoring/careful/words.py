@@ -5,33 +5,25 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
-from pathlib import Path
 from typing import Any
 
 from needlework import safe_yaml
+from needlework.data.resources import RESOURCES, resource_rows
 from needlework.data.words import marks
 from needlework.scoring.metrics import UNSPACED_RUN, chinese_number
 
 # The tables below resources/ that careful verdicts are made with.
 
 FOLDERS = ("numbers", "phrases", "writings")
-RESOURCES = Path(__file__).resolve().parents[5] / "resources"
 
 
 def files() -> list[str]:
     """The tables below resources/ on which the metric "careful" depends."""
     found = (path for folder in FOLDERS for path in (RESOURCES / folder).iterdir())
     return sorted(str(path.relative_to(RESOURCES)) for path in found)
-
-
-def rows(name: str | Path) -> Iterator[list[str]]:
-    """The rows of a table of tab-separated values below resources/, without comments."""
-    for line in (RESOURCES / name).read_text(encoding="utf-8").splitlines():
-        if line and not line.startswith("#"):
-            yield line.split("\t")
 
 
 @cache
@@ -105,7 +97,7 @@ _IN_ASCII = {"dj": "đ", "aa": "å", "ae": "ä", "oe": "ö", "ue": "ü"}
 
 
 def fold(text: str) -> str:
-    """`text` with one form for each letter and digit, in its letter case."""
+    """The text with its letters and digits in one form each, whatever their encoding; letter case stays."""
     if text.isascii():
         return text
     text = _INNER_APOSTROPHE.sub("", unicodedata.normalize("NFKC", text))
@@ -148,7 +140,7 @@ def in_latin(word: str) -> str:
 
 @cache
 def _latin() -> dict[int, str]:
-    return {ord(letter): latin for letter, latin in rows("writings/cyrillic.tsv")}
+    return {ord(letter): latin for letter, latin in resource_rows("writings/cyrillic.tsv")}
 
 
 def without_umlauts(text: str) -> str:
@@ -173,8 +165,8 @@ class _Letters(dict[int, str]):
 
     def __missing__(self, code: int) -> str:
         if self.given is None:
-            self.given = {row[0]: row[1] for row in rows("writings/letters.tsv")}
-            self.given |= {row[0]: row[1] for row in rows("writings/han.tsv")}
+            self.given = {row[0]: row[1] for row in resource_rows("writings/letters.tsv")}
+            self.given |= {row[0]: row[1] for row in resource_rows("writings/han.tsv")}
         character = chr(code)
         category = unicodedata.category(character)
         if category == "Cf" or _AT_WILL.match(character):
@@ -343,7 +335,7 @@ def _written(value: float) -> str:
 @cache
 def _units() -> dict[str, str]:
     table = {}
-    for unit, listed in rows("numbers/units.tsv"):
+    for unit, listed in resource_rows("numbers/units.tsv"):
         for word in split(listed):
             table[fold(word).casefold()] = unit
     return table
@@ -412,7 +404,7 @@ class Words:
 
     @cached_property
     def stems(self) -> tuple[str, ...]:
-        """The stem of each word: the first letters, which its inflected forms share."""
+        """The stem of each word: the first letters, which all its inflected forms share."""
         return tuple(w if w[0].isdigit() or not w.isalpha() else w[:_STEM] for w in self.bare)
 
     @cached_property
@@ -474,7 +466,7 @@ class Words:
         return Words(self.words[start:end], self.gaps[start : end + 1], self.capitals[start:end])
 
     def in_one_form(self) -> Words:
-        """The words with Roman numerals in digits, and with one form for each unit."""
+        """The words with Roman numerals as digits, and with one spelling of each unit."""
         return Words(in_one_form(self.words, self.capitals), self.gaps, self.capitals)
 
 
@@ -487,7 +479,7 @@ def bounded(text: str) -> str:
 
 
 def read(text: str) -> Words:
-    """The words of an answer or a reference."""
+    """Splits an answer or a reference into words."""
     text = in_digits(fold(plain(_plainly(bounded(text)))))
     if "-" in text:
         text = _DASH.sub("—", text)
@@ -534,7 +526,7 @@ def _abbreviates(word: str) -> bool:
 
 @cache
 def _spellings() -> dict[str, str]:
-    return dict(rows("writings/spellings.tsv"))
+    return dict(resource_rows("writings/spellings.tsv"))
 
 
 _ABBREVIATED = {"st": "saint", "mt": "mount", "ft": "fort", "jr": "junior"}

@@ -45,7 +45,7 @@ class Refused(UserError):
 class Endpoint:
     """A URL that receives and returns JSON. Safe to use from several threads.
 
-    Only this class imports more than the standard library: translators are checked where that is all.
+    This class alone imports more than the standard library, so that translators can be checked without it.
     """
 
     def __init__(self, url: str, *, translator: str, secret: str, header: str, scheme: str) -> None:
@@ -69,10 +69,10 @@ class Endpoint:
     def post(self, payload: Mapping[str, object], read: Callable[[Any], T]) -> T:
         """Post `payload`, and return the result of `read` on the response.
 
-        `read` raises LookupError, TypeError or ValueError on a body that is not what it expects. Requests are
-        repeated if the server is busy, the connection is lost, a timeout passes or the body cannot be read,
+        `read` raises LookupError, TypeError or ValueError if a body is not as expected. If the server is
+        busy, the connection is lost, a timeout passes or the body cannot be read, the request is repeated
         after a pause of at least Retry-After. Raises UserError if repeating did not help, and Refused if it
-        cannot; and Stopped, instead of sending, if the run is being stopped.
+        cannot help. Raises Stopped, and sends nothing, if the run is being stopped.
         """
         check_stop()
         for attempt in range(1, ATTEMPTS + 1):

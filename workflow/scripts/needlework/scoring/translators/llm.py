@@ -46,8 +46,8 @@ class _Written(NamedTuple):
 class Llm(Translator):
     """The model `name` at `base_url`, with the API key in the variable that `key_env` names.
 
-    `key_env: null` is for a server that asks for no key. The temperature is 0. The model's reply is only
-    searched for references.
+    With `key_env: null`, the server asks for no key. The temperature is 0. Only references are searched for
+    in the model's reply.
     """
 
     config: LlmTranslator

@@ -58,13 +58,13 @@ BEAMS = 1
 
 
 class Nllb(Translator):
-    """The model under the keys `name` and `revision`, which takes the likeliest token at each step."""
+    """The model under the keys `name` and `revision`. It takes the likeliest token at each step."""
 
     config: NllbTranslator
     batch_size = 32
 
     def identity(self) -> Mapping[str, object]:
-        """The model and its search."""
+        """The model, and how it searches for a translation."""
         return {
             "kind": "nllb",
             "name": self.config.name,

@@ -1,8 +1,8 @@
 """The families of M4LE's tasks: each draws documents in its own way (paper, section 3.3) and asks about them.
 
-The paper takes n = bucket / median length documents at random, and draws again if they are too long.
-This module does the same with two limits: after DRAWS draws that do not fit, n changes a little, and a
-bucket for which no n fits has no rows.
+The paper draws n = bucket / median length documents, and draws again if they are too long. This module does
+the same within two limits. After DRAWS draws that do not fit, n changes a little. A bucket for which no n
+fits has no rows.
 """
 
 from __future__ import annotations
@@ -29,18 +29,23 @@ _TRIED_COUNTS = 200
 
 
 class Recipe(NamedTuple):
-    """The settings of construction: the buckets, the rows per bucket, the seed, and the study of places."""
+    """The settings of construction."""
 
+    # The buckets.
     lengths: Sequence[int]
+    # The rows per bucket.
     examples: int
     seed: int
+    # The study of places.
     study: Study | None = None
 
 
 class Study(NamedTuple):
-    """Rows in which the asked document stands at each of `places` places among `candidates` (Figure 6)."""
+    """The rows of Figure 6."""
 
+    # The asked document stands at each of this many places.
     places: int
+    # The number of documents in a prompt.
     candidates: int
     examples: int
 
@@ -51,10 +56,13 @@ class Study(NamedTuple):
 
 
 class Draft(NamedTuple):
-    """A prompt before it gets ids: its documents, the indices of the needles, and its other texts."""
+    """A prompt before it gets ids."""
 
+    # Its documents.
     items: Sequence[Item]
+    # The indices of the needles.
     gold: Sequence[int]
+    # Its other texts.
     values: Mapping[str, str]
     answers: Sequence[str]
 
@@ -79,7 +87,7 @@ def positions(name: str, n: int) -> list[int]:
 
 
 class Family:
-    """What all families share: how a draft becomes a row, and the search for a number of documents."""
+    """The base of all families: it turns drafts into rows, and searches for a number of documents."""
 
     least = 1
 
@@ -92,13 +100,11 @@ class Family:
         )
         self.costs = np.array([self._cost(record) for record in pool])
 
-    @property
-    def usable(self) -> bool:
-        """Whether the source has a document to ask about."""
-        return bool(self.pool)
-
     def rows(self, bucket: int, recipe: Recipe) -> list[Row]:
-        """The rows of a bucket, with the number of documents that gives all rows, or the most rows."""
+        """The rows of a bucket.
+
+        The number of documents in a row is one with which all rows can be made, or else the most rows.
+        """
         if len(self.pool) < self.least:
             return []
         best: list[Row] = []
@@ -118,11 +124,15 @@ class Family:
         return best
 
     def draw(self, rng: np.random.Generator, n: int, index: int, room: int) -> Draft | None:
-        """A draft of n documents for the row `index`; None if it is longer than `room`, or cannot be made."""
-        raise NotImplementedError
+        """A draft of n documents for the row `index`; None if it is longer than `room`, or cannot be made.
+
+        The asked document's place cycles through the prompt.
+        """
+        places = positions(self.task.name, n)
+        return self.placed(rng, n, places[index % len(places)], room)
 
     def moved(self, study: Study, seed: int) -> Iterator[Row]:
-        """Rows without a bucket: the same documents and question, the asked document at each place in turn.
+        """Rows without a bucket: equal documents and question, with the asked document at each place in turn.
 
         Tasks that ask for topics get twice as many examples (appendix B).
         """
@@ -136,7 +146,7 @@ class Family:
                     yield self.row(draft, 0, rng)
 
     def placed(self, rng: np.random.Generator, n: int, place: int, room: float) -> Draft | None:
-        """As `draw`, with the asked document at `place`."""
+        """A draft as from `draw`, but with the asked document at `place`."""
         raise NotImplementedError
 
     def _first_count(self, bucket: int) -> int:
@@ -171,32 +181,29 @@ class Family:
 
     def row(self, draft: Draft, bucket: int, rng: np.random.Generator) -> Row:
         """The row of a draft; its items' ids are drawn here."""
-        ids = self._ids(rng, len(draft.items))
+        task, frame, n = self.task, self.frame, len(draft.items)
+        ids = [""] * n
+        if frame.ids == "number":
+            ids = [str(number) for number in range(1, n + 1)]
+        elif frame.ids == "hex":
+            ids = _hex(rng, n, frame.example)
+        examples = _hex(rng, 3, " ".join(ids)) if "{example_" in frame.example else []
         items = [item._replace(id=id_) for item, id_ in zip(draft.items, ids, strict=True)]
-        values = _values(self.task, items, draft, self._example_ids(rng, ids))
-        text, found = render(self.frame, items, values, draft.gold)
-        listed = self.frame.id_join.join(items[place].id for place in draft.gold)
+        values = {
+            **{f"example_{number}": id_ for number, id_ in enumerate(examples, start=1)},
+            **{"n": str(n), "next": str(n + 1), "count": counted(n, task.answer_lang)},
+            "language": language_name(task.second),
+            **{"last": ids[-1], "last_title": items[-1].title},
+            "gold": ids[draft.gold[0]] if draft.gold else "",
+            **draft.values,
+        }
+        text, found = render(frame, items, values, draft.gold)
+        listed = frame.id_join.join(ids[place] for place in draft.gold)
         answers = [
-            fill(self.frame.answer, {**values, "answer": answer or listed})
-            for answer in draft.answers
+            fill(frame.answer, {**values, "answer": answer or listed}) for answer in draft.answers
         ]
         total = self._length(text) + max(map(self._length, answers))
-        return Row(
-            self.task.name, text, found, answers, bucket, total, list(draft.gold), len(items)
-        )
-
-    def _ids(self, rng: np.random.Generator, n: int) -> list[str]:
-        if self.frame.ids == "number":
-            return [str(number) for number in range(1, n + 1)]
-        if self.frame.ids != "hex":
-            return [""] * n
-        return _hex(rng, n, self.frame.example)
-
-    def _example_ids(self, rng: np.random.Generator, taken: Sequence[str]) -> dict[str, str]:
-        if "{example_" not in self.frame.example:
-            return {}
-        drawn = _hex(rng, 3, " ".join(taken))
-        return {f"example_{number}": id_ for number, id_ in enumerate(drawn, start=1)}
+        return Row(task.name, text, found, answers, bucket, total, list(draft.gold), n)
 
     def _length(self, text: str) -> int:
         return length(text, self.task.unit)
@@ -217,24 +224,6 @@ def _hex(rng: np.random.Generator, n: int, avoid: str) -> list[str]:
         if id_ not in avoid:
             ids[id_] = None
     return list(ids)
-
-
-def _values(
-    task: Task, items: Sequence[Item], draft: Draft, example_ids: Mapping[str, str]
-) -> dict[str, str]:
-    """What fills the frame's placeholders."""
-    n, gold = len(items), draft.gold[0] if draft.gold else None
-    return {
-        **example_ids,
-        "n": str(n),
-        "next": str(n + 1),
-        "count": counted(n, task.answer_lang),
-        "language": language_name(task.second),
-        "last": items[-1].id,
-        "last_title": items[-1].title,
-        "gold": items[gold].id if gold is not None else "",
-        **draft.values,
-    }
 
 
 class Blank(dict[str, str]):
@@ -258,7 +247,7 @@ TOPIC_LENGTH = 110
 def construct(task: Task, frame: Frame, records: Iterable[Record], recipe: Recipe) -> Iterator[Row]:
     """The rows of a task, bucket by bucket; the log counts missing rows and empty documents.
 
-    UserError if the source holds nothing to ask about.
+    Raises UserError if the source holds nothing to ask about.
     """
     every = list(records)
     pool = [r for r in every if r.text.strip() or any(part.text.strip() for part in r.parts)]
@@ -266,8 +255,8 @@ def construct(task: Task, frame: Frame, records: Iterable[Record], recipe: Recip
         logger.warning(
             "%s: %d of %d documents are empty and left out", task.name, empty, len(every)
         )
-    family = _FAMILIES.get(task.follows, _Single)(task, frame, pool)
-    if not family.usable:
+    family = FAMILIES[task.draws](task, frame, pool)
+    if not family.pool:
         raise UserError(
             f"m4le's {task.name}: the files of {task.source} hold no document that can be asked about: "
             "get the files again."
@@ -282,11 +271,7 @@ def construct(task: Task, frame: Frame, records: Iterable[Record], recipe: Recip
 
 
 class _Single(Family):
-    """One of n documents is asked about, at a place that cycles through the prompt."""
-
-    def draw(self, rng: np.random.Generator, n: int, index: int, room: int) -> Draft | None:
-        places = positions(self.task.name, n)
-        return self.placed(rng, n, places[index % len(places)], room)
+    """One of n documents is asked about."""
 
     def placed(self, rng: np.random.Generator, n: int, place: int, room: float) -> Draft | None:
         chosen = rng.choice(len(self.pool), n, replace=False)
@@ -409,10 +394,6 @@ class _Retrieved(Family):
     def _most(self) -> int:
         return 1 + max(len(record.parts) for record in self.pool)
 
-    def draw(self, rng: np.random.Generator, n: int, index: int, room: int) -> Draft | None:
-        places = positions(self.task.name, n)
-        return self.placed(rng, n, places[index % len(places)], room)
-
     def placed(self, rng: np.random.Generator, n: int, place: int, room: float) -> Draft | None:
         record = self.pool[int(rng.integers(len(self.pool)))]
         if len(record.parts) < n - 1:
@@ -428,27 +409,34 @@ class _Retrieved(Family):
 class _Natural(Family):
     """A source's own document, or its own documents, as it is; of each bucket a sample."""
 
+    # Whether a row may be as long as the bucket's lower end, or as its upper end.
+    at_start = True
+
     def rows(self, bucket: int, recipe: Recipe) -> list[Row]:
-        ranked = sorted(
-            range(len(self.pool)),
-            key=lambda i: seeding.rank_key("m4le", self.task.name, bucket, recipe.seed, i),
-        )
-        low = lower_bound(bucket)
-        made: list[Row] = []
-        for number in ranked:
+        drafts, made = self._drafts(bucket), list[Row]()
+        seeds = ("m4le", self.task.name, bucket)
+        low, shift = lower_bound(bucket), int(self.at_start)
+        for number in sorted(drafts, key=lambda i: seeding.rank_key(*seeds, recipe.seed, i)):
             if len(made) == recipe.examples:
                 break
-            # A text far from the bucket need not be put together.
-            if not low < self.costs[number] + 2 * self._overhead or self.costs[number] >= bucket:
-                continue
-            rng = seeding.rng("m4le", self.task.name, bucket, number, recipe.seed)
-            row = self.row(self._draft(self.pool[number]), bucket, rng)
-            if low <= row.length < bucket:
+            rng = seeding.rng(*seeds, number, recipe.seed)
+            row = self.row(drafts[number], bucket, rng)
+            if low < row.length + shift <= bucket:
                 made.append(row)
         return made
 
     def _cost(self, record: Record) -> int:
         return sum(self._length(part.text) for part in record.parts) or self._length(record.text)
+
+    def _drafts(self, bucket: int) -> dict[int, Draft]:
+        """The drafts of which a bucket's rows are made, by number."""
+        low = lower_bound(bucket)
+        # A text far from the bucket need not be put together.
+        return {
+            number: self._draft(record)
+            for number, (record, cost) in enumerate(zip(self.pool, self.costs, strict=True))
+            if low < cost + 2 * self._overhead and cost < bucket
+        }
 
     def _draft(self, record: Record) -> Draft:
         items = [Item(part.text, part.title) for part in record.parts] or [self.item(record)]
@@ -465,7 +453,9 @@ class _Gathered(_Natural):
     A record's parts are the pairs: `text`, and the answer as `title`.
     """
 
-    def rows(self, bucket: int, recipe: Recipe) -> list[Row]:
+    at_start = False
+
+    def _drafts(self, bucket: int) -> dict[int, Draft]:
         space = "" if self.task.answer_lang == "zh" else " "
         between = "" if self.task.lang == "en,zh" and self.task.answer_lang == "en" else " "
         between = "\n" if self.task.lang == "en" else between
@@ -478,19 +468,7 @@ class _Gathered(_Natural):
                 text = between.join(part.text for part in chunk)
                 answer = space.join(part.title for part in chunk)
                 drafts.append(Draft([Item(text)], [], {}, (answer,)))
-        order = sorted(
-            range(len(drafts)),
-            key=lambda i: seeding.rank_key("m4le", self.task.name, bucket, recipe.seed, i),
-        )
-        made: list[Row] = []
-        for number in order:
-            if len(made) == recipe.examples:
-                break
-            rng = seeding.rng("m4le", self.task.name, bucket, number, recipe.seed)
-            row = self.row(drafts[number], bucket, rng)
-            if lower_bound(bucket) < row.length <= bucket:
-                made.append(row)
-        return made
+        return dict(enumerate(drafts))
 
 
 def _chunks(sizes: Sequence[int], room: int) -> Iterator[int]:
@@ -504,26 +482,8 @@ def _chunks(sizes: Sequence[int], room: int) -> Iterator[int]:
     yield len(sizes)
 
 
-_FAMILIES: dict[str, type[Family]] = {
-    **dict.fromkeys(TOPICS, _Topics),
-    **dict.fromkeys(
-        (
-            "mnds-news_explicit-multiple",
-            "thucnews_explicit-multiple",
-            "marc",
-            "online-shopping",
-        ),
-        _OfClass,
-    ),
-    **dict.fromkeys(("mnds-news_semantic-multiple", "thucnews_semantic-multiple"), _Count),
-    **dict.fromkeys(("wikitext-103", "wiki2019zh"), _Continuation),
-    "nq-open": _Retrieved,
-    **dict.fromkeys(
-        (
-            *("hotpotqa", "dureader", "triviaqa", "bigpatent_global_cls", "bigpatent_global_sum"),
-            *("arxiv", "pubmed", "cnewsum", "clts"),
-        ),
-        _Natural,
-    ),
-    **dict.fromkeys(("booksum", "open-subtitles-en2zh", "open-subtitles-zh2en"), _Gathered),
+FAMILIES: dict[str, type[Family]] = {
+    **{"single": _Single, "topics": _Topics, "class": _OfClass, "count": _Count},
+    **{"continuation": _Continuation, "retrieved": _Retrieved},
+    **{"natural": _Natural, "gathered": _Gathered},
 }

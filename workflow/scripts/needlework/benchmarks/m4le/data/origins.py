@@ -1,7 +1,9 @@
-"""Where the files of M4LE's source data sets belong in a user's folder, and where they come from."""
+"""Where M4LE's source data sets come from, and where their files belong in a user's folder."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from needlework.benchmarks.m4le.data.tasks import Task
@@ -9,184 +11,100 @@ from needlework.folders import matching
 
 
 class Origin(NamedTuple):
-    """The files of a task's source, as patterns below M4LE's raw_data, its place and its licence.
+    """A data set of M4LE's sources."""
 
-    A task whose source has very many files names an index of them, or the archive that they come in.
-    """
-
+    # Patterns below M4LE's raw_data; of very many files an index, or the archive that they come in.
     files: tuple[str, ...]
     url: str
     licence: str
 
 
-_MNDS = Origin(
-    ("classification/MN-DS-news-classification.csv",),
-    "https://zenodo.org/record/7394851",
-    "CC-BY-4.0",
-)
-_THUC = Origin(
-    ("classification/THUCNews.zip",), "http://thuctc.thunlp.org", "research use, by a form"
-)
-_DRCD = Origin(
-    ("qa/DRCD/DRCD_test.json",),
-    "https://github.com/DRCKnowledgeTeam/DRCD",
-    "CC-BY-SA-3.0",
-)
-_PATENT = Origin(
-    ("summarization/bigPatentData/test/*/*.gz",),
-    "https://evasharma.github.io/bigpatent",
-    "CC-BY-4.0",
-)
-_TED = Origin(
-    ("translation/tedtalk/ted_en-20160408.xml", "translation/tedtalk/ted_zh-cn-20160408.xml"),
-    "https://wit3.fbk.eu",
-    "CC-BY-NC-ND-4.0",
-)
-_COMMENTARY = Origin(
-    (
-        "translation/News-Commentary_v16/en-zh.xml",
-        "translation/News-Commentary_v16/en/News-Commentary/xml/en/*.xml",
-        "translation/News-Commentary_v16/zh/News-Commentary/xml/zh/*.xml",
-    ),
-    "https://opus.nlpl.eu/News-Commentary",
-    "research use",
-)
-_SUBTITLES = Origin(
-    (
-        "translation/opensubtitles/en-zh_cn.xml",
-        "translation/opensubtitles/OpenSubtitles/xml/*/*/*/*.xml",
-    ),
-    "https://opus.nlpl.eu/OpenSubtitles",
-    "none stated",
-)
+# data set (`Task.source`) | place | licence, and a line for each pattern
+_TABLE = """
+MNDS News | https://zenodo.org/record/7394851 | CC-BY-4.0
+    classification/MN-DS-news-classification.csv
+THUCNews | http://thuctc.thunlp.org | research use, by a form
+    classification/THUCNews.zip
+NewsQA | https://github.com/Maluuba/newsqa | research use, of CNN's texts
+    qa/newsqa/combined-newsqa-data-v1.json
+C3 | https://github.com/nlpdata/c3 | non-commercial research
+    qa/c3/c3-m-test.json
+WoW | https://parl.ai/projects/wizard_of_wikipedia | CC-BY-4.0
+    wow/data.json
+DRCD | https://github.com/DRCKnowledgeTeam/DRCD | CC-BY-SA-3.0
+    qa/DRCD/DRCD_test.json
+CNNNews | https://cs.nyu.edu/~kcho/DMQA | CNN's texts
+    summarization/cnn/stories/*.story
+CEPSUM | https://github.com/hrlinlp/cepsum | by application
+    summarization/CEPSUM/train.jsonl
+LCSTS | http://icrc.hitsz.edu.cn/Article/show/139.html | by application
+    summarization/lcsts/PART_II.txt
+NCLS | https://github.com/ZNLP/NCLS-Corpora | none stated
+    summarization/NCLS-Data/EN2ZHSUM/EN2ZHSUM_test.txt
+MARC | https://huggingface.co/datasets/mteb/amazon_reviews_multi | research use; withdrawn by its publisher
+    classification/marc/dataset_en_test.json
+    classification/marc/dataset_zh_test.json
+Online Shopping | https://github.com/SophonPlus/ChineseNlpCorpus | none stated
+    classification/online_shopping_10_cats/online_shopping_10_cats.zip
+WikiText-103 | https://huggingface.co/datasets/Salesforce/wikitext | CC-BY-SA-3.0
+    nli/wikitext-2-raw/wiki.test.raw
+Wiki2019zh | https://github.com/brightmart/nlp_chinese_corpus | MIT
+    nli/wiki_zh/*/wiki_*
+DuoRC | https://github.com/duorc/duorc | MIT
+    qa/duorc/dataset/ParaphraseRC_test.json
+NQ-Open | https://github.com/nelson-liu/lost-in-the-middle | MIT; CC-BY-SA-3.0
+    lost_in_the_middle/nq-open-contriever-msmarco-retrieved-documents.jsonl.gz
+DuReader | https://github.com/baidu/DuReader | Apache-2.0
+    qa/dureader/devset/search.dev.json
+    qa/dureader/devset/zhidao.dev.json
+WikiHow | https://github.com/mahnazkoupaee/WikiHow-Dataset | CC-BY-NC-SA-3.0
+    summarization/wikihow/wikihowAll.csv
+News2016 | https://github.com/brightmart/nlp_chinese_corpus | MIT
+    summarization/news2016zh/news2016zh_valid.json
+TedTalks | https://wit3.fbk.eu | CC-BY-NC-ND-4.0
+    translation/tedtalk/ted_en-20160408.xml
+    translation/tedtalk/ted_zh-cn-20160408.xml
+HotpotQA | https://hotpotqa.github.io | CC-BY-SA-4.0
+    qa/hotpotqa/hotpot_dev_distractor_v1.json
+BIGPATENT | https://evasharma.github.io/bigpatent | CC-BY-4.0
+    summarization/bigPatentData/test/*/*.gz
+TriviaQA | https://nlp.cs.washington.edu/triviaqa | Apache-2.0
+    qa/triviaqa/qa/web-dev.json
+    qa/triviaqa/qa/wikipedia-dev.json
+Arxiv | https://github.com/armancohan/long-summarization | Apache-2.0
+    summarization/arxiv-dataset/test.txt
+Pubmed | https://github.com/armancohan/long-summarization | Apache-2.0
+    summarization/pubmed-dataset/test.txt
+Booksum | https://github.com/salesforce/booksum | BSD-3-Clause
+    booksum/alignments/paragraph-level-summary-alignments/chapter_summary_aligned_train_split.jsonl.gathered
+CNewsum | https://dqwang122.github.io/projects/CNewSum | research use
+    summarization/CNewSum_v2/final/test.simple.label.jsonl
+CLTS+ | https://github.com/lxj5957/CLTS-plus-Dataset | none stated
+    summarization/clts/test.src
+    summarization/clts/test.tgt
+OpenSubtitles | https://opus.nlpl.eu/OpenSubtitles | none stated
+    translation/opensubtitles/en-zh_cn.xml
+    translation/opensubtitles/OpenSubtitles/xml/*/*/*/*.xml
+News Commentary | https://opus.nlpl.eu/News-Commentary | research use
+    translation/News-Commentary_v16/en-zh.xml
+    translation/News-Commentary_v16/en/News-Commentary/xml/en/*.xml
+    translation/News-Commentary_v16/zh/News-Commentary/xml/zh/*.xml
+"""
 
-ORIGINS: dict[str, Origin] = {
-    **dict.fromkeys(
-        ("mnds-news_explicit-single", "mnds-news_explicit-multiple", "mnds-news_semantic-multiple"),
-        _MNDS,
-    ),
-    **dict.fromkeys(
-        ("thucnews_explicit-single", "thucnews_explicit-multiple", "thucnews_semantic-multiple"),
-        _THUC,
-    ),
-    "newsqa": Origin(
-        ("qa/newsqa/combined-newsqa-data-v1.json",),
-        "https://github.com/Maluuba/newsqa",
-        "research use, of CNN's texts",
-    ),
-    "c3": Origin(
-        ("qa/c3/c3-m-test.json",), "https://github.com/nlpdata/c3", "non-commercial research"
-    ),
-    "wow": Origin(("wow/data.json",), "https://parl.ai/projects/wizard_of_wikipedia", "CC-BY-4.0"),
-    **dict.fromkeys(("drcd_explicit-single", "drcd_semantic-single"), _DRCD),
-    "cnnnews": Origin(
-        ("summarization/cnn/stories/*.story",), "https://cs.nyu.edu/~kcho/DMQA", "CNN's texts"
-    ),
-    "cepsum": Origin(
-        ("summarization/CEPSUM/train.jsonl",),
-        "https://github.com/hrlinlp/cepsum",
-        "by application",
-    ),
-    "lcsts": Origin(
-        ("summarization/lcsts/PART_II.txt",),
-        "http://icrc.hitsz.edu.cn/Article/show/139.html",
-        "by application",
-    ),
-    "ncls": Origin(
-        ("summarization/NCLS-Data/EN2ZHSUM/EN2ZHSUM_test.txt",),
-        "https://github.com/ZNLP/NCLS-Corpora",
-        "none stated",
-    ),
-    "marc": Origin(
-        (
-            "classification/marc/dataset_en_test.json",
-            "classification/marc/dataset_zh_test.json",
-        ),
-        "https://huggingface.co/datasets/mteb/amazon_reviews_multi",
-        "research use; withdrawn by its publisher",
-    ),
-    "online-shopping": Origin(
-        ("classification/online_shopping_10_cats/online_shopping_10_cats.zip",),
-        "https://github.com/SophonPlus/ChineseNlpCorpus",
-        "none stated",
-    ),
-    "wikitext-103": Origin(
-        ("nli/wikitext-2-raw/wiki.test.raw",),
-        "https://huggingface.co/datasets/Salesforce/wikitext",
-        "CC-BY-SA-3.0",
-    ),
-    "wiki2019zh": Origin(
-        ("nli/wiki_zh/*/wiki_*",), "https://github.com/brightmart/nlp_chinese_corpus", "MIT"
-    ),
-    "duorc": Origin(
-        ("qa/duorc/dataset/ParaphraseRC_test.json",), "https://github.com/duorc/duorc", "MIT"
-    ),
-    "nq-open": Origin(
-        ("lost_in_the_middle/nq-open-contriever-msmarco-retrieved-documents.jsonl.gz",),
-        "https://github.com/nelson-liu/lost-in-the-middle",
-        "MIT; CC-BY-SA-3.0",
-    ),
-    "dureader": Origin(
-        ("qa/dureader/devset/search.dev.json", "qa/dureader/devset/zhidao.dev.json"),
-        "https://github.com/baidu/DuReader",
-        "Apache-2.0",
-    ),
-    "wikihow": Origin(
-        ("summarization/wikihow/wikihowAll.csv",),
-        "https://github.com/mahnazkoupaee/WikiHow-Dataset",
-        "CC-BY-NC-SA-3.0",
-    ),
-    "news2016": Origin(
-        ("summarization/news2016zh/news2016zh_valid.json",),
-        "https://github.com/brightmart/nlp_chinese_corpus",
-        "MIT",
-    ),
-    **dict.fromkeys(("tedtalks-en2zh", "tedtalks-zh2en"), _TED),
-    "hotpotqa": Origin(
-        ("qa/hotpotqa/hotpot_dev_distractor_v1.json",), "https://hotpotqa.github.io", "CC-BY-SA-4.0"
-    ),
-    **dict.fromkeys(("bigpatent_global_cls", "bigpatent_global_sum"), _PATENT),
-    "triviaqa": Origin(
-        ("qa/triviaqa/qa/web-dev.json", "qa/triviaqa/qa/wikipedia-dev.json"),
-        "https://nlp.cs.washington.edu/triviaqa",
-        "Apache-2.0",
-    ),
-    "arxiv": Origin(
-        ("summarization/arxiv-dataset/test.txt",),
-        "https://github.com/armancohan/long-summarization",
-        "Apache-2.0",
-    ),
-    "pubmed": Origin(
-        ("summarization/pubmed-dataset/test.txt",),
-        "https://github.com/armancohan/long-summarization",
-        "Apache-2.0",
-    ),
-    "booksum": Origin(
-        (
-            "booksum/alignments/paragraph-level-summary-alignments/"
-            "chapter_summary_aligned_train_split.jsonl.gathered",
-        ),
-        "https://github.com/salesforce/booksum",
-        "BSD-3-Clause",
-    ),
-    "cnewsum": Origin(
-        ("summarization/CNewSum_v2/final/test.simple.label.jsonl",),
-        "https://dqwang122.github.io/projects/CNewSum",
-        "research use",
-    ),
-    "clts": Origin(
-        ("summarization/clts/test.src", "summarization/clts/test.tgt"),
-        "https://github.com/lxj5957/CLTS-plus-Dataset",
-        "none stated",
-    ),
-    **dict.fromkeys(("open-subtitles-en2zh", "open-subtitles-zh2en"), _SUBTITLES),
-    **dict.fromkeys(("news-commentary-en2zh", "news-commentary-zh2en"), _COMMENTARY),
-}
+
+def _origins() -> Iterator[tuple[str, Origin]]:
+    for block in re.split(r"\n(?=\S)", _TABLE.strip()):
+        head, *files = block.splitlines()
+        source, url, licence = head.split(" | ")
+        yield source, Origin(tuple(map(str.strip, files)), url, licence)
+
+
+ORIGINS = dict(_origins())
 
 
 def origin(task: Task) -> Origin:
     """The origin of a task. In a further language, its files stand in place of the Chinese files."""
-    found, lang = ORIGINS[task.follows], task.second
+    found, lang = ORIGINS[task.source], task.second
     if task.name == task.follows:
         return found
     # OPUS names a pair of languages in alphabetical order.
@@ -198,16 +116,17 @@ def origin(task: Task) -> Origin:
         "en-zh_cn.xml": f"{pair}.xml",
         "zh/News-Commentary/xml/zh": f"{lang}/News-Commentary/xml/{lang}",
     }
-    files = []
-    for file in found.files:
-        for chinese, own in names.items():
-            file = file.replace(chinese, own)
-        files.append(file)
-    return found._replace(files=tuple(files))
+    pattern = re.compile("|".join(map(re.escape, names)))
+    return found._replace(
+        files=tuple(pattern.sub(lambda match: names[match[0]], file) for file in found.files)
+    )
 
 
 def source_files(folder: str | None, task: Task) -> list[str]:
-    """The files of a task's source in the folder, sorted by pattern and name; none if one is missing."""
+    """The files of a task's source in the folder, sorted by pattern and name.
+
+    Empty if a file of any pattern is missing.
+    """
     if folder is None:
         return []
     found = [list(map(str, matching(folder, pattern))) for pattern in origin(task).files]

@@ -15,6 +15,7 @@ from needlework import safe_yaml
 from needlework.benchmarks.m4le.data.tasks import (
     BUCKETS,
     BUCKETS_2023,
+    SAMPLED,
     Cut,
     Frame,
     Piece,
@@ -23,13 +24,10 @@ from needlework.benchmarks.m4le.data.tasks import (
     pieces,
 )
 from needlework.data.archives import Archive
-from needlework.data.corpora.json_lines import MAX_LINE_BYTES, Line, objects, read_lines
+from needlework.data.corpora.json_lines import MAX_LINE_BYTES, JsonLine, objects, read_lines
 from needlework.data.words import word_starts
 from needlework.errors import UserError
 
-# The table of every source of M4LE, and the documents that its rows are made of.
-#
-# A row is a finished prompt with its pieces and answers. A document of any source data set is a `Record`.
 # Lengths are counted as M4LE counts them, and topics are numbered in words.
 
 # Chinese characters, and the punctuation and full-width forms that stand between them.
@@ -37,11 +35,12 @@ _CHINESE = re.compile(r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U000
 
 
 def length(text: str, unit: str) -> int:
-    """The length in "words" (between white space), "characters", "mixed", or "any".
+    """The length of a text in a `unit`.
 
-    "any" counts words between white space, or characters in scripts without spaces.
-    "mixed" counts Chinese characters one by one, and the words between them. (The released scripts add
-    up lengths of parts by hand; released rows keep the bucket that they came with.)
+    "words" are separated by white space. "characters" are all characters. "mixed" counts Chinese characters
+    one by one, and the words between them. "any" counts words; in scripts without spaces, characters.
+
+    The released scripts add up lengths of parts by hand; released rows keep their bucket.
     """
     if unit == "words":
         return len(text.split())
@@ -124,19 +123,18 @@ class Document(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A document, and the questions that it can answer.
-
-    `title` is its title. `asked` is the text by which a prompt asks for it, if that is not the title (such
-    as keywords). `label` is its class, `answers` its summary or translation. `parts` are its paragraphs or,
-    for a question, the documents that come with it.
-    """
+    """A document, and the questions that it can answer."""
 
     text: str
     title: str = ""
+    # The text by which a prompt asks for it, if that is not the title (such as keywords).
     asked: str = ""
+    # Its class.
     label: str = ""
+    # Its summary or translation.
     answers: tuple[str, ...] = ()
     questions: tuple[Question, ...] = ()
+    # Its paragraphs or, for a question, the documents that come with it.
     parts: tuple[Document, ...] = ()
 
 
@@ -196,12 +194,13 @@ _Texts = Mapping[str, Any]
 
 
 def sample_records(task: Task, files: Sequence[Path]) -> Iterator[Record]:
-    """The sample's documents for a task. UserError if the sample has no documents for it."""
+    """The sample's documents for a task. Raises UserError if the sample has no documents for it."""
     texts = {path.stem: safe_yaml.read(path) for path in files}
-    if task.name not in _READERS:
+    if task.name not in SAMPLED:
         raise UserError(f"m4le's sample has no texts for {task.name}: leave it out of `tasks`.")
-    source_lang = "zh" if task.lang == "zh" or task.name.endswith("zh2en") else "en"
-    return _READERS[task.name](texts, source_lang)
+    lang = "zh" if task.lang == "zh" or task.name.endswith("zh2en") else "en"
+    # A task of reviews in two languages has them all.
+    return READERS[task.sample](texts, task.lang if task.sample == "reviews" else lang)
 
 
 def _news(texts: _Texts, lang: str) -> Iterator[Record]:
@@ -212,13 +211,9 @@ def _news(texts: _Texts, lang: str) -> Iterator[Record]:
 
 def _reviews(texts: _Texts, lang: str) -> Iterator[Record]:
     for label, languages in texts["reviews"].items():
-        for own in languages if lang == "both" else [lang]:
+        for own in lang.split(","):
             for text in languages[own]:
                 yield Record(text, label=POSITIVE if label == "positive" else "negative")
-
-
-def _both_reviews(texts: _Texts, lang: str) -> Iterator[Record]:
-    return _reviews(texts, "both")
 
 
 def _entries(texts: _Texts, lang: str) -> Iterator[Record]:
@@ -230,7 +225,7 @@ def _entries(texts: _Texts, lang: str) -> Iterator[Record]:
         yield Record(text, own["title"], questions=_questions(own), parts=paragraphs)
 
 
-def _chosen(texts: _Texts, lang: str) -> Iterator[Record]:
+def _choices(texts: _Texts, lang: str) -> Iterator[Record]:
     """Entries whose questions offer four answers, as C3's do."""
     records = list(_entries(texts, lang))
     for place, record in enumerate(records):
@@ -246,7 +241,7 @@ def _chosen(texts: _Texts, lang: str) -> Iterator[Record]:
         yield record._replace(questions=tuple(asked), parts=())
 
 
-def _retrieved(texts: _Texts, lang: str) -> Iterator[Record]:
+def _passages(texts: _Texts, lang: str) -> Iterator[Record]:
     """Paragraphs that hold an answer, with the paragraphs of other entries."""
     entries = [entry[lang] for entry in texts["entries"]]
     for own in entries:
@@ -292,13 +287,13 @@ def _long(texts: _Texts, lang: str) -> Iterator[Record]:
         yield Record(text, label=item["class"], answers=(item["summary"][lang],))
 
 
-def _asked_long(texts: _Texts, lang: str) -> Iterator[Record]:
+def _asked(texts: _Texts, lang: str) -> Iterator[Record]:
     for record, item in zip(_long(texts, lang), texts["long"], strict=True):
         text, answer = item["question"]
         yield record._replace(questions=(Question(text, (answer,)),))
 
 
-def _aligned(texts: _Texts, lang: str) -> Iterator[Record]:
+def _lines(texts: _Texts, lang: str) -> Iterator[Record]:
     """The longer texts, sentence by sentence, each with its translation."""
     for item in texts["long"]:
         own = int(lang == "zh")
@@ -310,27 +305,11 @@ def _questions(own: _Texts) -> tuple[Question, ...]:
     return tuple(Question(text, (answer,)) for text, answer in own["questions"])
 
 
-_READERS: dict[str, Callable[[_Texts, str], Iterator[Record]]] = {
-    **dict.fromkeys(
-        (
-            *("mnds-news_explicit-single", "mnds-news_explicit-multiple"),
-            *("mnds-news_semantic-multiple", "thucnews_explicit-single"),
-            *("thucnews_explicit-multiple", "thucnews_semantic-multiple", "cnnnews", "lcsts"),
-        ),
-        _news,
-    ),
-    "marc": _both_reviews,
-    "online-shopping": _reviews,
-    **dict.fromkeys(
-        ("newsqa", "wow", "drcd_explicit-single", "wikitext-103", "wiki2019zh"), _entries
-    ),
-    "c3": _chosen,
-    **dict.fromkeys(("nq-open", "drcd_semantic-single"), _retrieved),
-    "hotpotqa": _hops,
-    **dict.fromkeys(("tedtalks-en2zh", "tedtalks-zh2en"), _talks),
-    **dict.fromkeys(("bigpatent_global_cls", "arxiv", "cnewsum"), _long),
-    "triviaqa": _asked_long,
-    **dict.fromkeys(("open-subtitles-en2zh", "open-subtitles-zh2en"), _aligned),
+# By `Task.sample`.
+READERS: dict[str, Callable[[_Texts, str], Iterator[Record]]] = {
+    **{"news": _news, "reviews": _reviews, "entries": _entries, "choices": _choices},
+    **{"passages": _passages, "hops": _hops, "talks": _talks, "long": _long, "asked": _asked},
+    "lines": _lines,
 }
 
 
@@ -348,12 +327,12 @@ _KNOWN = {*BUCKETS, *BUCKETS_2023}
 def read_rows(
     task: Task, frame: Frame, path: str | Path, buckets: Collection[int]
 ) -> Iterator[Row]:
-    """The rows of a task's file in `buckets`, in the file's order.
+    """The rows of a task's file whose bucket is in `buckets`, in the file's order.
 
-    A prompt in which the frame is not found is one piece of haystack; these, and rows whose gold
-    item is not among the items, are counted in the log. UserError if a line is not a JSON object, lacks
-    a field, has an unknown bucket or an empty text. `path` is a JSON Lines file, or the first
-    release's data.zip.
+    `path` is a JSON Lines file, or the first release's data.zip. If the frame is not found in a prompt, the
+    prompt is one piece of haystack. Such prompts are counted in the log, and so are rows whose gold item is
+    not among the items. Raises UserError if a line is not a JSON object, lacks a field, or has an unknown
+    bucket or an empty text.
     """
     path = Path(path)
     counts: Counter[str] = Counter()
@@ -391,26 +370,23 @@ def read_rows(
             logger.warning("%s: %d %s", task.name, count, what)
 
 
-def _zipped(path: Path, task: Task) -> Iterator[Line]:
+def _zipped(path: Path, task: Task) -> Iterator[JsonLine]:
     """The lines of the task's file in an archive, wherever in it the file lies."""
     with Archive(path, max_total=_MOST_BYTES) as archive:
         wanted = [f"{name}.jsonl" for name in task.archived]
         names = [name for name in sorted(archive.names) if PurePosixPath(name).name in wanted]
-        if len(names) != 1:
-            raise UserError(_no_member(path, task, wanted, names or sorted(archive.names)))
-        yield from objects(path / names[0], archive.lines(names[0], MAX_LINE_BYTES))
-
-
-def _no_member(path: Path, task: Task, wanted: Sequence[str], found: Sequence[str]) -> str:
-    """What an archive has in place of the task's one file. Its names are untrusted."""
-    several = len({*wanted} & {PurePosixPath(name).name for name in found}) > 0
-    listed = ", ".join(map(repr, found[:_MOST_LISTED]))
-    more = f" and {len(found) - _MOST_LISTED} more" if len(found) > _MOST_LISTED else ""
-    return (
-        f"{path} has {len(found) if several else 'no'} members named {' or '.join(wanted)}. It has "
-        f"{listed}{more}. Leave {task.name} out of `benchmarks.m4le.tasks`, or set "
-        '`benchmarks.m4le.release: "2024"`; another download has the same members.'
-    )
+        if len(names) == 1:
+            yield from objects(path / names[0], archive.lines(names[0], MAX_LINE_BYTES))
+            return
+        # The names are untrusted.
+        found = names or sorted(archive.names)
+        listed = ", ".join(map(repr, found[:_MOST_LISTED]))
+        more = f" and {len(found) - _MOST_LISTED} more" if len(found) > _MOST_LISTED else ""
+        raise UserError(
+            f"{path} has {len(names) or 'no'} members named {' or '.join(wanted)}. It has "
+            f"{listed}{more}. Leave {task.name} out of `benchmarks.m4le.tasks`, or set "
+            '`benchmarks.m4le.release: "2024"`; another download has the same members.'
+        )
 
 
 def _gold(task: Task, row: Mapping[str, Any], found: Cut) -> tuple[list[int], bool]:

@@ -1,4 +1,7 @@
-"""M4LE's source data sets in their own layout, as records, with the selections of the released scripts."""
+"""M4LE's source data sets, read in their own layouts as records.
+
+Records are selected as in the released scripts.
+"""
 
 from __future__ import annotations
 
@@ -34,18 +37,6 @@ _EXAMPLE_STORY = "86bd905861391cbd3a98de15c83768b6d1400304"
 _EXAMPLE_GUIDES = ("How to Download on WhatsApp", "How to Style Very Long Hair")
 _EXAMPLE_REVIEWS = (18879, 41707, 32206)
 _EXAMPLE_POSTS = ("商业魔式之五层次策划理论", "乌鲁木齐三屯碑牛羊肉批发市场要搬迁了")
-
-
-@lru_cache(maxsize=1)
-def _converter() -> Any:
-    from opencc import OpenCC
-
-    return OpenCC("t2s")
-
-
-def simplify(text: str) -> str:
-    """The text in simplified characters (OpenCC t2s, as the released scripts convert)."""
-    return _converter().convert(text) if text else text
 
 
 def load(path: Path) -> Any:
@@ -93,13 +84,12 @@ def c3(task: Task, files: Sequence[Path]) -> Iterator[Record]:
     """C3's texts of 100 characters and more, with questions that offer choices."""
     for documents, questions, *_ in load(files[0]):
         if len(documents[0]) >= 100:
-            yield Record(documents[0].replace("\n", ""), questions=tuple(map(_choice, questions)))
-
-
-def _choice(row: dict[str, Any]) -> Question:
-    options = [f"{chr(ord('A') + i)}. {choice}" for i, choice in enumerate(row["choice"])]
-    right = options[row["choice"].index(row["answer"])]
-    return Question(f"{row['question']} {' '.join(options)}", (right,))
+            asked = []
+            for row in questions:
+                options = [f"{chr(ord('A') + i)}. {own}" for i, own in enumerate(row["choice"])]
+                right = options[row["choice"].index(row["answer"])]
+                asked.append(Question(f"{row['question']} {' '.join(options)}", (right,)))
+            yield Record(documents[0].replace("\n", ""), questions=tuple(asked))
 
 
 def wow(task: Task, files: Sequence[Path]) -> Iterator[Record]:
@@ -112,8 +102,18 @@ def wow(task: Task, files: Sequence[Path]) -> Iterator[Record]:
 
 
 def drcd(task: Task, files: Sequence[Path]) -> Iterator[Record]:
-    """DRCD's paragraphs with their questions."""
+    """DRCD's paragraphs with their questions.
+
+    For tasks that ask for topics, each title once, with one of its paragraphs.
+    """
+    seen: set[str] = set()
     for item in load(files[0])["data"]:
+        if task.draws == "topics":
+            if item["title"] not in seen:
+                seen.add(item["title"])
+                chosen = seeding.rng("drcd", item["title"]).integers(len(item["paragraphs"]))
+                yield Record(item["paragraphs"][int(chosen)]["context"], item["title"])
+            continue
         for paragraph in item["paragraphs"]:
             asked = tuple(
                 Question(qa["question"], tuple(answer["text"] for answer in qa["answers"]))
@@ -121,16 +121,6 @@ def drcd(task: Task, files: Sequence[Path]) -> Iterator[Record]:
             )
             if asked:
                 yield Record(paragraph["context"], item["title"], questions=asked)
-
-
-def drcd_topics(task: Task, files: Sequence[Path]) -> Iterator[Record]:
-    """DRCD's articles: each title once, with one of its paragraphs."""
-    seen: set[str] = set()
-    for item in load(files[0])["data"]:
-        if item["title"] not in seen:
-            seen.add(item["title"])
-            chosen = seeding.rng("drcd", item["title"]).integers(len(item["paragraphs"]))
-            yield Record(item["paragraphs"][int(chosen)]["context"], item["title"])
 
 
 def cnn(task: Task, files: Sequence[Path]) -> Iterator[Record]:
@@ -241,7 +231,7 @@ def duorc(task: Task, files: Sequence[Path]) -> Iterator[Record]:
 
 
 def nq_open(task: Task, files: Sequence[Path]) -> Iterator[Record]:
-    """NaturalQuestions as Lost in the Middle retrieved for them: gold passage, others without an answer."""
+    """NaturalQuestions with passages from Lost in the Middle: the gold passage, others without an answer."""
     for line in read_lines(files[0]):
         gold = line.get("nq_annotated_gold", dict)
         others = tuple(
@@ -270,7 +260,7 @@ def dureader(task: Task, files: Sequence[Path]) -> Iterator[Record]:
 
 
 def wikihow(task: Task, files: Sequence[Path]) -> Iterator[Record]:
-    """WikiHow's guides of more than 60 words; the CSV file's commas and line ends between steps go."""
+    """WikiHow's guides of more than 60 words, without the CSV file's commas and line ends between steps."""
     for row in _csv(files[0].read_text(encoding="utf-8")):
         title = row["title"].rstrip("0123456789")
         if len(row["text"].split()) <= 60 or not title or row["title"] in _EXAMPLE_GUIDES:
@@ -312,8 +302,10 @@ def triviaqa(task: Task, files: Sequence[Path]) -> Iterator[Record]:
         for row in load(path)["Data"]:
             for key, folder in (("SearchResults", "web"), ("EntityPages", "wikipedia")):
                 if row.get(key):
-                    page = _inside(evidence / folder, row[key][0]["Filename"])
-                    text = page.read_text(encoding="utf-8").strip()
+                    name, place = row[key][0]["Filename"], evidence / folder
+                    if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+                        raise ValueError(f"the file name {name!r} leads out of {place}")
+                    text = (place / name).read_text(encoding="utf-8").strip()
                     known = row["Answer"]
                     answers = (
                         *(known["Value"], known["NormalizedValue"]),
@@ -324,16 +316,8 @@ def triviaqa(task: Task, files: Sequence[Path]) -> Iterator[Record]:
                     break
 
 
-def _inside(folder: Path, name: str) -> Path:
-    """A file that data names, which must lie in the folder."""
-    named = PurePosixPath(name)
-    if named.is_absolute() or ".." in named.parts:
-        raise ValueError(f"the file name {name!r} leads out of {folder}")
-    return folder / name
-
-
 def papers(task: Task, files: Sequence[Path]) -> Iterator[Record]:
-    """Papers of arXiv or PubMed with their abstracts (Cohan and others, 2018)."""
+    """Papers from arXiv or PubMed with their abstracts (Cohan and others, 2018)."""
     for line in read_lines(files[0]):
         abstract = " ".join(
             re.sub(r"^<S>\s*|\s*</S>$", "", sentence).strip()
@@ -543,43 +527,16 @@ def _xml(path: Path) -> ElementTree.Element:
 
 Reader = Callable[[Task, Sequence[Path]], Iterator[Record]]
 
-_READERS: dict[str, Reader] = {
-    **dict.fromkeys(
-        ("mnds-news_explicit-single", "mnds-news_explicit-multiple", "mnds-news_semantic-multiple"),
-        mnds,
-    ),
-    **dict.fromkeys(
-        ("thucnews_explicit-single", "thucnews_explicit-multiple", "thucnews_semantic-multiple"),
-        thucnews,
-    ),
-    "newsqa": newsqa,
-    "c3": c3,
-    "wow": wow,
-    "drcd_explicit-single": drcd_topics,
-    "drcd_semantic-single": drcd,
-    "cnnnews": cnn,
-    "cepsum": cepsum,
-    "lcsts": lcsts,
-    "ncls": ncls,
-    "marc": marc,
-    "online-shopping": online_shopping,
-    "wikitext-103": wikitext,
-    "wiki2019zh": wiki2019zh,
-    "duorc": duorc,
-    "nq-open": nq_open,
-    "dureader": dureader,
-    "wikihow": wikihow,
-    "news2016": news2016,
-    "hotpotqa": hotpotqa,
-    **dict.fromkeys(("bigpatent_global_cls", "bigpatent_global_sum"), bigpatent),
-    "triviaqa": triviaqa,
-    **dict.fromkeys(("arxiv", "pubmed"), papers),
-    "booksum": booksum,
-    "cnewsum": cnewsum,
-    "clts": clts,
-    **dict.fromkeys(("tedtalks-en2zh", "tedtalks-zh2en"), tedtalks),
-    **dict.fromkeys(("open-subtitles-en2zh", "open-subtitles-zh2en"), subtitles),
-    **dict.fromkeys(("news-commentary-en2zh", "news-commentary-zh2en"), commentary),
+# By `Task.source`.
+READERS: dict[str, Reader] = {
+    **{"MNDS News": mnds, "THUCNews": thucnews, "NewsQA": newsqa, "C3": c3, "WoW": wow},
+    **{"DRCD": drcd, "CNNNews": cnn, "CEPSUM": cepsum, "LCSTS": lcsts, "NCLS": ncls},
+    **{"MARC": marc, "Online Shopping": online_shopping, "WikiText-103": wikitext},
+    **{"Wiki2019zh": wiki2019zh, "DuoRC": duorc, "NQ-Open": nq_open, "DuReader": dureader},
+    **{"WikiHow": wikihow, "News2016": news2016, "HotpotQA": hotpotqa, "BIGPATENT": bigpatent},
+    **{"TriviaQA": triviaqa, "Arxiv": papers, "Pubmed": papers, "Booksum": booksum},
+    **{"CNewsum": cnewsum, "CLTS+": clts, "TedTalks": tedtalks, "OpenSubtitles": subtitles},
+    "News Commentary": commentary,
 }
 
 # The released scripts leave these as they are; all other Chinese becomes simplified.
@@ -589,7 +546,7 @@ _AS_IT_IS = ("marc", "online-shopping", "wiki2019zh")
 def source_records(task: Task, files: Sequence[Path]) -> Iterator[Record]:
     """The documents of a task's source, or of a user's table of RECORDS.
 
-    UserError if a file has another layout.
+    Raises UserError if a file has another layout.
     """
     if files[0].suffix == ".parquet":
         yield from _of_table(task, files[0])
@@ -600,8 +557,8 @@ def source_records(task: Task, files: Sequence[Path]) -> Iterator[Record]:
         task.follows in _AS_IT_IS or task.name.startswith("thucnews") or "zh" not in task.lang
     )
     try:
-        for record in _READERS[task.follows](task, files):
-            yield record if as_it_is else _simplified(record)
+        for record in READERS[task.source](task, files):
+            yield record if as_it_is else simplified(record)
     except (
         *(KeyError, IndexError, TypeError, ValueError, AttributeError, OSError, EOFError),
         *(json.JSONDecodeError, csv.Error, ElementTree.ParseError),
@@ -634,14 +591,19 @@ def _of_table(task: Task, path: Path) -> Iterator[Record]:
         )
 
 
-def _simplified(record: Record) -> Record:
-    convert = simplify
-    return Record(
-        convert(record.text),
-        convert(record.title),
-        convert(record.asked),
-        convert(record.label),
-        tuple(map(convert, record.answers)),
-        tuple(Question(convert(q.text), tuple(map(convert, q.answers))) for q in record.questions),
-        tuple(Document(convert(part.text), convert(part.title)) for part in record.parts),
-    )
+@lru_cache(maxsize=1)
+def _converter() -> Any:
+    from opencc import OpenCC
+
+    return OpenCC("t2s")
+
+
+def simplified(value: Any) -> Any:
+    """A record, or a part of one, in simplified Chinese characters.
+
+    OpenCC's t2s converts them, as in the released scripts.
+    """
+    if isinstance(value, str):
+        return _converter().convert(value) if value else value
+    made = map(simplified, value)
+    return value._make(made) if hasattr(value, "_make") else tuple(made)

@@ -30,30 +30,37 @@ ABILITIES = (
 
 
 class Task(NamedTuple):
-    """A task file of the hub.
-
-    `lang` is the paper's language ("en", "zh" or "en,zh"), `answer_lang` the language of the answers. A task
-    in a further language ("en,de") has the source, the rules and the metric of the task `follows`. `unit` is
-    how the file counts lengths: "words" between white space, "characters", "mixed" (the words of English and
-    the characters of Chinese together), or "any" (words of any script). `metric` is the paper's metric:
-    "accuracy" (a gold answer is a part of the answer), "match" (they are equal), "f1" (of sets of ids),
-    "rouge" (ROUGE-L recall) or "bleu"; `released` is the released scorer's. An answer is cut before the first
-    occurrence of each of `cuts`, one after the other. `source` is the data set's name in the paper.
-    """
+    """A task file of the hub; `_TABLE` has a line for each of the paper."""
 
     name: str
+    # Its folder on the hub.
     folder: str
     ability: str
     task_type: str
+    # The paper's language ("en", "zh" or "en,zh"; "en,de" in a further language), and that of the answers.
     lang: str
     answer_lang: str
     domain: str
+    # How the file counts lengths: "words" between white space, "characters", "mixed" (the words of English
+    # and the characters of Chinese together), or "any" (words of any script).
     unit: str
+    # The paper's metric: "accuracy" (a gold answer is a part of the answer), "match" (they are equal), "f1"
+    # (of sets of ids), "rouge" (ROUGE-L recall) or "bleu".
     metric: str
+    # An answer is cut before the first occurrence of each of these, one after the other.
     cuts: tuple[str, ...]
+    # The name of the data set in the paper.
     source: str
+    # The released scorer's metric.
     released: str
+    # The paper's task whose source, rules and metric this one has; itself but in a further language.
     follows: str
+    # The table of the paper's appendix that has its numbers.
+    table: str
+    # How its documents are drawn (`families.FAMILIES`), and which texts of the embedded sample it gets
+    # (`rows.READERS`; "": none).
+    draws: str
+    sample: str
 
     @property
     def second(self) -> str:
@@ -74,7 +81,7 @@ class Task(NamedTuple):
 
     @property
     def archived(self) -> tuple[str, ...]:
-        """The names that the task's file may have in the first release: its own, or the released scorer's."""
+        """The possible names of the task's file in the first release: its own, the released scorer's."""
         return self.name, PRINTED.get(self.name, f"{self.name}_{self.task_type.lower()}")
 
     @property
@@ -85,88 +92,77 @@ class Task(NamedTuple):
 
 # What the paper and the released scorer call a task, where that is not its file.
 PRINTED = {"clts": "clts+"}
+_FOLDERS = {
+    **{"CLS": "classification", "NLI": "nli", "QA": "qa", "RET": "topic_retrieval"},
+    **{"SUM": "summarization", "TRAN": "translation"},
+}
 _UNITS = {"w": "words", "c": "characters", "m": "mixed"}
 _ABILITIES = dict(zip(("es", "ss", "em", "sm", "gl"), ABILITIES, strict=True))
 
-# folder/name | ability | type | lang | answer's | domain | unit | metric | cuts | data set | released metric
+# name | ability | type | lang | answer's | domain | unit | metric | cuts | data set | table | draws | sample
+# | the released scorer's metric, where that is not the paper's
 _TABLE = r"""
-classification/mnds-news_explicit-single | es | CLS+RET | en | en | news | w | match | | MNDS News |
-classification/thucnews_explicit-single | es | CLS+RET | zh | zh | news | c | match | | THUCNews |
-qa/newsqa | es | QA+RET | en | en | news | w | accuracy | \n . | NewsQA |
-qa/c3 | es | QA+RET | zh | zh | textbook | c | accuracy | \n 。 | C3 |
-topic_retrieval/wow | es | RET | en | en | wiki | w | accuracy | , \n | WoW |
-topic_retrieval/drcd_explicit-single | es | RET | zh | zh | wiki | c | accuracy | ， \n | DRCD |
-summarization/cnnnews | es | SUM+RET | en | en | news | w | rouge | \n | CNNNews |
-summarization/cepsum | es | SUM+RET | zh | zh | e-commerce | c | rouge | \n | CEPSUM |
-summarization/lcsts | es | SUM+RET | zh | zh | news | c | rouge | \n | LCSTS |
-summarization/ncls | es | SUM+RET | en,zh | zh | news | m | rouge | \n | NCLS |
-classification/mnds-news_explicit-multiple | em | CLS+RET | en | en | news | w | f1 | | MNDS News |
-classification/thucnews_explicit-multiple | em | CLS+RET | zh | zh | news | c | f1 | | THUCNews |
-classification/marc | em | CLS+RET | en,zh | en | e-commerce | m | f1 | | MARC |
-classification/online-shopping | em | CLS+RET | zh | zh | e-commerce | c | f1 | | Online Shopping |
-nli/wikitext-103 | ss | NLI+RET | en | en | wiki | w | match | . | WikiText-103 |
-nli/wiki2019zh | ss | NLI+RET | zh | zh | wiki | c | match | 。 | Wiki2019zh |
-qa/duorc | ss | QA | en | en | movie | w | accuracy | \n . | DuoRC |
-qa/nq-open | ss | QA | en | en | wiki | w | accuracy | \n . | NQ-Open |
-qa/dureader | ss | QA | zh | zh | web | c | rouge | \n 。 | DuReader | accuracy
-qa/drcd_semantic-single | ss | QA | zh | zh | wiki | c | accuracy | \n 。 | DRCD |
-summarization/wikihow | ss | SUM+RET | en | en | wikihow | w | rouge | \n | WikiHow |
-summarization/news2016 | ss | SUM+RET | zh | zh | news | c | rouge | \n | News2016 |
-translation/tedtalks-en2zh | ss | TRAN+RET | en,zh | zh | talks | m | bleu | | TedTalks |
-translation/tedtalks-zh2en | ss | TRAN+RET | en,zh | en | talks | m | bleu | | TedTalks |
-classification/mnds-news_semantic-multiple | sm | CLS+CNT | en | en | news | w | match | . | MNDS News |
-classification/thucnews_semantic-multiple | sm | CLS+CNT | zh | zh | news | c | match | 。 | THUCNews |
-qa/hotpotqa | sm | QA | en | en | wiki | w | accuracy | \n . | HotpotQA |
-classification/bigpatent_global_cls | gl | CLS | en | en | patent | w | accuracy | : | BIGPATENT |
-qa/triviaqa | gl | QA | en | en | web | w | accuracy | \n . | TriviaQA |
-summarization/arxiv | gl | SUM | en | en | academic | w | rouge | \n | Arxiv |
-summarization/bigpatent_global_sum | gl | SUM | en | en | patent | w | rouge | \n | BIGPATENT |
-summarization/pubmed | gl | SUM | en | en | medical | w | rouge | \n | Pubmed |
-summarization/booksum | gl | SUM | en | en | book | w | rouge | \n | Booksum |
-summarization/cnewsum | gl | SUM | zh | zh | news | c | rouge | \n 新闻 | CNewsum |
-summarization/clts | gl | SUM | zh | zh | news | c | rouge | \n 新闻 | CLTS+ |
-translation/open-subtitles-en2zh | gl | TRAN | en,zh | zh | movie | m | bleu | | OpenSubtitles |
-translation/open-subtitles-zh2en | gl | TRAN | en,zh | en | movie | m | bleu | | OpenSubtitles |
-translation/news-commentary-en2zh | gl | TRAN | en,zh | zh | news | m | bleu | | News Commentary |
-translation/news-commentary-zh2en | gl | TRAN | en,zh | en | news | m | bleu | | News Commentary |
+mnds-news_explicit-single | es | CLS+RET | en | en | news | w | match | | MNDS News | 32 | single | news |
+thucnews_explicit-single | es | CLS+RET | zh | zh | news | c | match | | THUCNews | 31 | single | news |
+newsqa | es | QA+RET | en | en | news | w | accuracy | \n . | NewsQA | 40 | single | entries |
+c3 | es | QA+RET | zh | zh | textbook | c | accuracy | \n 。 | C3 | 39 | single | choices |
+wow | es | RET | en | en | wiki | w | accuracy | , \n | WoW | 9 | topics | entries |
+drcd_explicit-single | es | RET | zh | zh | wiki | c | accuracy | ， \n | DRCD | 10 | topics | entries |
+cnnnews | es | SUM+RET | en | en | news | w | rouge | \n | CNNNews | 36 | single | news |
+cepsum | es | SUM+RET | zh | zh | e-commerce | c | rouge | \n | CEPSUM | 35 | single | |
+lcsts | es | SUM+RET | zh | zh | news | c | rouge | \n | LCSTS | 38 | single | news |
+ncls | es | SUM+RET | en,zh | zh | news | m | rouge | \n | NCLS | 18 | single | |
+mnds-news_explicit-multiple | em | CLS+RET | en | en | news | w | f1 | | MNDS News | 24 | class | news |
+thucnews_explicit-multiple | em | CLS+RET | zh | zh | news | c | f1 | | THUCNews | 29 | class | news |
+marc | em | CLS+RET | en,zh | en | e-commerce | m | f1 | | MARC | 26 | class | reviews |
+online-shopping | em | CLS+RET | zh | zh | e-commerce | c | f1 | | Online Shopping | 28 | class | reviews |
+wikitext-103 | ss | NLI+RET | en | en | wiki | w | match | . | WikiText-103 | 22 | continuation | entries |
+wiki2019zh | ss | NLI+RET | zh | zh | wiki | c | match | 。 | Wiki2019zh | 23 | continuation | entries |
+duorc | ss | QA | en | en | movie | w | accuracy | \n . | DuoRC | 41 | single | |
+nq-open | ss | QA | en | en | wiki | w | accuracy | \n . | NQ-Open | 7 | retrieved | passages |
+dureader | ss | QA | zh | zh | web | c | rouge | \n 。 | DuReader | 27 | natural | | accuracy
+drcd_semantic-single | ss | QA | zh | zh | wiki | c | accuracy | \n 。 | DRCD | 8 | single | passages |
+wikihow | ss | SUM+RET | en | en | wikihow | w | rouge | \n | WikiHow | 16 | single | |
+news2016 | ss | SUM+RET | zh | zh | news | c | rouge | \n | News2016 | 37 | single | |
+tedtalks-en2zh | ss | TRAN+RET | en,zh | zh | talks | m | bleu | | TedTalks | 44 | single | talks |
+tedtalks-zh2en | ss | TRAN+RET | en,zh | en | talks | m | bleu | | TedTalks | 45 | single | talks |
+mnds-news_semantic-multiple | sm | CLS+CNT | en | en | news | w | match | . | MNDS News | 25 | count | news |
+thucnews_semantic-multiple | sm | CLS+CNT | zh | zh | news | c | match | 。 | THUCNews | 30 | count | news |
+hotpotqa | sm | QA | en | en | wiki | w | accuracy | \n . | HotpotQA | 13 | natural | hops |
+bigpatent_global_cls | gl | CLS | en | en | patent | w | accuracy | : | BIGPATENT | 19 | natural | long |
+triviaqa | gl | QA | en | en | web | w | accuracy | \n . | TriviaQA | 12 | natural | asked |
+arxiv | gl | SUM | en | en | academic | w | rouge | \n | Arxiv | 14 | natural | long |
+bigpatent_global_sum | gl | SUM | en | en | patent | w | rouge | \n | BIGPATENT | 15 | natural | |
+pubmed | gl | SUM | en | en | medical | w | rouge | \n | Pubmed | 17 | natural | |
+booksum | gl | SUM | en | en | book | w | rouge | \n | Booksum | 11 | gathered | |
+cnewsum | gl | SUM | zh | zh | news | c | rouge | \n 新闻 | CNewsum | 33 | natural | long |
+clts | gl | SUM | zh | zh | news | c | rouge | \n 新闻 | CLTS+ | 34 | natural | |
+open-subtitles-en2zh | gl | TRAN | en,zh | zh | movie | m | bleu | | OpenSubtitles | 21 | gathered | lines |
+open-subtitles-zh2en | gl | TRAN | en,zh | en | movie | m | bleu | | OpenSubtitles | 20 | gathered | lines |
+news-commentary-en2zh | gl | TRAN | en,zh | zh | news | m | bleu | | News Commentary | 42 | single | |
+news-commentary-zh2en | gl | TRAN | en,zh | en | news | m | bleu | | News Commentary | 43 | single | |
 """
 
 
-def _tasks() -> dict[str, Task]:
-    tasks = {}
-    for line in _TABLE.strip().splitlines():
-        cells = [cell.strip() for cell in line.split("|")]
-        path, ability, kind, lang, answer, domain, unit, metric, cuts, source, released = cells
-        folder, name = path.split("/")
-        tasks[name] = Task(
-            name,
-            folder,
-            _ABILITIES[ability],
-            kind,
-            lang,
-            answer,
-            domain,
-            _UNITS[unit],
-            metric,
-            tuple(cut.replace(r"\n", "\n") for cut in cuts.split()),
-            source,
-            released or metric,
-            name,
-        )
-    return tasks
+def _task(line: str) -> Task:
+    cells = [cell.strip() for cell in line.split("|")]
+    name, ability, kind, lang, answer, domain, unit, metric, cuts, *drawn, released = cells
+    marks = tuple(cut.replace(r"\n", "\n") for cut in cuts.split())
+    source, table, draws, sample = drawn
+    return Task(
+        *(name, _FOLDERS[kind.split("+")[0]], _ABILITIES[ability], kind, lang, answer, domain),
+        *(_UNITS[unit], metric, marks, source, released or metric, name, f"table{table}"),
+        *(draws, sample),
+    )
 
 
-def _further() -> dict[str, Task]:
-    tasks = {}
+def _further() -> Iterator[Task]:
     for name, languages in _LANGUAGES.items():
         task = TASKS[name]
         for lang in languages:
             own = f"{name}-{lang}" if "zh" not in name else name.replace("zh", lang)
             answer = lang if task.answer_lang == "zh" else task.answer_lang
-            tasks[own] = task._replace(
-                name=own, lang=f"en,{lang}", answer_lang=answer, unit="words"
-            )
-    return tasks
+            yield task._replace(name=own, lang=f"en,{lang}", answer_lang=answer, unit="words")
 
 
 # Languages with spaces between words that the publishers of the sources have.
@@ -180,9 +176,11 @@ _LANGUAGES = {
     },
 }
 
-TASKS = _tasks()
+TASKS = {task.name: task for task in map(_task, _TABLE.strip().splitlines())}
+# The tasks for which the embedded sample has texts.
+SAMPLED = tuple(name for name, task in TASKS.items() if task.sample)
 # All that `source: constructed` can build: the paper's tasks, then those in further languages.
-CONSTRUCTED = {**TASKS, **_further()}
+CONSTRUCTED = {**TASKS, **{task.name: task for task in _further()}}
 SLUGS = {task.slug: task for task in CONSTRUCTED.values()}
 
 
@@ -192,37 +190,6 @@ def task_in(name: str, lang: str) -> Task:
     if lang == task.lang:
         return task
     return task._replace(lang=lang, answer_lang=lang, unit="any")
-
-
-SAMPLED = (
-    "mnds-news_explicit-single",
-    "thucnews_explicit-single",
-    "newsqa",
-    "c3",
-    "wow",
-    "drcd_explicit-single",
-    "cnnnews",
-    "lcsts",
-    "mnds-news_explicit-multiple",
-    "thucnews_explicit-multiple",
-    "marc",
-    "online-shopping",
-    "wikitext-103",
-    "wiki2019zh",
-    "nq-open",
-    "drcd_semantic-single",
-    "tedtalks-en2zh",
-    "tedtalks-zh2en",
-    "mnds-news_semantic-multiple",
-    "thucnews_semantic-multiple",
-    "hotpotqa",
-    "bigpatent_global_cls",
-    "triviaqa",
-    "arxiv",
-    "cnewsum",
-    "open-subtitles-en2zh",
-    "open-subtitles-zh2en",
-)
 
 
 # The frame of a prompt: the wording around its items, filled in or found again in a finished text.
@@ -245,13 +212,15 @@ class Piece(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """A prompt in its pieces: the starts of its items, their ids, and the asked one's id."""
+    """A prompt in its pieces."""
 
     instruction: str
     example_end: int
+    # The starts of its items.
     items: list[int]
     items_end: int
     question: int
+    # The items' ids.
     ids: list[str]
     values: dict[str, str]
 
@@ -285,7 +254,7 @@ class Rendered(NamedTuple):
 
 
 def load_frames(path: str | Path) -> dict[str, Frame]:
-    """The frames of all tasks, by name. UserError if the file holds anything else."""
+    """The frames of all tasks, by name. Raises UserError if the file holds anything else."""
     import yaml  # Planning reads this module with the standard library alone.
 
     try:
@@ -311,9 +280,9 @@ def texts_of(frame: Frame) -> dict[str, tuple[str, ...]]:
 
 
 def worded(frame: Frame, texts: Mapping[str, str]) -> Frame:
-    """The frame with a user's texts in place of all texts of `texts_of`; missing texts are left out.
+    """The frame with a user's texts in place of all texts of `texts_of`. Missing texts are left out.
 
-    The frame keeps its white space, and its parts without words: ids, and the separators of items.
+    The frame keeps its white space and all parts without words: ids, and the separators of items.
     """
     own = {}
     for name in texts_of(frame):
@@ -354,7 +323,7 @@ def fill(template: str, values: Mapping[str, str]) -> str:
 
 
 def cut(frame: Frame, instruction: str, text: str) -> Cut | None:
-    """The parts of the frame found in an `instruction` and the `text` that follows it; None if not found.
+    """The parts of the frame in an `instruction` and the `text` after it; None if the frame is not found.
 
     All offsets refer to `text`.
     """
@@ -383,7 +352,8 @@ def cut(frame: Frame, instruction: str, text: str) -> Cut | None:
     ids, starts = _items(frame, text, start, end)
     if not starts or starts[0] != start:
         return None
-    question = end + len(_filled_late(frame, text, end))
+    late = _pattern(frame.late).match(text, end) if frame.late else None
+    question = late.end() if late else end
     return Cut(instruction, head.end(), starts, end, question, ids, values)
 
 
@@ -404,11 +374,6 @@ def pieces(frame: Frame, found: Cut, length: int, needles: Collection[int]) -> l
     ]
 
 
-def _filled_late(frame: Frame, text: str, end: int) -> str:
-    late = _pattern(frame.late).match(text, end) if frame.late else None
-    return late[0] if late else ""
-
-
 def _last(template: str, text: str, start: int) -> tuple[int, dict[str, str]] | None:
     """Where the template's last occurrence begins that ends the text, and its values."""
     literal = re.split(r"\{\w+\}", template, maxsplit=1)[0]
@@ -427,7 +392,15 @@ def _items(frame: Frame, text: str, start: int, end: int) -> tuple[list[str], li
     if frame.join is None:
         return ([""], [start]) if text.startswith(prefix, start) else ([], [])
     if frame.ids == "number":
-        return _numbered(frame, prefix, text, start, end)
+        # Items called 1, 2, ...: each is looked for behind the one before it.
+        starts: list[int] = []
+        place = start if text.startswith(fill(prefix, {"id": "1"}), start) else -1
+        while 0 <= place < end:
+            starts.append(place)
+            sought = frame.join + fill(prefix, {"id": str(len(starts) + 1)})
+            place = text.find(sought, place, end)
+            place += len(frame.join) if place >= 0 else 0
+        return [str(number) for number in range(1, len(starts) + 1)], starts
     pattern = re.compile(f"(?:^|(?<={re.escape(frame.join)}))" + _regex(prefix))
     found = [m for m in pattern.finditer(text, start, end) if m.start() >= start]
     # `^` is the beginning of the whole text; the first item stands behind the example.
@@ -437,26 +410,13 @@ def _items(frame: Frame, text: str, start: int, end: int) -> tuple[list[str], li
     return [m.groupdict().get("id") or "" for m in found], [m.start() for m in found]
 
 
-def _numbered(
-    frame: Frame, prefix: str, text: str, start: int, end: int
-) -> tuple[list[str], list[int]]:
-    """Items called 1, 2, ...: each is looked for behind the one before it."""
-    starts: list[int] = []
-    place = start if text.startswith(fill(prefix, {"id": "1"}), start) else -1
-    while 0 <= place < end:
-        starts.append(place)
-        sought = (frame.join or "") + fill(prefix, {"id": str(len(starts) + 1)})
-        place = text.find(sought, place, end)
-        place += len(frame.join or "") if place >= 0 else 0
-    return [str(number) for number in range(1, len(starts) + 1)], starts
-
-
 def _prefix(frame: Frame) -> str:
     """The beginning of an item: up to its text or title, the title too where it is the item's name."""
     until = r"\{text\}" if frame.ids == "title" else r"\{(?:title|text)\}"
     return re.split(until, frame.item, maxsplit=1)[0]
 
 
+# What a placeholder stands for; any other for any text.
 _GROUPS = {"id": "[0-9A-F]{6}", "n": r"\d+", "next": r"\d+", "title": r"[^\n]*?"}
 
 

@@ -1,0 +1,1 @@
+"""Models behind the protocols of their providers, by inspect_ai."""

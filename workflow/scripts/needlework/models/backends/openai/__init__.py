@@ -1,0 +1,1 @@
+"""Models behind an OpenAI-compatible endpoint: request by request, or in batches."""

@@ -1,0 +1,1 @@
+"""GGUF files and OpenVINO folders, by OpenVINO GenAI."""
