@@ -2,9 +2,10 @@
 
 import json
 
+from needlework.models.question_draws import asked, cells
+
 from needlework.atomic import atomic_write
 from needlework.jobs.job import running
-from needlework.models.audit_draws import asked, cells
 
 with running(snakemake) as logger:
     params = snakemake.params

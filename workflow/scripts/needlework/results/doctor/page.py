@@ -1,0 +1,2 @@
+def write_page(found, templates, path):
+    open(path,"w").write("stub")
