@@ -1,2 +1,0 @@
-def write_page(found, templates, path):
-    open(path,"w").write("stub")
