@@ -26,6 +26,7 @@ from needlework.answer_states import (
     PROMPT_CUT,
     REASONED,
     REFUSED,
+    RETRIED,
     SKIPPED,
     UNASKED,
     UNDECODED,
@@ -480,7 +481,9 @@ def _kinds(rows: pd.DataFrame) -> Iterator[tuple[str, pd.Series, int]]:
         | (ended & remarks.str.contains(UNKNOWN_MARK))
     )
     error = rows["given"] & rows["text"].fillna("").map(lambda text: bool(_ERROR.match(text)))
-    yield "are errors in place of an answer, with status 200", error, 2
+    # Errors that went when the request was sent again.
+    error |= remarks.str.contains(f"{RETRIED}: status 200")
+    yield "got an error in place of an answer, with status 200", error, 2
     yield "have no answer, after all attempts", outcome.isin([FAILED, UNASKED]), 2
     yield "were refused as too long, though they fit into the context", outcome == REFUSED, 2
     yield "are thoughts that used up the tokens of the answer", thoughts, 3
