@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pandas as pd
-from needlework.results.doctor.page import write_page
 
 from needlework.atomic import atomic_write, write_csv
 from needlework.benchmarks.benchmark import load_benchmark
@@ -30,6 +29,7 @@ from needlework.results.doctor.comparison import (
     joined,
     settings_lines,
 )
+from needlework.results.doctor.page import write_page
 from needlework.results.doctor.report import in_markdown, report
 
 Files = dict[str, dict[str, list[str]]]
