@@ -1,4 +1,4 @@
-"""The command `needlework doctor`: its options, the configuration that it writes, and the verdict that it prints."""
+"""The command `needlework doctor`: its options, the configuration of its run, and the verdict."""
 
 from __future__ import annotations
 
@@ -118,12 +118,12 @@ def _prepare(options: argparse.Namespace, words: list[str]) -> None:
         if value and name not in ("url", "anew")
     }
     given["languages"] = ",".join(options.languages)
-    own = [
+    parts = [
         part
         for name, value in given.items()
         for part in (f"--{name.replace('_', '-')}", str(value))
     ]
-    first = printable(f"# needlework doctor {shlex.join([options.url, *own])}", lines=False)
+    first = printable(f"# needlework doctor {shlex.join([options.url, *parts])}", lines=False)
     if old and CONFIGURATION.read_text(encoding="utf-8").partition("\n")[0] == first:
         _say(f"{CONFIGURATION} is this command's, which goes on; --anew asks from the beginning.")
         return
@@ -159,8 +159,8 @@ def _check_same(old: Mapping[str, Any], met: Mapping[str, Met]) -> None:
         if (was["name"], was["base_url"]) != (server.model.name, server.model.address):
             raise UserError(
                 f"{CONFIGURATION} was written for {was['name']} at {was['base_url']}, and this is "
-                f"{server.model.name} at {server.model.address}: name --anew to ask it from the beginning, or run "
-                "the command in another folder."
+                f"{server.model.name} at {server.model.address}: name --anew to ask it from the start, or "
+                "run the command in another folder."
             )
 
 
@@ -198,7 +198,8 @@ def _configuration(
     n = numbers(own, options.prompts)
     prompts, size = asked(own, n, tokens)
     _say(
-        f"Each server gets {prompts:,} prompts with about {size:,} tokens, the longest of {max(own.pairs.values()):,}."
+        f"Each server gets {prompts:,} prompts with about {size:,} tokens, the longest of "
+        f"{max(own.pairs.values()):,}."
     )
     blocks = benchmarks(own, n)
     models = {

@@ -1,4 +1,4 @@
-"""What a server says of itself: its models, its limit, and how many tokens it counts in texts of known size."""
+"""What a server says of itself: its models, its limit, and the tokens of texts of known size."""
 
 from __future__ import annotations
 
@@ -47,11 +47,13 @@ def meet(url: str, name: str | None, key_env: str | None, wished: str | None = N
         status, listed = _reply(endpoint, "models", last=address == addresses[-1])
         if status and (served := listed_models(listed)):
             break
-    notices = () if address == url.rstrip("/") else (f"The server's address is {address}.",)
+    notices: tuple[str, ...] = (
+        () if address == url.rstrip("/") else (f"The server's address is {address}.",)
+    )
     if not served and not (name or wished):
         raise UserError(
-            f"{shown_url(url)} lists no models at {address}/models: correct the address, or name the model with "
-            "--model."
+            f"{shown_url(url)} lists no models at {address}/models: correct the address, or name the "
+            "model with --model."
         )
     if not served:
         return _unlisted(addresses, ServedModel(name or wished or "", "", key_env))

@@ -91,9 +91,7 @@ def sizes(context: int, tokens: Tokens, prompts: int) -> Sizes:
     lengths = [*(length for length in lengths if length < 0.75 * most), most]
     if len(lengths) < 3:
         lengths = [most * 2 / 9, most / 2, most]
-    fitting = {
-        max(5, int((length - tokens.base) / tokens.pair)): round(length) for length in lengths
-    }
+    counts = [max(5, int((length - tokens.base) / tokens.pair)) for length in lengths]
     # The words of each language that fit; room for the instruction and a longer answer.
     words = {lang: (most - tokens.base - 50) / each for lang, each in tokens.words.items()}
     kept = [lang for lang in words if words[lang] >= _FEWEST_WORDS]
@@ -102,7 +100,7 @@ def sizes(context: int, tokens: Tokens, prompts: int) -> Sizes:
     below = [] if few else [min(1000, longest // 2)]
     shorter = min(longest * 3 // 4, _MOST_WORDS)
     return Sizes(
-        fitting,
+        {n: round(tokens.base + n * tokens.pair) for n in counts},
         [lang for lang in kept if lang in HIDDEN],
         [*below, longest],
         [lang for lang in kept if lang in ASKED],
