@@ -9,7 +9,6 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NoReturn
@@ -240,19 +239,9 @@ def _verdict() -> int:
             f"{file} has no verdict ({type(error).__name__}): the same command makes it."
         ) from None
     for name in _PAGES:
-        _link(FOLDER / name, _RESULTS / name)
+        shutil.copyfile(file.with_name(name), FOLDER / name)
     print(printable("\n".join(lines)))
     return status if status in (0, 1) else 2
-
-
-def _link(link: Path, target: Path) -> None:
-    """A link in the folder, or a copy where there are no links."""
-    link.unlink(missing_ok=True)
-    try:
-        link.symlink_to(target)
-    except OSError:
-        with suppress(OSError):
-            shutil.copyfile(link.parent / target, link)
 
 
 def _say(*sentences: str) -> None:

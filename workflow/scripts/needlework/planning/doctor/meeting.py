@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -13,7 +13,7 @@ from needlework.errors import UserError, reason
 from needlework.planning.preflight.asking import ServedModel, ask, beginning
 from needlework.planning.preflight.certificates import trouble_at
 from needlework.planning.preflight.first_request import in_words, listed_models, refused_key
-from needlework.services.endpoints import api_key, check_url, shown_url
+from needlework.services.endpoints import api_key, check_url, is_local, shown_url
 from needlework.settings.endpoints import KeyVariable
 
 ANSWER_S = 60.0
@@ -42,21 +42,22 @@ def meet(url: str, name: str | None, key_env: str | None, wished: str | None = N
             raise UserError(f"The value of the option for a key {reason(error)}.") from None
         api_key(key_env, f"the server at {shown_url(url)}", may_be_none=False)
     served: dict[str, dict[str, object]] = {}
-    for address in (addresses := _addresses(url)):
+    addresses = _addresses(url)
+    for address in addresses:
         endpoint = ServedModel(name or wished or "", address, key_env)
         status, listed = _reply(endpoint, "models", last=address == addresses[-1])
         if status and (served := listed_models(listed)):
             break
-    notices: tuple[str, ...] = (
-        () if address == url.rstrip("/") else (f"The server's address is {address}.",)
-    )
-    if not served and not (name or wished):
-        raise UserError(
-            f"{shown_url(url)} lists no models at {address}/models: correct the address, or name the "
-            "model with --model."
-        )
-    if not served:
-        return _unlisted(addresses, ServedModel(name or wished or "", "", key_env))
+    else:
+        if not endpoint.name:
+            raise UserError(
+                f"{shown_url(url)} lists no models at {address}/models: correct the address, or name the "
+                "model with --model."
+            )
+        address, served = addresses[0], {endpoint.name: {}}
+    notices: tuple[str, ...] = ()
+    if address != url.rstrip("/"):
+        notices = (f"The server's address is {address}.",)
     chosen = name or (wished if wished in served else None) or next(iter(served))
     if name is None and chosen != wished and len(served) > 1:
         raise UserError(
@@ -73,24 +74,14 @@ def meet(url: str, name: str | None, key_env: str | None, wished: str | None = N
     return Met(endpoint, named or _llama_cpp(endpoint), notices)
 
 
-def _unlisted(addresses: Iterable[str], unplaced: ServedModel) -> Met:
-    """A model of a server without a list, at the first address that answers a prompt of one word."""
-    for address in addresses:
-        endpoint = unplaced._replace(address=address)
-        try:
-            prompt_tokens(endpoint, "Hi")
-        except UserError as error:
-            refused = error
-        else:
-            said = f"The server at {address} lists no models; {endpoint.name} is asked."
-            return Met(endpoint, _llama_cpp(endpoint), (said,))
-    raise refused
-
-
 def _addresses(url: str) -> list[str]:
-    """The addresses that may be meant: without a scheme it is http or https, and /v1 may be missing."""
-    found = []
-    for whole in [url] if "://" in url else [f"http://{url}", f"https://{url}"]:
+    """The addresses that may be meant: the scheme and /v1 may be missing."""
+    found, schemes = [], [""]
+    if "://" not in url:
+        # A key must not go over a public network in the clear.
+        host = urlsplit(f"//{url}").hostname or ""
+        schemes = ["http://", "https://"] if is_local(host) else ["https://"]
+    for whole in (scheme + url for scheme in schemes):
         check_url(whole, "The address")
         parts = urlsplit(whole)
         if "@" in parts.netloc or parts.query or parts.fragment:
@@ -107,37 +98,40 @@ def _addresses(url: str) -> list[str]:
 def _reply(endpoint: ServedModel, path: str, body: object = None, last: bool = True) -> Any:
     """A server's status and reply. Raises UserError if it says nothing, or refuses.
 
-    If this is not the `last` address to try, nothing said is status 0.
+    If this is not the `last` address to try and nothing answers there, the status is 0.
     """
-    address, refused = endpoint.address, None
-    if trouble := trouble_at(address):
-        refused = (
-            f"is not to be reached ({trouble[0]})",
-            trouble[1].replace("`base_url`", "its address"),
-        )
-        status = 0
+    status, said, remedy = 0, "", ""
+    if trouble := trouble_at(endpoint.address):
+        trouble_said, remedy = trouble[0], trouble[1].replace("`base_url`", "its address")
+        refused = f"cannot be reached ({trouble_said})"
     else:
         status, said = ask(endpoint, path, body, ANSWER_S)
-        text = beginning(endpoint, said if isinstance(said, str) else json.dumps(said))
-    if status == 0 and not last:
-        return 0, None
-    if refused is None and status == 0 and "timed out" in said:
-        refused = (
-            f"gave no answer in {ANSWER_S:.0f} s",
-            "wait until it has loaded its model, or end its other work",
-        )
-    elif refused is None and status == 0:
-        refused = f"gave no reply of HTTP ({text})", "correct its address"
-    elif status == 401:
-        trouble_said, remedy = refused_key(endpoint.key_env)
-        refused = trouble_said, remedy.replace("`key_env`", "--key-env")
-    elif status == 403:
-        refused = f"refuses (status 403: {text})", "use a key that may ask this model"
-    elif status == 429 or status >= 500:
-        refused = f"answers with status {status} ({text})", "start again when it is ready"
-    if refused:
-        raise UserError(f"{address} {refused[0].removeprefix('it ')}: {refused[1]}.")
+        refused, remedy = _refusal(endpoint, status, said)
+    if refused and (status or last or "answer in" in refused):
+        raise UserError(f"{endpoint.address} {refused.removeprefix('it ')}: {remedy}.")
     return status, said
+
+
+def _refusal(endpoint: ServedModel, status: int, said: Any) -> tuple[str, str]:
+    """Why a server cannot be asked, and the remedy; "" if it can be asked, as far as the status says."""
+    text = _beginning(endpoint, said)
+    if status == 0 and "timed out" in text:
+        wait = "wait until it has loaded its model, or end its other work"
+        return f"gave no answer in {ANSWER_S:g} s", wait
+    if status == 0:
+        return f"gave no reply of HTTP ({text})", "correct its address"
+    if status == 401:
+        refused, remedy = refused_key(endpoint.key_env)
+        return refused, remedy.replace("`key_env`", "--key-env")
+    if status == 403:
+        return f"refuses (status 403: {text})", "use a key that may ask this model"
+    if status == 429 or status >= 500:
+        return f"answers with status {status} ({text})", "start again when it is ready"
+    return "", ""
+
+
+def _beginning(endpoint: ServedModel, said: Any) -> str:
+    return beginning(endpoint, said if isinstance(said, str) else json.dumps(said))
 
 
 def _llama_cpp(endpoint: ServedModel) -> int | None:
@@ -157,7 +151,7 @@ def prompt_tokens(endpoint: ServedModel, prompt: str) -> int | None:
     body = {"model": endpoint.name, "max_tokens": 1, "temperature": 0}
     body["messages"] = [{"role": "user", "content": prompt}]
     status, said = _reply(endpoint, "chat/completions", body)
-    text = beginning(endpoint, said if isinstance(said, str) else json.dumps(said))
+    text = _beginning(endpoint, said)
     if status in (404, 405, 501) or (status == 200 and not isinstance(said, dict)):
         raise UserError(
             f"{endpoint.address}/chat/completions gives no chat completions of {endpoint.name!r} (status "

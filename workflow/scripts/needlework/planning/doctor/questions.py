@@ -139,6 +139,8 @@ def numbers(own: Sizes, prompts: int) -> Numbers:
     """
     room, wanted = prompts - PROBES, [share * prompts for share in _SHARES]
     one = _prompts(own, Numbers(1, 1, 1, 2))
+    # The sample has few questions, so further prompts are ONERULER's.
+    wanted[1] += max(0, wanted[2] - one[2] * _QUESTIONS)
     most = [1 + round(own) // max(1, each) for own, each in zip(wanted[:3], one, strict=False)]
     most[2] = min(most[2], _QUESTIONS)
     near = [sorted({1, n // 2, n - 2, n - 1, n} - {0, -1}) for n in most]
