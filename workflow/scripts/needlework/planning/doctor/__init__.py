@@ -1,0 +1,1 @@
+"""The door of the doctor: what a server says of itself, and what it is asked."""
