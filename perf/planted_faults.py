@@ -10,6 +10,7 @@ and leaves a server that runs elsewhere. Both count tokens and answer in OpenAI'
 from __future__ import annotations
 
 import argparse
+import copy
 import hashlib
 import http.client
 import json
@@ -161,6 +162,15 @@ def _sample() -> list[dict[str, dict[str, str]]]:
 # Faults
 
 
+class Sent(NamedTuple):
+    """A right reply before it is sent, the one before it, and the most tokens that were asked for."""
+
+    body: dict[str, Any]
+    before: dict[str, Any] | None
+    limit: int
+    dice: random.Random
+
+
 @dataclass(frozen=True)
 class Fault:
     """What goes wrong between a prompt and its answer."""
@@ -170,27 +180,23 @@ class Fault:
     named_by: tuple[str, ...] = ()
     # The user's text as it reaches the model, which is what the server counts.
     reads: Callable[[str], str] = lambda text: text
-    # Only of the retriever: what it still has of the text when it answers, the value that it says instead of
-    # the found one, that many tokens away in a prompt of so many, and in which language.
+    # Of the retriever alone: what it still has of the text when it answers; what it says, of an answer so
+    # many tokens away in a prompt of so many; and in which language.
     remembers: Callable[[str], str] = lambda text: text
     says: Callable[[Found, int, int, random.Random], str] = lambda found, away, size, dice: (
         found.value
     )
     lang: str | None = None
-    # The reply that is sent, given the right one, the one before it and the request's limit of tokens.
-    replies: Callable[
-        [dict[str, Any], dict[str, Any] | None, int, random.Random], dict[str, Any]
-    ] = lambda body, before, limit, dice: body
+    # The body that is sent.
+    replies: Callable[[Sent], dict[str, Any]] = lambda sent: sent.body
     # Parameters of llama.cpp's server.
     llama: Mapping[str, Any] = field(default_factory=dict)
-    # The servers that can have it.
     readers: tuple[str, ...] = ("retriever", "smollm2")
 
 
 def planted(context: int) -> dict[str, Fault]:
     """The faults and their variants, by name, of a server with so many tokens of context."""
     near, far = context // 3, context // 2
-    own = ("retriever",)
     cut = ("whole_prompts", "same_prompts", "places", "lengths")
     return {
         "cut_end": Fault("prompt cut at the end", cut, lambda text: kept(text, near, "end")),
@@ -216,25 +222,23 @@ def planted(context: int) -> dict[str, Fault]:
             "the middle evicted from the cache",
             ("places", "lengths", "whole_prompts", "not_worse"),
             remembers=lambda text: kept(text, far, "middle"),
-            readers=own,
+            readers=("retriever",),
         ),
-        "thoughts": Fault(
-            "thoughts use up the answer",
-            ("outcomes",),
-            replies=_thinking,
-        ),
+        "thoughts": Fault("thoughts use up the answer", ("outcomes",), replies=_thinking),
         "thoughts_marked": Fault(
             "the same, in the answer's text",
             ("outcomes",),
             replies=partial(_thinking, mark="<think>\n"),
         ),
-        "errors": Fault("errors in status 200", ("outcomes",), replies=_error_body),
+        "errors": Fault("errors in status 200", ("outcomes",), replies=_error),
         "errors_text": Fault("the same, as an answer", ("outcomes",), replies=_error_text),
         "other_answer": Fault(
             "an answer of another request", ("own_answers",), replies=_of_another
         ),
-        "language": Fault("answers in English", ("languages",), lang="en", readers=own),
-        "language_zh": Fault("answers in Chinese", ("languages",), lang="zh", readers=own),
+        "language": Fault("answers in English", ("languages",), lang="en", readers=("retriever",)),
+        "language_zh": Fault(
+            "answers in Chinese", ("languages",), lang="zh", readers=("retriever",)
+        ),
     }
 
 
@@ -244,64 +248,48 @@ def _doubled(text: str) -> str:
 
 def _mistaken(found: Found, dice: random.Random) -> str:
     """Another value of the kind: one that the text holds, or one that nothing holds."""
-    if found.others and dice.random() < 0.5:
-        return dice.choice(found.others)
-    return _blurred(found.value, 1, dice)
+    known = found.others and dice.random() < 0.5
+    return dice.choice(found.others) if known else _blurred(found.value, 1, dice)
 
 
 def _blurred(value: str, chance: float, dice: random.Random) -> str:
     """A value of which each digit and letter is another with a chance."""
-
-    def one(character: str) -> str:
-        kinds = (string.digits, "abcdef", string.ascii_lowercase, string.ascii_uppercase)
+    kinds = (string.digits, "abcdef", string.ascii_lowercase, string.ascii_uppercase)
+    made = []
+    for character in value:
         kind = next((kind for kind in kinds if character in kind), None)
-        return (
-            dice.choice(kind.replace(character, ""))
-            if kind and dice.random() < chance
-            else character
-        )
-
-    return "".join(map(one, value))
+        wrong = kind and dice.random() < chance
+        made.append(dice.choice(kind.replace(character, "")) if kind and wrong else character)
+    return "".join(made)
 
 
-def _thinking(
-    body: dict[str, Any], before: object, limit: int, dice: random.Random, mark: str = ""
-) -> dict[str, Any]:
-    """Thoughts to the limit in place of an answer: in a field of their own, or after a mark."""
-    thoughts = " ".join(
-        "Let me read the text once more and compare each of its lines .".split() * limit
+def _thinking(sent: Sent, mark: str = "") -> dict[str, Any]:
+    """Thoughts up to the limit in place of an answer: in a field of their own, or after a mark."""
+    thoughts = kept(
+        "Let me read the text once more and compare its lines. " * sent.limit, sent.limit, "end"
     )
-    thoughts = kept(thoughts, limit, "end")
-    message = {"role": "assistant", "content": mark + thoughts if mark else ""}
-    if not mark:
-        message["reasoning_content"] = thoughts
-    body["choices"][0] |= {"message": message, "finish_reason": "length"}
-    if body.get("usage"):
-        body["usage"]["completion_tokens"] = limit
-    return body
+    own = {"content": mark + thoughts} if mark else {"content": "", "reasoning_content": thoughts}
+    message = {"role": "assistant", **own}
+    sent.body["choices"][0] |= {"message": message, "finish_reason": "length"}
+    sent.body.get("usage", {})["completion_tokens"] = sent.limit
+    return sent.body
 
 
-def _error_body(
-    body: dict[str, Any], before: object, limit: int, dice: random.Random
-) -> dict[str, Any]:
-    message = {"message": "The upstream worker ended without an answer", "code": 500}
-    return {"error": message} if dice.random() < 0.1 else body
+def _error(sent: Sent) -> dict[str, Any]:
+    error = {"message": "The upstream worker ended without an answer", "code": 500}
+    return {"error": error} if sent.dice.random() < 0.1 else sent.body
 
 
-def _error_text(
-    body: dict[str, Any], before: object, limit: int, dice: random.Random
-) -> dict[str, Any]:
-    if dice.random() < 0.1:
-        body["choices"][0]["message"]["content"] = (
-            "Error: internal server error (500). Please try again."
-        )
-    return body
+def _error_text(sent: Sent) -> dict[str, Any]:
+    if sent.dice.random() < 0.1:
+        said = "Error: internal server error (500). Please try again."
+        sent.body["choices"][0]["message"]["content"] = said
+    return sent.body
 
 
-def _of_another(
-    body: dict[str, Any], before: dict[str, Any] | None, limit: int, dice: random.Random
-) -> dict[str, Any]:
-    return body | {"choices": before["choices"]} if before and dice.random() < 0.1 else body
+def _of_another(sent: Sent) -> dict[str, Any]:
+    other = sent.before and sent.dice.random() < 0.1
+    return sent.body | {"choices": sent.before["choices"]} if sent.before and other else sent.body
 
 
 # Servers
@@ -339,7 +327,8 @@ class FaultyServer(Server):
         """Have another fault and other habits, and forget all requests."""
         self.fault, self.habits = fault, habits
         self.received.clear()
-        self.dice, self.before = random.Random(habits.seed), None
+        self.dice = random.Random(habits.seed)
+        self.before: dict[str, Any] | None = None
 
     def reply_to(self, number: int, received: Received) -> Reply:
         if received.method == "GET" or not received.path.endswith("/chat/completions"):
@@ -354,9 +343,8 @@ class FaultyServer(Server):
         if status != 200:
             return Reply(body, status)
         with self.lock:
-            right, before = body, self.before
-            self.before = json.loads(json.dumps(right))
-            body = self.fault.replies(right, before, limit, self.dice)
+            before, self.before = self.before, copy.deepcopy(body)
+            body = self.fault.replies(Sent(body, before, limit, self.dice))
             delay = self.dice.uniform(0, self.habits.delay)
         if self.habits.cached and "usage" in body:
             cached = body["usage"]["prompt_tokens"] // 32 * 16
@@ -428,6 +416,10 @@ class Proxy(FaultyServer):
 
     def __init__(self, behind: str, context: int, port: int = 0) -> None:
         super().__init__(context, port)
+        self.point(behind)
+
+    def point(self, behind: str) -> None:
+        """Stand before another server than until now."""
         self.behind = urlsplit(behind)
 
     def _ask(self, method: str, path: str, body: Any = None) -> tuple[int, bytes]:
