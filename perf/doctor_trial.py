@@ -71,8 +71,9 @@ params.n_ctx *= params.n_parallel
 server = xllamacpp.Server(params)
 signal.pause()
 """
-# What a copy of a diagnosis leaves out: the names of files (without ending) and folders of results.
-ANSWERS = {"generations", "translations", "scores", "journal", "answers"}
+# Files (without ending) and folders that a copy of a diagnosis leaves out.
+ANSWERS = {"generations", "translations", "scores", "journal", "logs", "locks"}
+VERDICT = {"doctor.json", "doctor.md", "index.html"}
 
 
 @dataclass(frozen=True)
@@ -179,10 +180,8 @@ def copied(source: Path, target: Path) -> None:
     """Copy a diagnosis without answers and what follows from them."""
 
     def left_out(folder: str, names: list[str]) -> set[str]:
-        inner = Path(folder).relative_to(source / "doctor").parts
-        out = {name for name in names if inner and name.partition(".")[0] in ANSWERS}
-        out |= {name for name in names if name in ("doctor.json", "doctor.md", "index.html")}
-        return out | ({"doctor"} & {*names} if inner == ("results",) else set())
+        of_results = {"doctor"} if Path(folder).name == "results" else set()
+        return {n for n in names if n in VERDICT | of_results or n.partition(".")[0] in ANSWERS}
 
     shutil.copytree(source / "doctor", target / "doctor", ignore=left_out, dirs_exist_ok=True)
 
