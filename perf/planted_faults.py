@@ -200,6 +200,7 @@ def planted(context: int) -> dict[str, Fault]:
     cut = ("whole_prompts", "same_prompts", "places", "lengths")
     return {
         "cut_end": Fault("prompt cut at the end", cut, lambda text: kept(text, near, "end")),
+        "cut_start": Fault("prompt cut at the start", cut, lambda text: kept(text, near, "start")),
         "cut_middle": Fault(
             "prompt cut in the middle", cut, lambda text: kept(text, near, "middle")
         ),
