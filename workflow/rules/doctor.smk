@@ -158,6 +158,8 @@ rule diagnose:
         metrics={name: metric_of(files.config, name) for name in BENCHMARKS},
         checkup=lambda w: dict(CHECKED[w.model]),
         again=files.config.doctor.again,
+        # The names of models at their servers, by entry.
+        names={name: files.config.models[name].name for name in ASKED},
         changes=lambda w: changes(files.config, CHECKED[w.model]),
         code=code_digest(
             "diagnose.py", *(part_file(name, "benchmark") for name in BENCHMARKS)
@@ -220,12 +222,19 @@ use rule provenance as doctor_provenance with:
         "Writing the provenance of the checkups"
 
 
-rule doctor:
+# The reports, whatever their verdicts.
+rule checkups:
     input:
         lambda w: expand("results/doctor/{model}/doctor.json", model=CHECKED)
         or refuse(
             "the doctor needs a model: name it in `run.doctor`, as in [{model: a}]."
         ),
-        expand("results/doctor/{model}/passed", model=CHECKED),
         "results/doctor/provenance.json",
+    localrule: True
+
+
+rule doctor:
+    input:
+        rules.checkups.input,
+        expand("results/doctor/{model}/passed", model=CHECKED),
     localrule: True

@@ -3,6 +3,7 @@
 import json
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -35,7 +36,7 @@ from needlework.results.doctor.report import in_markdown, report
 Files = dict[str, dict[str, list[str]]]
 
 
-def answers(name: str, of: Files, metrics: dict[str, str | None]) -> Answers:
+def answers(name: str, of: Files, params: Any) -> Answers:
     """The answers of one model to all benchmarks."""
     first, again = [], []
     for benchmark, own in of.items():
@@ -44,14 +45,21 @@ def answers(name: str, of: Files, metrics: dict[str, str | None]) -> Answers:
             read_table(own[f"{kind}_first"][0]) for kind in ("prompts", "generations", "scores")
         ]
         first.append(
-            first_answers(benchmark, *tables, metrics[benchmark], card.asked_in if card else None)
+            first_answers(
+                benchmark, *tables, params.metrics[benchmark], card.asked_in if card else None
+            )
         )
         tables = [read_table(own[f"{kind}_again"][0]) for kind in ("generations", "scores")]
-        again.append(second_answers(benchmark, *tables, metrics[benchmark]))
-    return Answers(name, pd.concat(first, ignore_index=True), pd.concat(again, ignore_index=True))
+        again.append(second_answers(benchmark, *tables, params.metrics[benchmark]))
+    return Answers(
+        name,
+        params.names[name],
+        pd.concat(first, ignore_index=True),
+        pd.concat(again, ignore_index=True),
+    )
 
 
-def compared(files: dict[str, Files], params: object) -> list[CellRow]:
+def compared(files: dict[str, Files], params: Any) -> list[CellRow]:
     """The cells in which two models are compared."""
     served, other = files["served"], files["other"]
     cells = {
@@ -93,11 +101,11 @@ with running(snakemake) as logger:
     for benchmark, own in files["served"].items():
         documents = Documents.of(benchmark, own["corpora"], own["documents"])
         prompts.add(benchmark, read_table(own["prompts_first"][0]), documents)
-    served = answers(model, files["served"], params.metrics)
+    served = answers(model, files["served"], params)
     other, rows, settings = None, list[CellRow](), list[str]()
     if "other" in files:
         against = checkup["against"]
-        other, rows = answers(against, files["other"], params.metrics), compared(files, params)
+        other, rows = answers(against, files["other"], params), compared(files, params)
         used = engine(against, files["other"]), engine(model, files["served"])
         settings = settings_lines(Setting(against, model, params.changes, *used))
     seen = Seen(served, other, prompts, rows, checkup.get("fail_if_worse_by"))

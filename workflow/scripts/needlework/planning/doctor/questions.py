@@ -14,8 +14,6 @@ from needlework.errors import UserError
 from needlework.planning.doctor.meeting import Tokens
 from needlework.planning.layout import ROOT
 
-# Requests whose answers have one known property each, beside the questions.
-PROBES, _PROBE_TOKENS = 20, 400
 # The limit of an answer: a UUID has at most 36 tokens.
 ANSWER = 80
 # The share of the context that the longest prompt takes.
@@ -133,11 +131,11 @@ def _prompts(own: Sizes, n: Numbers) -> tuple[int, int, int, int]:
 
 
 def numbers(own: Sizes, prompts: int) -> Numbers:
-    """The numbers whose prompts are nearest to the shares of `prompts` and not more with the probes.
+    """The numbers whose prompts are nearest to the shares of `prompts`, and not more.
 
     Raises UserError if there are too few.
     """
-    room, wanted = prompts - PROBES, [share * prompts for share in _SHARES]
+    wanted = [share * prompts for share in _SHARES]
     one = _prompts(own, Numbers(1, 1, 1, 2))
     # The sample has few questions, so further prompts are ONERULER's.
     wanted[1] += max(0, wanted[2] - one[2] * _QUESTIONS)
@@ -146,12 +144,12 @@ def numbers(own: Sizes, prompts: int) -> Numbers:
     near = [sorted({1, n // 2, n - 2, n - 1, n} - {0, -1}) for n in most]
     ways = (Numbers(*way) for way in product(*near, range(2, 3 + prompts // 20)))
     best = min(
-        (way for way in ways if sum(_prompts(own, way)) <= room),
+        (way for way in ways if sum(_prompts(own, way)) <= prompts),
         key=lambda way: sum((a - b) ** 2 for a, b in zip(_prompts(own, way), wanted, strict=True)),
         default=None,
     )
     if best is None:
-        least = PROBES + sum(_prompts(own, Numbers(1, 1, 1, 2)))
+        least = sum(_prompts(own, Numbers(1, 1, 1, 2)))
         raise UserError(
             f"--prompts {prompts} is too few for these languages and lengths: give {least} or more, or fewer "
             "--languages."
@@ -170,7 +168,7 @@ def asked(own: Sizes, n: Numbers, tokens: Tokens) -> tuple[int, int]:
     ]
     first = sum(a * b for a, b in zip(found, each, strict=False))
     again = found[3] * first / max(1, sum(found[:3]))
-    return sum(found) + PROBES, round(first + again + PROBES * _PROBE_TOKENS)
+    return sum(found), round(first + again)
 
 
 def _mean(values: Sequence[float]) -> float:

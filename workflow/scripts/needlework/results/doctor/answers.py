@@ -34,6 +34,8 @@ class Answers:
     """
 
     name: str
+    # The model's name at its server.
+    serves: str
     first: pd.DataFrame
     again: pd.DataFrame = field(repr=False)
 

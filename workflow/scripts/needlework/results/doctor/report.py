@@ -50,8 +50,8 @@ def report(seen: Seen, checks: Sequence[Check], asked: str, settings: Sequence[s
         "verdict": verdict,
         "exit_status": EXIT_STATUS[verdict],
         "sentence": _sentence(seen, checks, verdict),
-        "model": {"name": served.name},
-        "against": {"name": seen.other.name} if seen.other else None,
+        "model": {"name": served.name, "serves": served.serves},
+        "against": {"name": seen.other.name, "serves": seen.other.serves} if seen.other else None,
         "version": __version__,
         "asked": asked,
         "prompts": len(served.first) + len(served.again),
@@ -69,8 +69,9 @@ def _verdict(checks: Sequence[Check]) -> Verdict:
 
 
 def _sentence(seen: Seen, checks: Sequence[Check], verdict: Verdict) -> str:
-    against = f" against {seen.other.name}" if seen.other else ""
-    name = f"{seen.served.name}{against}"
+    name = f"{seen.served.name} ({seen.served.serves})"
+    if seen.other is not None:
+        name += f" against {seen.other.name} ({seen.other.serves})"
     n = f"{len(seen.served.first):,} prompts"
     if verdict == FAULT:
         first, *others = [check for check in checks if check.verdict == FAULT]
