@@ -15,7 +15,7 @@ import pytest
 
 from needlework.given import given
 from needlework.journal import Journal
-from needlework.results.audit_report import (
+from needlework.results.doctor.comparison import (
     SIDES,
     AuditRules,
     Setting,
