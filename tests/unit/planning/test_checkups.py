@@ -102,3 +102,20 @@ def test_models_at_two_addresses_need_a_variant() -> None:
         check_shared(given(validated(layered(demo_run(), [config]))))
     entries["8001"]["variant"] = "other"
     check_shared(given(validated(layered(demo_run(), [config]))))
+
+
+@pytest.mark.parametrize(
+    ("own", "said"),
+    [
+        (
+            {"run": {"audits": [{"base": "a", "changed": "b"}]}},
+            r"run\.audits is .*, but audits became the doctor: set `run\.doctor`, as in \[\{model: "
+            r"<changed>, against: <base>\}\]\.",
+        ),
+        ({"run": {"audits": []}}, r"run\.audits is \[\], but audits became the doctor"),
+        ({"audit": {"again": 5}}, r"audit is .*, but audits .*: give this block the name `doctor`\."),
+    ],
+)
+def test_keys_of_audits_name_those_of_the_doctor(own, said) -> None:
+    with pytest.raises(UserError, match=said):
+        validated(layered(demo_run(), [own]))
