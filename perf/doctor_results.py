@@ -2,8 +2,8 @@
 
     python perf/doctor_results.py <folder of the run> [--write]
 
-prints them in Markdown. The intervals of scores are those of all comparisons together (`together`). --write also
-keeps the comparisons' tables, each with its own intervals, and provenance in docs/results/.
+prints them in Markdown. The intervals of scores are those of all comparisons together (`together`). --write
+also keeps the comparisons' tables, each with its own intervals, and provenance in docs/results/.
 """
 
 from __future__ import annotations

@@ -59,7 +59,12 @@ ROOMS = {
     ),
     "results": (
         *("results/*.py", "results/drawing/*.py", "results/explorer/*.py"),
-        *("results/doctor/*.py", "benchmarks/*/tables.py", "benchmarks/*/figures.py", "benchmarks/*/results.py"),
+        *(
+            "results/doctor/*.py",
+            "benchmarks/*/tables.py",
+            "benchmarks/*/figures.py",
+            "benchmarks/*/results.py",
+        ),
     ),
 }
 OTHER: dict[type[ast.AST], type[ast.AST]] = {

@@ -34,7 +34,9 @@ def test_cells_are_seen_as_often_as_the_whole() -> None:
 
 
 def test_a_simulated_comparison_finds_what_is_worse() -> None:
-    none, much = (simulation.comparisons("positions", 100, 0.1, worse, False) for worse in (0.0, 0.1))
+    none, much = (
+        simulation.comparisons("positions", 100, 0.1, worse, False) for worse in (0.0, 0.1)
+    )
     assert none["alarm"] <= 0.05 and none["found"] == 0
     assert much["found"] == 1 and much["missed"] <= 0.05
 
@@ -54,5 +56,7 @@ def test_the_committed_simulation_is_within_its_limit() -> None:
         assert asked == {
             (f, w, a) for f in simulation.FLOORS for w in simulation.EFFECTS for a in (False, True)
         }
-        bounds = [row.get("bound", row["missed_bound"]) for row in own["comparisons"] + own["texts"]]
+        bounds = [
+            row.get("bound", row["missed_bound"]) for row in own["comparisons"] + own["texts"]
+        ]
         assert max(bounds) <= simulation.MOST

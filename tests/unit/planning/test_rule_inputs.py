@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from factories import demo_run
-from needlework.given import given
 from needlework.planning.affects import effective_config
 from needlework.planning.config import validated
 from needlework.planning.layout import paths
