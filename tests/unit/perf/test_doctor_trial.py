@@ -1,4 +1,4 @@
-"""The trial of the doctor: which diagnoses it makes, what they share, and its tables."""
+"""perf/doctor_trial.py: which diagnoses it makes, what they share, and its tables."""
 
 from __future__ import annotations
 
