@@ -177,9 +177,11 @@ class Stand:
 
 
 def copied(source: Path, target: Path) -> None:
-    """Copy a diagnosis without answers and what follows from them."""
+    """Copy a diagnosis without answers, but those of SmolLM2's sound server, and what follows from them."""
 
     def left_out(folder: str, names: list[str]) -> set[str]:
+        if "smollm2" in target.name and "doctor_answers/other" in folder:
+            return set()
         of_results = {"doctor"} if Path(folder).name == "results" else set()
         return {n for n in names if n in VERDICT | of_results or n.partition(".")[0] in ANSWERS}
 
@@ -202,15 +204,6 @@ def sound_habits(seed: int) -> list[Habits]:
 def cases(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """All diagnoses: their names, sides, and the folder whose prompts they share, if any."""
     for reader in options.readers:
-        usage = Habits(seed=options.seed, usage=not options.no_usage)
-        for name, fault in planted(SIZES[reader][1]).items():
-            if reader in fault.readers and name in (options.faults or [name]):
-                sides = [Side(fault, usage), Side(habits=replace(usage, seed=options.seed + 1))]
-                for way in options.ways:
-                    own = sides[:1] if way == "alone" else sides
-                    yield {"reader": reader, "fault": name, "way": way, "sides": own, "like": None}
-        if options.faults:
-            continue
         if reader == "retriever":
             pairs = [(f"seed {seed}", sound_habits(seed)) for seed in range(options.sound)]
             pairs_of = [(name, [Side(habits=own) for own in habits]) for name, habits in pairs]
@@ -219,13 +212,27 @@ def cases(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
                 (name, [Side(habits=Habits(stream=stream), llama=params), Side()])
                 for name, (params, stream) in PAIRS.items()
             ]
+        if options.faults:
+            # The first one of SmolLM2 makes the answers of the sound server.
+            pairs_of = pairs_of[: int(reader == "smollm2")]
         for name, pair in pairs_of:
             for way in (
                 options.ways if reader == "smollm2" and name == "equal servers" else ["against"]
             ):
                 own = pair[:1] if way == "alone" else pair
-                like = f"prompts-{own[0].habits.usage}" if reader == "retriever" else None
+                like = f"prompts-{reader}" if own[0].habits.usage else f"prompts-{reader}-uncounted"
+                like = like if way == "against" else None
                 yield {"reader": reader, "pair": name, "way": way, "sides": own, "like": like}
+        usage = Habits(seed=options.seed, usage=not options.no_usage)
+        for name, fault in planted(SIZES[reader][1]).items():
+            if reader in fault.readers and name in (options.faults or [name]):
+                sides = [Side(fault, usage), Side(habits=replace(usage, seed=options.seed + 1))]
+                for way in options.ways:
+                    own = sides[:1] if way == "alone" else sides
+                    like = (
+                        f"prompts-{reader}" if way == "against" and not options.no_usage else None
+                    )
+                    yield {"reader": reader, "fault": name, "way": way, "sides": own, "like": like}
 
 
 def key(row: Mapping[str, Any]) -> list[str]:
@@ -266,7 +273,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--readers", nargs="+", choices=SIZES, default=list(SIZES))
     parser.add_argument(
-        "--faults", nargs="+", choices=planted(1), help="only these, and no sound pair"
+        "--faults", nargs="+", choices=planted(1), help="only these, and no sound pairs"
     )
     parser.add_argument(
         "--ways", nargs="+", choices=("alone", "against"), default=["alone", "against"]
