@@ -154,19 +154,21 @@ class Stand:
                     server.point(stack.enter_context(llama(*given)))
             began = time.monotonic()
             done = self._doctor(folder, len(sides) > 1)
-        report = folder / "doctor/doctor.json"
+        report = folder / "doctor/results/doctor/served/doctor.json"
         made: dict[str, Any] = {
             "status": done.returncode,
             "seconds": round(time.monotonic() - began),
+            "requests": [len(server.received) for server in self.servers[: len(sides)]],
         }
-        if not report.exists() or done.returncode not in (0, 1, 2):
+        if not report.exists():
             return made | {"verdict": "none", "said": (done.stdout + done.stderr)[-2000:]}
         said = json.loads(report.read_text(encoding="utf-8"))
         if like and not (like / "doctor").exists():
             copied(folder, like)
-        own = ("verdict", "sentence", "prompts", "tokens")
-        checks = {check["name"]: check["verdict"] for check in said["checks"]}
-        return made | {name: said[name] for name in own} | {"checks": checks}
+        made |= {name: said[name] for name in ("verdict", "exit_status", "prompts", "tokens")}
+        made["checks"] = {check["name"]: check["verdict"] for check in said["checks"]}
+        faulty = [check for check in said["checks"] if check["verdict"] == "fault"]
+        return made | {"said": {check["name"]: check["sentence"] for check in faulty}}
 
     def _doctor(self, folder: Path, against: bool) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, ROOT / "workflow/command/needlework_command.py", "doctor"]
@@ -255,7 +257,10 @@ def page(rows: list[dict[str, Any]]) -> str:
             ", ".join(f"`{name}`" for name in faulty if (name in fault.named_by) == own) or "-"
             for own in (True, False)
         )
-        cells = (fault.title, row["reader"], row["way"], row["verdict"], right, other)
+        odd = (
+            "" if row.get("exit_status", 2) == row["status"] else f" (exit status {row['status']})"
+        )
+        cells = (fault.title, row["reader"], row["way"], row["verdict"] + odd, right, other)
         lines.append(f"| {' | '.join(cells)} |")
     lines += ["", "| sound | way | diagnoses | sound | cannot tell | faulty | no verdict |"]
     lines.append("|---|---|---|---|---|---|---|")
