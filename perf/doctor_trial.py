@@ -216,7 +216,7 @@ def cases(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
             ]
         if options.faults:
             # The first one of SmolLM2 makes the answers of the sound server.
-            pairs_of = pairs_of[: int(reader == "smollm2")]
+            pairs_of = pairs_of[: int(reader == "smollm2" and "against" in options.ways)]
         for name, pair in pairs_of:
             for way in (
                 options.ways if reader == "smollm2" and name == "equal servers" else ["against"]
