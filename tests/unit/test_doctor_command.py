@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,10 +15,13 @@ from typing import Any
 import pytest
 import yaml
 
+import needlework_command as command
 from http_server import OpenAIServer, Received, Reply, completion, prompt_of, refusal
+from needlework.errors import UserError
 from needlework.planning.doctor import door, meeting
-from needlework.planning.doctor.questions import PROBES, benchmarks, numbers, sizes
+from needlework.planning.doctor.questions import ASKED, HIDDEN, PROBES, plan
 
+ROOT = Path(__file__).resolve().parents[2]
 KEY = "sk-verysecret0123456789"
 
 
@@ -226,6 +231,20 @@ def test_the_compared_server_may_name_it_otherwise(server, other, capsys) -> Non
     assert len({m["variant"] for m in made["models"].values()}) == 2
 
 
+@pytest.mark.slow
+def test_snakemake_gets_the_folder_and_no_key(server: ServedModels, folder: Path) -> None:
+    words = ["doctor", server.url, "--key-env", "MINE_KEY", "-n"]
+    done = subprocess.run(
+        [sys.executable, command.__file__, *words], capture_output=True, text=True
+    )
+    assert done.returncode == 2 and "Error: " in done.stderr.splitlines()[-1]
+    asked = "--cores all --configfile doctor/doctor.yaml --directory doctor -n\n"
+    assert "snakemake doctor --snakefile" in done.stderr and asked in done.stderr
+    assert KEY not in done.stderr + done.stdout
+    assert not any(KEY.encode() in p.read_bytes() for p in folder.rglob("*") if p.is_file())
+    assert not server.received
+
+
 # What is asked
 
 
@@ -256,13 +275,13 @@ def test_the_limit_is_the_servers(server, fields, props, words, context, capsys)
     ],
 )
 def test_copying_reaches_from_short_to_the_context(context: int, lengths: list[int]) -> None:
-    measured = meeting.Tokens(110, 45, {"en": 1.3}, False)
-    own = sizes(context, measured, 300)
-    for made, wanted in zip(own.pairs.values(), lengths, strict=True):
-        assert wanted - 45 < made <= wanted
-    for entry in benchmarks(own, numbers(own, 300))["lost_in_the_middle"]["n_pairs"]:
+    made = plan(context, meeting.Tokens(110, 45, {"en": 1.3}, False), 300)
+    pairs = made.benchmarks["lost_in_the_middle"]["n_pairs"]
+    for entry, wanted in zip(pairs, lengths, strict=True):
+        assert wanted - 45 < 110 + 45 * entry["n"] <= wanted
         first, *_, last = entry["indices"]
         assert (first, last) == (0, entry["n"] - 1) and len({*entry["indices"]}) == 5
+    assert made.longest == 110 + 45 * pairs[-1]["n"]
 
 
 def test_sizes_are_in_the_servers_own_tokens(server: ServedModels, capsys) -> None:
@@ -300,16 +319,13 @@ def test_meeting_costs_one_token_an_answer(server: ServedModels) -> None:
 @pytest.mark.parametrize("context", [2048, 32768])
 def test_never_more_prompts_than_asked(prompts: int, languages: list[str], context: int) -> None:
     measured = meeting.Tokens(110, 45, dict.fromkeys(languages, 1.5), False)
-    own = sizes(context, measured, prompts)
     try:
-        n = numbers(own, prompts)
-    except door.UserError as error:
+        found = plan(context, measured, prompts)
+    except UserError as error:
         assert prompts == 60 and "give " in str(error)
-        least = int(str(error).partition("give ")[2].split()[0])
-        n, prompts = numbers(own, least), least
-    made = benchmarks(own, n)
-    pairs = made["lost_in_the_middle"]
-    hidden, asked = made["oneruler"], made["mlneedle"]
+        prompts = int(str(error).partition("give ")[2].split()[0])
+        found = plan(context, measured, prompts)
+    pairs, hidden, asked = found.benchmarks.values()
     # Prompts of a question: a pair at five places; a needle in all lengths and languages.
     each = [
         5,
@@ -321,8 +337,8 @@ def test_never_more_prompts_than_asked(prompts: int, languages: list[str], conte
         hidden["examples"],
         asked["questions"],
     ]
-    total = sum(a * (b + min(n.again, b)) for a, b in zip(each, questions, strict=True))
-    assert total + PROBES <= prompts
+    total = sum(a * (b + min(found.again, b)) for a, b in zip(each, questions, strict=True))
+    assert total + PROBES == found.prompts <= prompts
     if prompts >= 300:
         assert total + PROBES > 0.9 * prompts
         assert 0.35 < 5 * questions[0] / prompts < 0.5
@@ -344,6 +360,19 @@ def test_languages_that_cannot_be_asked_are_named(server: ServedModels, capsys) 
     made = written()["benchmarks"]
     assert made["oneruler"]["languages"] == ["en", "ru"]
     assert made["mlneedle"]["needle_languages"] == ["en"]
+
+
+def test_the_languages_are_the_samples() -> None:
+    sample = ROOT / "resources/sample"
+    assert {path.parent.name for path in sample.glob("oneruler/*/book.txt")} == {*HIDDEN}
+    passages = json.loads((sample / "city.json").read_text("utf-8"))["passages"]
+    assert all({*passage["text"]} == {*ASKED} for passage in passages)
+
+
+def test_a_word_is_never_less_than_a_token() -> None:
+    """The entry's context is in words."""
+    made = plan(4096, meeting.Tokens(110, 45, {"zh": 0.5}, False), 300).benchmarks
+    assert max(made["oneruler"]["lengths"] + made["mlneedle"]["lengths"]) < 4096
 
 
 # The same command again

@@ -19,17 +19,7 @@ from needlework import safe_yaml
 from needlework.atomic import atomic_write
 from needlework.errors import UserError
 from needlework.planning.doctor.meeting import Met, measure, meet
-from needlework.planning.doctor.questions import (
-    ASKED,
-    HIDDEN,
-    asked,
-    base,
-    benchmarks,
-    numbers,
-    sizes,
-    some_pairs,
-    some_words,
-)
+from needlework.planning.doctor.questions import ASKED, HIDDEN, base, plan, some_pairs, some_words
 from needlework.planning.preflight.first_request import too_short
 from needlework.printable import printable
 
@@ -53,7 +43,7 @@ def doctor(words: list[str], run: Callable[[str, list[str]], int]) -> int:
     """
     try:
         options, further = _options(words)
-        _prepare(options, words)
+        _prepare(options)
         if status := run(str(CONFIGURATION), ["--directory", str(FOLDER), *further]):
             again = " without --anew" if options.anew else ""
             raise UserError(
@@ -63,8 +53,10 @@ def doctor(words: list[str], run: Callable[[str, list[str]], int]) -> int:
             raise UserError("A dry run has no verdict: leave out -n.")
         return _verdict()
     except UserError as error:
-        print(printable(f"Error: {error}"), file=sys.stderr)
-        return 2
+        _say(f"Error: {error}")
+    except KeyboardInterrupt:
+        _say("Stopped before the run.")
+    return 2
 
 
 def _options(words: list[str]) -> tuple[argparse.Namespace, list[str]]:
@@ -101,7 +93,7 @@ def _tokens(text: str) -> int:
     return int(found[1]) * {"": 1, "k": 1024, "m": 1024**2}[found[2]]
 
 
-def _prepare(options: argparse.Namespace, words: list[str]) -> None:
+def _prepare(options: argparse.Namespace) -> None:
     """Meet the servers and write the configuration, unless the same command has written it."""
     met = {"served": meet(options.url, options.model, options.key_env)}
     if options.against:
@@ -111,18 +103,12 @@ def _prepare(options: argparse.Namespace, words: list[str]) -> None:
         _say(*server.notices)
     old = _old() if CONFIGURATION.exists() and not options.anew else {}
     _check_same(old.get("models", {}), met)
-    given = {
-        name: value
-        for name, value in vars(options).items()
-        if value and name not in ("url", "anew")
-    }
-    given["languages"] = ",".join(options.languages)
-    parts = [
-        part
-        for name, value in given.items()
-        for part in (f"--{name.replace('_', '-')}", str(value))
-    ]
-    first = printable(f"# needlework doctor {shlex.join([options.url, *parts])}", lines=False)
+    parts = [options.url]
+    for name, value in vars(options).items():
+        if value and name not in ("url", "anew"):
+            text = ",".join(value) if name == "languages" else str(value)
+            parts += [f"--{name.replace('_', '-')}", text]
+    first = printable(f"# needlework doctor {shlex.join(parts)}", lines=False)
     if old and CONFIGURATION.read_text(encoding="utf-8").partition("\n")[0] == first:
         _say(f"{CONFIGURATION} is this command's, which goes on; --anew asks from the beginning.")
         return
@@ -135,7 +121,8 @@ def _prepare(options: argparse.Namespace, words: list[str]) -> None:
     with atomic_write(CONFIGURATION) as part:
         part.write_text(f"{first}\n{text}", encoding="utf-8")
     # A verdict of other questions must not be taken for this one's.
-    (FOLDER / _RESULTS / "doctor.json").unlink(missing_ok=True)
+    for folder in (FOLDER, FOLDER / _RESULTS):
+        (folder / "doctor.json").unlink(missing_ok=True)
 
 
 def _old() -> Any:
@@ -187,20 +174,15 @@ def _configuration(
         _say(
             f"The server counts no tokens of prompts: {tokens.pair:.0f} for each pair of UUIDs are assumed."
         )
-    own = sizes(context, tokens, options.prompts)
+    found = plan(context, tokens, options.prompts)
     lacking = [lang for lang in options.languages if lang not in languages]
-    if left_out := [
-        *(f"{lang} (not in the sample)" for lang in lacking),
-        *(f"{lang} (does not fit)" for lang in own.left_out),
-    ]:
+    left_out = [f"{lang} (not in the sample)" for lang in lacking]
+    if left_out := [*left_out, *(f"{lang} (does not fit)" for lang in found.left_out)]:
         _say(f"Languages that are left out: {', '.join(left_out)}.")
-    n = numbers(own, options.prompts)
-    prompts, size = asked(own, n, tokens)
     _say(
-        f"Each server gets {prompts:,} prompts with about {size:,} tokens, the longest of "
-        f"{max(own.pairs.values()):,}."
+        f"Each server gets {found.prompts:,} prompts with about {found.tokens:,} tokens, the longest of "
+        f"{found.longest:,}."
     )
-    blocks = benchmarks(own, n)
     models = {
         name: {
             **{"backend": "openai", "name": server.model.name, "base_url": server.model.address},
@@ -216,15 +198,15 @@ def _configuration(
     if options.fail_if_worse_by:
         compared["fail_if_worse_by"] = options.fail_if_worse_by / 100
     return {
-        "run": {"models": [*models], "benchmarks": [*blocks], "doctor": [compared]},
-        "doctor": {"again": n.again},
+        "run": {"models": [*models], "benchmarks": [*found.benchmarks], "doctor": [compared]},
+        "doctor": {"again": found.again},
         "models": models,
-        "benchmarks": blocks,
+        "benchmarks": found.benchmarks,
     }
 
 
 def _verdict() -> int:
-    """Print the verdict of the run, and put links to its pages beside the configuration."""
+    """Print the verdict of the run, and put its pages beside the configuration."""
     file = FOLDER / _RESULTS / "doctor.json"
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
