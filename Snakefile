@@ -46,7 +46,7 @@ include: "workflow/rules/results.smk"
 include: "workflow/rules/published.smk"
 include: "workflow/rules/judge.smk"
 include: "workflow/rules/pages.smk"
-include: "workflow/rules/audits.smk"
+include: "workflow/rules/doctor.smk"
 include: "workflow/rules/sharing.smk"
 
 

@@ -61,12 +61,12 @@ class Server(ABC):
 
     path = ""
 
-    def __init__(self) -> None:
+    def __init__(self, port: int = 0) -> None:
         self.received: list[Received] = []
         self.most_at_once = self.under_way = 0
         self.lock = threading.RLock()
         handler = type("Handler", (_Handler,), {"owner": self})
-        self._server = _Server(("127.0.0.1", 0), handler)
+        self._server = _Server(("127.0.0.1", port), handler)
         self.address = f"127.0.0.1:{self._server.server_port}"
         self.url = f"http://{self.address}{self.path}"
 

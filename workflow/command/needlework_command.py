@@ -57,7 +57,7 @@ def main() -> None:
         # It reads the library, which the other commands do not wait for.
         from needlework.planning.doctor.door import doctor
 
-        sys.exit(doctor(words, lambda file, own: _child(_snakemake(["doctor"], [file], own))))
+        sys.exit(doctor(words, lambda file, own: _child(_snakemake(["checkups"], [file], own))))
     else:
         given = _configuration(command, files)
         _become(_snakemake(["estimate"] if command == "estimate" else [], given, options))

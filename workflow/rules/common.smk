@@ -30,7 +30,7 @@ from needlework.jobs.short_log import shorten
 from needlework.jobs.stop import stop_at_signals
 from needlework.benchmarks.parts import part_file
 from needlework.jobs.job import NEW_OBJECTS
-from needlework.planning.audit_pairs import check_audits, check_shared
+from needlework.planning.checkups import check_doctor, check_shared
 from needlework.planning.config_files import check_folder
 from needlework.planning.given_files import located, read_nodes
 from needlework.benchmarks.benchmark import load_benchmark
@@ -77,7 +77,7 @@ try:
         checked = given(config)
         UNPUBLISHED = check_published(checked)
         check_model_files(checked)
-        check_audits(checked)
+        check_doctor(checked)
         check_shared(checked)
         del checked
     hide_logins(config)

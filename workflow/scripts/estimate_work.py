@@ -15,12 +15,12 @@ from needlework.given import given
 from needlework.jobs.job import running
 from needlework.journal import Record
 from needlework.models.answer_folders import journal_of
-from needlework.models.audit_draws import draw_questions, other_batches
 from needlework.models.backends.base import Backend, load_backend
 from needlework.models.engine_arguments import judging
 from needlework.models.estimates import Answering, PromptSet, Work, WorkRow, as_text, save_estimates
 from needlework.models.generation import Policy, is_answer
 from needlework.models.outcomes import Outcomes, PromptSize, best_records
+from needlework.models.question_draws import draw_questions, other_batches
 from needlework.models.selection import Selection
 from needlework.prompts.spans import Documents
 from needlework.prompts.tokenizers import load_tokenizer
@@ -99,10 +99,10 @@ with running(snakemake) as logger:
         lengths = params.lengths[model]
         return [(name, prompts(name, tokenizer), own, only[name]) for name, own in lengths.items()]
 
-    def of_audits() -> list[WorkRow]:
-        """What `snakemake audit` takes: of each model the questions that are drawn, and some again."""
+    def of_checkups() -> list[WorkRow]:
+        """What `snakemake doctor` takes: of each model the questions that are drawn, and some again."""
         rows = []
-        for model, (turn, limits) in product(params.audited, params.audit_questions.items()):
+        for model, (turn, limits) in product(params.checked, params.checkup_questions.items()):
             entry, journal = config.models[model], Path(config.journal)
             if turn == "again":
                 entry = given({**dict(entry), **other_batches(entry)})
@@ -118,7 +118,7 @@ with running(snakemake) as logger:
 
             for work in works_of(model, entry, asked_of(model), journal, drawn):
                 found = work.estimate()
-                rows.append(replace(found, benchmark=f"{found.benchmark} ({turn} in audits)"))
+                rows.append(replace(found, benchmark=f"{found.benchmark} ({turn} of the doctor)"))
         return rows
 
     def of_judge(name: str, rows: Sequence[WorkRow]) -> WorkRow:
@@ -146,13 +146,13 @@ with running(snakemake) as logger:
     ]
     if config.judge:
         rows.append(of_judge(config.judge, rows))
-    audits = of_audits()
-    save_estimates([*rows, *audits], params.table)
+    checkups = of_checkups()
+    save_estimates([*rows, *checkups], params.table)
     text = as_text(rows)
-    if audits:
+    if checkups:
         text = (
-            f"{text}\n\nLeft to do by `snakemake audit`; its first answers are also the run's:"
-            f"\n\n{as_text(audits)}"
+            f"{text}\n\nLeft to do by `snakemake doctor`; its first answers are also the run's:"
+            f"\n\n{as_text(checkups)}"
         )
     logger.info("\n%s", text)
     # In one piece, however many jobs write beside it.

@@ -1,7 +1,7 @@
 """Let a model answer a benchmark's prompts or the judge's; answers in the journal are not requested again.
 
-Of an audit, those that are drawn: as in a run, or (`again`) a second time in other company, with a journal of
-their own. A judge that fails ends no job: what it has answered is written, and why it failed.
+For the doctor, the prompts that are drawn: as in a run, or (`again`) a second time in other company, with a
+journal of their own. A judge that fails ends no job: what it has answered is written, and why it failed.
 """
 
 import secrets
@@ -17,11 +17,11 @@ from needlework.jobs.stop import Stopped
 from needlework.journal import Journal
 from needlework.models.accounts import account_of, write_account
 from needlework.models.answer_folders import journal_of
-from needlework.models.audit_draws import other_batches
 from needlework.models.backends.base import Backend, load_backend
 from needlework.models.engine_arguments import judging
 from needlework.models.generation import InstanceRequests, Policy, generate
 from needlework.models.job_records import write_job_record
+from needlework.models.question_draws import other_batches
 from needlework.models.selection import check_room
 from needlework.models.thoughts import AnswerRow
 from needlework.prompts.spans import Documents
@@ -46,7 +46,7 @@ def backend_of(job: Any) -> Backend:
 
 
 def requests_of(job: Any) -> InstanceRequests:
-    """The requests of a job, in reverse order if an audit asks them again."""
+    """The requests of a job, in reverse order if the doctor asks them again."""
     shard, _, shards = job.wildcards.get("shard", "0-of-1").partition("-of-")
     return InstanceRequests(
         job.input.instances,
@@ -60,7 +60,7 @@ def requests_of(job: Any) -> InstanceRequests:
 
 
 def folder_of(job: Any) -> Path:
-    """The journal's folder for a job: an audit's second answers are none of a run."""
+    """The journal's folder for a job: the doctor's second answers are none of a run."""
     folder = Path(job.config["journal"])
     return folder / "audits" if job.wildcards.get("turn") == "again" else folder
 

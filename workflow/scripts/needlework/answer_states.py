@@ -11,6 +11,7 @@ REASONED, UNKNOWN_END, OTHER_MODEL = "reasoning_only", "unknown_end", "other_mod
 ODD_COUNT, CONTROL_TOKENS, UNKNOWN_MARK = "odd_count", "control_tokens", "unknown_mark"
 UNDECODED = "undecoded"
 BESIDE_PROMPT, LONGER, DATED, DROPPED = "beside_prompt", "longer", "dated", "dropped"
+RETRIED = "retried"
 # Why an answer ended (column `finish_reason`), UNKNOWN where nobody says; and that there is none.
 STOP, LENGTH, UNKNOWN, ERROR = "stop", "length", "unknown", "error"
 UNANSWERED = (SKIPPED, ERROR)

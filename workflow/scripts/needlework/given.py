@@ -14,7 +14,7 @@ from typing import Any
 
 # The keys that are None where nobody gives them (`key(absent=True)`), other than a corpus' columns, which are
 # looked up in `dict(settings.columns)`: other blocks have keys of the same names.
-ABSENT = frozenset({"fail_if_worse_by", "spread", "effort"})
+ABSENT = frozenset({"against", "fail_if_worse_by", "spread", "effort"})
 
 
 class Block(dict[str, Any]):

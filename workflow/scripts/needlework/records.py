@@ -117,8 +117,8 @@ TRANSLATIONS = pa.schema(
 )
 
 
-class AuditCell(TypedDict):
-    """A cell of an audit: a level of a factor ("all" and "" for all prompts), and its number of questions."""
+class CheckupCell(TypedDict):
+    """A cell of a checkup: a level of a factor ("all", "" for all prompts), and its number of questions."""
 
     by: str
     level: str

@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from needlework.answer_states import RETRIED
 from needlework.errors import UserError
 from needlework.jobs.progress import tell
 from needlework.jobs.stop import LOOK_S, finishing, stopping
@@ -41,6 +42,9 @@ logger = logging.getLogger("needlework")
 # away; most limits are by the minute.
 RATE_LIMIT_S = 1800.0
 LONGEST_RATE_PAUSE_S = 60.0
+
+# Characters of a failed attempt that are kept with the answer that came after it.
+LONGEST_REMARK = 200
 
 # After this number of failures in a row, no further request is sent.
 FAILURES_IN_A_ROW = 20
@@ -174,6 +178,7 @@ class RemoteModel(InAnyOrder):
         async with self._slots:
             sent = self._prepared(request)
             attempt, left, pause, until = 1, ATTEMPTS, FIRST_PAUSE_S, 0.0
+            failed: Passing | None = None
             while True:
                 await self._wait(until)
                 if self._hopeless.done():
@@ -181,7 +186,11 @@ class RemoteModel(InAnyOrder):
                 if stopping():
                     return None
                 try:
-                    return await self._attempt(sent, request.n_tokens)
+                    answer = await self._attempt(sent, request.n_tokens)
+                    if failed is None or answer.error is not None:
+                        return answer
+                    said = f"{RETRIED}: {str(failed)[:LONGEST_REMARK]}"
+                    return replace(answer, remarks=(*(answer.remarks or ()), said))
                 except RateLimit as failure:
                     if self._limited_for() > RATE_LIMIT_S or failure.pause > LONGEST_PAUSE_S:
                         return self._failed(f"{failure} (attempt {attempt})")
@@ -191,6 +200,7 @@ class RemoteModel(InAnyOrder):
                     if not left or failure.pause > LONGEST_PAUSE_S:
                         return self._failed(f"{failure} (attempt {attempt})")
                     logger.warning("%s: %s; the request is retried.", self.where, failure)
+                    failed = failure
                     self._rest(failure.pause)
                     until = self._runner.get_loop().time() + pause
                     pause *= 2

@@ -72,7 +72,7 @@ def effective_config(config: Configuration) -> dict[str, Any]:
     return {
         "run": run,
         **({"judge": judge[0]} if judge else {}),
-        **({"audit": config.audit} if run.audits else {}),
+        **({"doctor": config.doctor} if run.doctor else {}),
         "sources": config.sources,
         "corpora": {name: config.corpora[name] for name in config.corpora if name in corpora},
         "retrieval": config.retrieval,

@@ -10,7 +10,6 @@ from pydantic import create_model
 from needlework.benchmarks.parts import SETTINGS, load_part, names
 from needlework.data.corpora.registry import OWN_SERVES, serving
 from needlework.models.settings import AnyModel, with_all_keys
-from needlework.settings.audits import Audit
 from needlework.settings.base import (
     BenchmarkSettings,
     Distinct,
@@ -21,6 +20,7 @@ from needlework.settings.base import (
     Text,
     key,
 )
+from needlework.settings.doctor import Doctor
 from needlework.settings.figures import Figures
 from needlework.settings.generation import Generation
 from needlework.settings.models import ModelSettings
@@ -79,8 +79,8 @@ class Configuration(Settings):
     undecided, one request per answer. It also judges about 200 answers of known verdict, so that the
     page can say how often it is right. It need not be in `run.models`. Null asks no judge. For costs
     and limits see docs/second-scorer.md."""
-    audit: Audit = key(Audit)
-    """What `snakemake audit` asks for the pairs in `run.audits`, and how it judges."""
+    doctor: Doctor = key(Doctor)
+    """What `snakemake doctor` asks the models in `run.doctor`."""
     sources: Sources = key(Sources)
     """How much of each source is read."""
     corpora: dict[str, OwnCorpus] = key({}, affects="prompts")

@@ -9,10 +9,13 @@ from needlework.errors import UserError
 from needlework.planning.values import LONGEST, quoted
 
 _RECORDS = "no records of Every Eval Ever are written any more: "
+_AUDITS = "audits became the doctor: "
 _UNAMBIGUOUS = "the paper's list of unambiguous questions is not public: "
 # Keys that went, a value that has no key of its own, and targets: why, and what to use in their place.
 GONE = {
     "records": f"{_RECORDS}leave it out",
+    "run.audits": f"{_AUDITS}set `run.doctor`, as in [{{model: <changed>, against: <base>}}]",
+    "audit": f"{_AUDITS}give this block the name `doctor`",
     "run.limit": "a run has no limit of hours, money or tokens any more: set the most questions per cell, "
     "such as `limit: 10`, and ask `snakemake estimate` what they take",
     "benchmarks.lost_in_the_middle.unambiguous": f"{_UNAMBIGUOUS}leave it out, or make your own questions a "
@@ -23,6 +26,7 @@ GONE = {
 }
 GONE_TARGETS = {
     "records": f"{_RECORDS}use `artifact`, or results/scores and results/tables",
+    "audit": f"{_AUDITS}use `doctor`",
     "lost_in_the_middle_figure15": f"{_UNAMBIGUOUS}see `lost_in_the_middle_figure5`, of all questions",
     "published": "read the papers' numbers from resources/published",
     **dict.fromkeys(

@@ -6,8 +6,8 @@ from typing import Any
 
 from needlework.given import Block, given
 from needlework.planning.inputs.answers import Answers
-from needlework.planning.inputs.audits import Audits
 from needlework.planning.inputs.base import Inputs
+from needlework.planning.inputs.checkups import Checkups
 from needlework.planning.inputs.corpora import Corpora
 from needlework.planning.inputs.explorer import Explorer
 from needlework.planning.inputs.facts import Facts
@@ -33,8 +33,8 @@ class RuleInputs(Inputs):
         self.corpora = Corpora(config)
         self.retrieval = RetrievalInputs(config)
         self.prompts = Prompts(config, self.corpora)
-        self.audits = Audits(config, self.prompts)
-        self.answers = Answers(config, self.prompts, self.audits)
+        self.checkups = Checkups(config, self.prompts)
+        self.answers = Answers(config, self.prompts, self.checkups)
         self.scores = Scores(config, self.prompts)
         self.facts = Facts(config, self.scores)
         self.results = Results(config, self.prompts, self.scores, self.facts)

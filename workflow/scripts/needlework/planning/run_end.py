@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -115,10 +116,11 @@ def result_lines(files: RuleInputs, asked: Collection[str]) -> list[str]:
 def _answer_lines(files: RuleInputs, asked: Collection[str]) -> list[str]:
     """What the target of a run found or wrote: the answer to its command."""
     lines = []
-    if "audit" in asked:
-        for pair in files.config.run.audits:
-            page = Path("results/audits", pair.base, pair.changed, "audit.md")
-            lines += [f"{pair.changed} against {pair.base}: {_verdict(page)} More: {page}"]
+    if "checkups" in asked or "doctor" in asked:
+        for model in files.checkups.by_model:
+            folder = Path("results/doctor", model)
+            found = json.loads((folder / "doctor.json").read_text(encoding="utf-8"))
+            lines += [wrapped(f"{found['sentence']} More: {folder / 'index.html'}")]
     for rule, path, what in (
         ("artifact", "results/artifact.crate.zip", "the run for reviewers"),
         ("export", "results/export", "prompts, and tasks of inspect_ai and lm-eval"),
@@ -131,11 +133,6 @@ def _answer_lines(files: RuleInputs, asked: Collection[str]) -> list[str]:
             n = max(0, len(_lines(file)) - 1)
             lines.append(f"Wrote {file}, {n:,} printed numbers beside ours, and {rule}.svg.")
     return lines
-
-
-def _verdict(page: Path) -> str:
-    """The first bold sentences of an audit's summary: how many cells say what."""
-    return " ".join(line.strip("*") for line in _lines(page) if line.startswith("**"))
 
 
 def _lines(file: Path) -> list[str]:

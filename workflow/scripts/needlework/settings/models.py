@@ -220,7 +220,7 @@ class Prompted(ModelSettings):
     """Stop strings. They are not part of the answer. Not for encoder-decoder models."""
     variant: SomeText | None = key(None)
     """A name for this way of running the model. Each name has cached answers of its own, even if
-    entries differ only in settings for speed (see `run.audits`)."""
+    entries differ only in settings for speed (see `run.doctor`)."""
 
     @model_validator(mode="after")
     def _a_system_prompt_has_a_template(self) -> Self:

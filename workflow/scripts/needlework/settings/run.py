@@ -13,17 +13,18 @@ from needlework.settings.base import (
 from needlework.settings.registered import BenchmarkName
 
 
-class AuditPair(Settings):
-    """A model without and with a setting."""
+class Checkup(Settings):
+    """A served model that the doctor checks."""
 
-    base: Text
-    """The model as it was, by its name in `run.models`."""
-    changed: Text
-    """The model with the setting."""
+    model: Text
+    """The model, by its name in `run.models`."""
+    against: Text | None = key(absent=True)
+    """Another serving of the same model, by its name in `run.models`. The doctor then also compares
+    their answers. Both are asked the same prompts."""
     fail_if_worse_by: float | None = key(absent=True, gt=0, le=1)
-    """The audit fails if a cell shows a loss larger than this share (0.02 is two points), that is, if
-    the whole interval of its difference is below minus this share. If no cell could have shown such a
-    loss, the audit does not pass."""
+    """The largest loss of scores against the other model that is no fault (0.02 is two points). Answers
+    may then differ. It is a fault if the whole interval of a cell's difference is below minus this share.
+    If no cell could have shown such a loss, the doctor cannot tell."""
 
 
 class Run(Settings):
@@ -36,12 +37,12 @@ class Run(Settings):
     tokenizers: Distinct[Text] = key(())
     """Further tokenizers, by their names under `tokenizers`. Prompts are built and counted in them
     too, even if no model of this run uses them."""
-    audits: Several[AuditPair] = key(())
-    """Pairs of models for `snakemake audit`: the same weights without (`base`) and with a setting
-    (`changed`). See docs/auditing-a-setting.md."""
+    doctor: Several[Checkup] = key(())
+    """The models that `snakemake doctor` checks, alone or against another serving of the same model.
+    See docs/doctor.md."""
     seed: int = key(0, ge=-9223372036854775807, le=9223372036854775807)
     """The seed of every draw of this run: of questions, documents, names and numbers, of the passages
-    of mMARCO and Wikipedia, and of an audit's questions. A model's samples have a seed of their own
+    of mMARCO and Wikipedia, and of the doctor's questions. A model's samples have a seed of their own
     (`sampling.seed`)."""
     notice: Text = key("")
     """A sentence on top of the page of results, for a run that another run continues."""

@@ -14,15 +14,13 @@ from needlework.errors import UserError
 from needlework.planning.doctor.meeting import Tokens
 from needlework.planning.layout import ROOT
 
-# Requests whose answers have one known property each, beside the questions.
-PROBES, _PROBE_TOKENS = 20, 400
 # The limit of an answer: a UUID has at most 36 tokens.
 ANSWER = 80
 # The share of the context that the longest prompt takes.
 _FILLED = 0.95
 _COPYING = "lost_in_the_middle"
 # The shares of first answers and of second ones among all prompts, and the keys of the numbers of examples.
-_SHARES, _AGAIN = {_COPYING: 0.45, "oneruler": 0.15, "mlneedle": 0.15}, 0.2
+_SHARES, _AGAIN = {_COPYING: 0.45, "oneruler": 0.2, "mlneedle": 0.15}, 0.2
 _NUMBERS = {_COPYING: "examples", "oneruler": "examples", "mlneedle": "questions"}
 # The fewest words in which a needle is hidden.
 _FEWEST_WORDS = 250
@@ -105,11 +103,9 @@ def plan(context: int, tokens: Tokens, prompts: int) -> Plan:
     }
     size[_COPYING] = _mean(pairs)
     asked = _requests(found, counts, again)
-    spent = sum(n * size[name] for name, n in asked.items()) + PROBES * _PROBE_TOKENS
+    spent = sum(n * size[name] for name, n in asked.items())
     left_out = [lang for lang in words if lang not in kept]
-    return Plan(
-        found, again, sum(asked.values()) + PROBES, round(spent), round(max(pairs)), left_out
-    )
+    return Plan(found, again, sum(asked.values()), round(spent), round(max(pairs)), left_out)
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -182,7 +178,7 @@ def _requests(
 def _numbers(blocks: Mapping[str, Mapping[str, Any]], prompts: int) -> tuple[dict[str, int], int]:
     """The examples of each benchmark, and how many questions are asked again.
 
-    With the probes they are at most `prompts`, and their first answers nearest to the benchmarks' shares.
+    They make at most `prompts` requests, as near to the shares as may be.
     """
     one = _requests(blocks, dict.fromkeys(blocks, 1), 0)
     wanted = {name: _SHARES[name] * prompts for name in blocks}
@@ -201,10 +197,10 @@ def _numbers(blocks: Mapping[str, Mapping[str, Any]], prompts: int) -> tuple[dic
         second = sum(both.values()) - sum(first.values())
         off = sum((first[name] - wanted[name]) ** 2 for name in blocks)
         off += (second - _AGAIN * prompts) ** 2
-        if sum(both.values()) + PROBES <= prompts and (best is None or off < best[0]):
+        if sum(both.values()) <= prompts and (best is None or off < best[0]):
             best = off, counts, again
     if best is None:
-        least = sum(_requests(blocks, dict.fromkeys(blocks, 1), 2).values()) + PROBES
+        least = sum(_requests(blocks, dict.fromkeys(blocks, 1), 2).values())
         raise UserError(
             f"--prompts {prompts} is too few for these languages and lengths: give {least} or more, or fewer "
             "--languages."

@@ -11,8 +11,8 @@ from needlework.models.selection import READERS
 from needlework.models.thoughts import MARK_FILES
 from needlework.planning.affects import affecting
 from needlework.planning.chosen import asked_of, lengths_of, models_of
-from needlework.planning.inputs.audits import Audits
 from needlework.planning.inputs.base import Inputs
+from needlework.planning.inputs.checkups import Checkups
 from needlework.planning.inputs.prompts import Prompts
 from needlework.planning.job_resources import job_gpus
 from needlework.planning.layout import resource
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 class Answers(Inputs):
     """The models that are asked, and all that their answers depend on."""
 
-    def __init__(self, config: Configuration, prompts: Prompts, audits: Audits) -> None:
+    def __init__(self, config: Configuration, prompts: Prompts, checkups: Checkups) -> None:
         super().__init__(config)
         self.prompts = prompts
-        self.audits = audits
+        self.checkups = checkups
 
     def model_settings(self, model: str) -> dict[str, Any]:
         """The settings that a model's answers depend on."""
@@ -111,7 +111,7 @@ class Answers(Inputs):
 
     def estimated(self) -> dict[str, Any]:
         """The parameters of `estimate`: the run's prompts, and the prompts that each model is asked."""
-        benchmarks, models, audits = self.benchmarks, self.models, self.config.run.audits
+        benchmarks, models = self.benchmarks, self.models
         return {
             "files": {name: self.prompts.prompts_of_models(name) for name in benchmarks},
             "lengths": {m: {name: self.lengths(m, name) for name in benchmarks} for m in models},
@@ -122,6 +122,6 @@ class Answers(Inputs):
             "gpus": {m: job_gpus(self.config.models[m]) for m in (*models, *self.judges)},
             "readers": list(self.readers()),
             "judge": self.judge_files(),
-            "audited": [*dict.fromkeys(m for own in audits for m in (own.base, own.changed))],
-            "audit_questions": {turn: self.audits.questions(turn) for turn in ("first", "again")},
+            "checked": self.checkups.asked_models(),
+            "checkup_questions": {t: self.checkups.questions(t) for t in ("first", "again")},
         }

@@ -28,7 +28,7 @@ def used_by(config: Configuration, jobs: Iterable[tuple[str, Any]]) -> Used:
     """The names that `jobs` use. A job is given as its rule's name and its wildcards."""
     used = Used()
     for rule, wildcards in jobs:
-        if rule in ("generate_answers", "generate_shard", "audit_answers"):
+        if rule in ("generate_answers", "generate_shard", "doctor_answers"):
             used.models.add(wildcards.model)
         elif rule == "judge_replies":
             used.judges.add(wildcards.model)
@@ -38,7 +38,7 @@ def used_by(config: Configuration, jobs: Iterable[tuple[str, Any]]) -> Used:
             used.embedders.add(wildcards.embedder)
         elif rule == "measure_similarity":
             used.embedders.add(config.retrieval.embedder)
-        elif rule in ("score_answers", "score_audit"):
+        elif rule in ("score_answers", "score_doctor"):
             used.scored.add(wildcards.benchmark)
         used.translating |= rule.startswith("translate_")
     return used

@@ -1,4 +1,4 @@
-"""Does a setting change a model's answers? The numbers of an audit, their intervals, summary and picture.
+"""Does a setting change a model's answers? The cells of a comparison, their intervals, and a gate.
 
 Both models answered the same prompts. Each model answered some prompts twice, the second time in another
 order and in other batches. The floor is how often these two answers differ, since the setting was the same.
@@ -6,7 +6,7 @@ order and in other batches. The floor is how often these two answers differ, sin
 The intervals are of differences of whole questions, each the mean over its prompts, in the order of a
 seeded draw. They are asymptotic confidence sequences (Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas, 2024,
 "Time-uniform central limit theory and asymptotic confidence sequences", Annals of Statistics 52): all of
-them together hold the mean with probability 1 - alpha, so an audit may be continued until it is settled.
+them together hold the mean with probability 1 - alpha, so a checkup may be continued until it is settled.
 That is proved for many questions; perf/audit_statistics.py simulates how often it holds for few.
 """
 
@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import math
 import re
-import textwrap
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
@@ -26,22 +24,12 @@ import numpy.typing as npt
 from needlework.answer_states import SKIPPED, UNANSWERED
 from needlework.folders import sibling_folders
 from needlework.journal import Journal
-from needlework.results.drawing.style import COLOURS, PAGE, style
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
-    from needlework.records import AuditCell
-    from needlework.settings.audits import Audit
-
-    class SeededAudit(Audit):
-        """What audits ask, and the run's seed, by which questions are drawn."""
-
-        seed: int
-
+    from needlework.records import CheckupCell
 
 # The number of questions for which intervals are made narrowest, if there are so many.
 PLANNED = 500
@@ -65,7 +53,7 @@ class Interval(NamedTuple):
 
 NOTHING = Interval(math.nan, -1.0, 1.0, 0)
 
-# The chance that any cell of an audit is said to differ though it does not, however often the audit was
+# The chance that any cell of a comparison is said to differ though it does not, however often it was
 # looked at: each cell gets an equal part. Differences within plus and minus the margin are ruled out.
 ALPHA, MARGIN = 0.05, 0.04
 # More questions than this are no advice.
@@ -124,7 +112,7 @@ def _points(share: float) -> str:
     return f"{100 * share:.1f}".removesuffix(".0")
 
 
-# The answers of an audit: of each model those of the run, and the second ones.
+# The answers of a comparison: each model's first ones, and its second ones.
 BASE, CHANGED, BASE_AGAIN, CHANGED_AGAIN = "base", "changed", "base_again", "changed_again"
 SIDES = (BASE, CHANGED, BASE_AGAIN, CHANGED_AGAIN)
 _KEY = ["instance_id", "sample"]
@@ -132,8 +120,8 @@ _KEY = ["instance_id", "sample"]
 Array = npt.NDArray[Any]
 
 
-class AuditRules(NamedTuple):
-    """Settings of an audit."""
+class Rules(NamedTuple):
+    """How cells are judged."""
 
     # Per cell.
     alpha: float
@@ -143,8 +131,8 @@ class AuditRules(NamedTuple):
     again: int
 
 
-class AuditRow(TypedDict):
-    """A cell of an audit: means and differences of values in [0, 1], and how often answers differ."""
+class CellRow(TypedDict):
+    """A cell of a comparison: means and differences of values in [0, 1], and how often answers differ."""
 
     benchmark: str
     by: str
@@ -204,7 +192,7 @@ def excess(a: Array, a_again: Array, b: Array, b_again: Array) -> npt.NDArray[np
     return between - floor
 
 
-def audit_answers(
+def compared_answers(
     scores: pa.Table, generations: pa.Table, metric: str | None, factors: Sequence[str]
 ) -> pd.DataFrame:
     """A row for each answer: its question, factors as text, `text`, `value`, and whether it was `given`.
@@ -241,9 +229,9 @@ def joined(sides: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     return made
 
 
-def audit_rows(
-    benchmark: str, answered: pd.DataFrame, cells: Sequence[AuditCell], rules: AuditRules
-) -> list[AuditRow]:
+def cell_rows(
+    benchmark: str, answered: pd.DataFrame, cells: Sequence[CheckupCell], rules: Rules
+) -> list[CellRow]:
     """The table's rows: one per cell of a benchmark. `answered` is the result of `joined`."""
     made = []
     for cell in cells:
@@ -254,7 +242,7 @@ def audit_rows(
     return made
 
 
-def _row(benchmark: str, cell: AuditCell, asked: pd.DataFrame, rules: AuditRules) -> AuditRow:
+def _row(benchmark: str, cell: CheckupCell, asked: pd.DataFrame, rules: Rules) -> CellRow:
     available = cell["questions"]
     given = asked[asked[f"given_{BASE}"] & asked[f"given_{CHANGED}"]]
     # What fits into neither context is lost with the setting and without it.
@@ -308,7 +296,7 @@ class _Floors(NamedTuple):
     d: Interval
 
 
-def _floors(twice: pd.DataFrame, column: str, available: int, rules: AuditRules) -> _Floors:
+def _floors(twice: pd.DataFrame, column: str, available: int, rules: Rules) -> _Floors:
     """Of texts or of values, where both models answered twice."""
     a, b, a2, b2 = (twice[f"{column}_{side}"].to_numpy() for side in SIDES)
     d = _over_questions(excess(a, a2, b, b2), twice, min(available, rules.again), rules)
@@ -316,7 +304,7 @@ def _floors(twice: pd.DataFrame, column: str, available: int, rules: AuditRules)
 
 
 def _over_questions(
-    values: npt.NDArray[np.float64], of: pd.DataFrame, available: int, rules: AuditRules
+    values: npt.NDArray[np.float64], of: pd.DataFrame, available: int, rules: Rules
 ) -> Interval:
     """The interval of the mean over questions, each the mean of its prompts."""
     names, codes = np.unique(of["example_id"].to_numpy(str), return_inverse=True)
@@ -328,14 +316,14 @@ def _mean(values: Array) -> float:
     return float(np.mean(values)) if len(values) else float("nan")
 
 
-def beyond(table: Sequence[AuditRow], worse_than: float) -> list[str]:
+def beyond(table: Sequence[CellRow], worse_than: float) -> list[str]:
     """Descriptions of the cells whose whole interval is a loss of more than `worse_than`."""
     return [
         f"{name_of(row)}: {row['sentence']}" for row in table if float(row["ci_high"]) < -worse_than
     ]
 
 
-def unproven(table: Sequence[AuditRow], worse_than: float, base: str) -> str:
+def unproven(table: Sequence[CellRow], worse_than: float, base: str) -> str:
     """Why no cell could have shown a loss of more than `worse_than`, and what could; "" if a cell could.
 
     A cell could show such a loss if two things hold. Its interval is at most as wide as plus and minus this
@@ -352,7 +340,7 @@ def unproven(table: Sequence[AuditRow], worse_than: float, base: str) -> str:
     if max(goals) <= 0 < worse_than:
         best = max(float(row["mean_base"]) for row in asked)
         return (
-            f"{base} itself scores at most {_percent(best)} in any cell, so no loss of more than {limit} "
+            f"{base} itself scores at most {100 * best:.1f}% in any cell, so no loss of more than {limit} "
             f"points could show, with any number of prompts: ask what {base} can answer"
         )
     alpha = ALPHA / len(table)
@@ -367,20 +355,20 @@ def unproven(table: Sequence[AuditRow], worse_than: float, base: str) -> str:
         return f"{found}, and no number of questions is enough: set a larger fail_if_worse_by"
     available = int(row["n_available"])
     remedy = (
-        "set a larger audit.questions"
+        "set a larger doctor.questions"
         if n <= available
         else f"there are {available:,}, so add data, or set a larger fail_if_worse_by"
     )
     return f"{found}, and about {n:,.0f} questions of such prompts would be needed: {remedy}"
 
 
-def _half(row: AuditRow) -> float:
+def _half(row: CellRow) -> float:
     """Half of the width of a row's interval, of which one end may have been cut at -1 or 1."""
     value, low, high = map(float, (row["difference"], row["ci_low"], row["ci_high"]))
     return max(value - low, high - value)
 
 
-def _needed(row: AuditRow, half: float, alpha: float) -> float:
+def _needed(row: CellRow, half: float, alpha: float) -> float:
     """The questions, to two digits, with which a row's interval would have this half width."""
     n, available = int(row["n_questions"]), int(row["n_available"])
     least = float(half_width(n, 0, alpha, min(PLANNED, available)))
@@ -394,7 +382,7 @@ def _needed(row: AuditRow, half: float, alpha: float) -> float:
     return math.ceil(enough[0] / step) * step
 
 
-def missing(table: Sequence[AuditRow], base: str, changed: str) -> list[str]:
+def missing(table: Sequence[CellRow], base: str, changed: str) -> list[str]:
     """One sentence per benchmark and model with missing answers: how many are missing.
 
     Prompts that fit into neither context are not missing.
@@ -408,7 +396,7 @@ def missing(table: Sequence[AuditRow], base: str, changed: str) -> list[str]:
     ]
 
 
-def name_of(row: AuditRow) -> str:
+def name_of(row: CellRow) -> str:
     """A description of a cell."""
     benchmark, by, level = str(row["benchmark"]).replace("_", " "), str(row["by"]), row["level"]
     if by == "all":
@@ -419,24 +407,14 @@ def name_of(row: AuditRow) -> str:
     return f"{benchmark}, {by.replace('_', ' ')} {level}"
 
 
-_HEAD = (
-    *("cell", "questions", "prompts", "base", "changed", "difference", "lost", "won"),
-    *("texts changed", "of themselves", "by the setting", "result"),
-)
-
-
 class Setting(NamedTuple):
-    """The two models of an audit, how their entries differ, and the settings that their engines used.
-
-    If there is a gate, no cell may be worse by the share `worse_than`.
-    """
+    """Two models, how their entries differ, and the settings that their engines used."""
 
     base: str
     changed: str
     changes: Mapping[str, Sequence[Any]]
     base_engine: Mapping[str, Any]
     changed_engine: Mapping[str, Any]
-    worse_than: float | None = None
 
 
 def engine_used(
@@ -454,17 +432,7 @@ def engine_used(
     return dict(jobs[-1]["engine"]) if jobs else {}
 
 
-def audit_summary(table: Sequence[AuditRow], of: Setting, audit: SeededAudit) -> str:
-    """The summary. `table` has the rows of `audit_rows`."""
-    lines = [f"## Audit: `{of.changed}` against `{of.base}`", ""]
-    lines += [*_settings(of), *_verdict(table, of), ""]
-    lines += [f"| {' | '.join(_HEAD)} |", f"|{'---|' * len(_HEAD)}"]
-    lines += [f"| {' | '.join(_cells(row))} |" for row in table]
-    lines += ["", *_validity(table, audit)]
-    return "\n".join(lines) + "\n"
-
-
-def _settings(of: Setting) -> list[str]:
+def settings_lines(of: Setting) -> list[str]:
     def listed(pairs: Mapping[str, Sequence[Any]]) -> str:
         shown = {
             k: ["not set" if v is None else escaped(v) for v in pair] for k, pair in pairs.items()
@@ -494,155 +462,7 @@ def _flat(engine: Mapping[str, Any]) -> dict[str, object]:
     return found
 
 
-def _verdict(table: Sequence[AuditRow], of: Setting) -> list[str]:
-    """How many cells say what, in one line; which model lacks answers; why a gate has no evidence."""
-    kinds = Counter(row["sentence"].split(":")[0].split(" by ")[0] for row in table)
-    said = [
-        f"{kind} in {n} of {len(table)} cells" for kind, n in sorted(kinds.items(), reverse=True)
-    ]
-    lines = [f"**{'; '.join(said).capitalize() or 'Nothing was asked'}.**"]
-    if lost := missing(table, f"`{of.base}`", f"`{of.changed}`"):
-        lines += [
-            "",
-            f"**{'; '.join(lost)}.** A gate (`fail_if_worse_by`) does not pass without them.",
-        ]
-    limit = of.worse_than
-    if limit is None or lost or beyond(table, limit):
-        return lines
-    if why := unproven(table, limit, f"`{of.base}`"):
-        lines += ["", f"**The gate (`fail_if_worse_by: {limit:g}`) does not pass: {why}.**"]
-    return lines
-
-
-def _cells(row: AuditRow) -> list[str]:
-    return [
-        escaped(name_of(row)),
-        f"{row['n_questions']} of {row['n_available']}",
-        str(row["n"]),
-        _percent(row["mean_base"]),
-        _percent(row["mean_changed"]),
-        _interval(row["difference"], row["ci_low"], row["ci_high"]),
-        str(row["lost"]),
-        str(row["won"]),
-        _percent(row["texts_differ"]),
-        f"{_percent(row['texts_floor_base'])}, {_percent(row['texts_floor_changed'])}",
-        _interval(row["texts_d"], row["texts_d_low"], row["texts_d_high"]),
-        row["sentence"],
-    ]
-
-
-def _interval(value: float, low: float, high: float) -> str:
-    return "" if value != value else f"{100 * value:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]"
-
-
-def _percent(share: float) -> str:
-    return "" if share != share else f"{100 * share:.1f}%"
-
-
-def _validity(table: Sequence[AuditRow], audit: SeededAudit) -> list[str]:
-    """For which questions this holds, and how to go on."""
-    whole = [row for row in table if row["by"] == "all"]
-    asked = "; ".join(
-        f"{row['benchmark']}: {row['n_questions']} of {row['n_available']} questions, {row['n']} prompts"
-        for row in whole
-    )
-    lines = [
-        f"This holds for the questions from which these were drawn by seed {audit.seed} ({asked}), as "
-        "this run builds its prompts. It says nothing of other lengths, languages or tasks. Differences "
-        f"are in percent points, of questions' means. All {len(table)} intervals hold together with a "
-        f'probability of {100 * (1 - ALPHA):g}%, however often you look at the audit. "Of '
-        'themselves": texts that differ between two answers of one model (base, changed) to the prompts '
-        f'of up to {audit.again} questions, in other orders and batches. "By the setting" (D): by how '
-        "much more often texts of the two models differ in such pairs. D is 0 if nothing changed."
-    ]
-    if lost := sum(row["n_unanswered"] for row in whole):
-        lines.append(f"**{lost} prompts have no answer of both models and are left out.**")
-    open_cells = [row for row in table if not row["settled"]]
-    more = [row["n_available"] for row in whole if row["n_questions"] < row["n_available"]]
-    if open_cells and more:
-        lines.append(
-            f"{len(open_cells)} cells are not settled. To ask further questions, set a larger "
-            f"`audit.questions` (now {audit.questions}, up to {max(more)})."
-        )
-    elif open_cells:
-        lines.append(f"{len(open_cells)} cells are not settled, and all questions were asked.")
-    return [line for each in lines for line in (each, "")][:-1]
-
-
 def escaped(value: object) -> str:
     """A value, escaped for a cell of a Markdown table, since it may come from data."""
     text = re.sub(r"\s+", " ", str(value))
     return re.sub(r"([\\|`*<>\[\]])", r"\\\1", text)
-
-
-# Cells on a page; inches of a cell, and of what stands around them.
-_CELLS, _ROW, _AROUND = 40, 0.19, 1.25
-_WIDEST = 44
-_NOTE = (
-    "Left: mean scores on the same prompts, the changed model's minus the base's. Intervals are over "
-    "questions and hold for all cells together, however often you look. Filled: the interval excludes 0. "
-    "Grey: within the margin. Middle: texts that differ between the two models (dots), and between two "
-    "answers of one model (triangles; left: base, right: changed) in other orders and batches. Right: how "
-    "much more often texts of two models differ in such pairs; 0 if nothing changed."
-)
-
-
-def pages(table: Sequence[AuditRow], base: str, changed: str, margin: float) -> list[Figure]:
-    """The figure of an audit, in pages of at most forty cells."""
-    parts = [table[first : first + _CELLS] for first in range(0, len(table), _CELLS)] or [table]
-    return [_page(part, f"{changed} against {base}", margin) for part in parts]
-
-
-def _page(table: Sequence[AuditRow], title: str, margin: float) -> Figure:
-    from needlework.results.drawing.grid import LINE, figure_of
-
-    note = textwrap.fill(_NOTE, int(PAGE * 21))
-    with style():
-        height = len(table) * _ROW + _AROUND + LINE * (note.count("\n") + 1)
-        made = figure_of(PAGE, height)
-        left, right, last = made.subplots(1, 3, sharey=True, width_ratios=(4, 2, 3))
-        places = range(len(table))[::-1]
-        for y, row in zip(places, table, strict=True):
-            if row["n"]:
-                worse, better = row["ci_high"] < 0, row["ci_low"] > 0
-                colour = COLOURS[1] if worse else COLOURS[2] if better else COLOURS[0]
-                _drawn_interval(left, y, colour, row["difference"], row["ci_low"], row["ci_high"])
-                _texts(right, y, row)
-            if row["n_again"]:
-                d = row["texts_d"], row["texts_d_low"], row["texts_d_high"]
-                _drawn_interval(last, y, COLOURS[0], *d)
-        left.axvspan(-100 * margin, 100 * margin, color="#e9e9e9", zorder=0)
-        for ax in (left, last):
-            ax.axvline(0, color="#555555", linewidth=0.8, zorder=1)
-        names = [textwrap.shorten(name_of(row), _WIDEST, placeholder="…") for row in table]
-        left.set_yticks(list(places), names)
-        left.set_ylim(-0.6, len(table) - 0.4)
-        left.set_xlabel("Difference (points)")
-        right.set_xlabel("Texts that differ (%)")
-        last.set_xlabel("D of texts (points)")
-        right.set_xlim(-3, 103)
-        for ax in (left, right, last):
-            ax.grid(axis="y", visible=False)
-        made.suptitle(title, fontsize=8.5)
-        made.supxlabel(note, x=0.01, ha="left", fontsize=6, color="#555555")
-    return made
-
-
-def _drawn_interval(ax: Axes, y: int, colour: str, value: float, low: float, high: float) -> None:
-    """A mean with its interval, filled if that excludes 0."""
-    ax.errorbar(
-        [100 * value],
-        [y],
-        xerr=[[100 * (value - low)], [100 * (high - value)]],
-        fmt="o",
-        color=colour,
-        markerfacecolor=colour if low > 0 or high < 0 else "white",
-        zorder=3,
-    )
-
-
-def _texts(ax: Axes, y: int, row: AuditRow) -> None:
-    ax.plot([100 * row["texts_differ"]], [y], "o", color=COLOURS[0], zorder=3)
-    if row["n_again"]:
-        for floor, marker in ((row["texts_floor_base"], "<"), (row["texts_floor_changed"], ">")):
-            ax.plot([100 * floor], [y], marker, color=COLOURS[6], zorder=2)

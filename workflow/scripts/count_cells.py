@@ -1,10 +1,10 @@
-"""Fix the cells of an audit, whatever is asked of them: their number decides how wide intervals are."""
+"""Fix the cells of a comparison, whatever is asked of them: their number decides how wide intervals are."""
 
 import json
 
 from needlework.atomic import atomic_write
 from needlework.jobs.job import running
-from needlework.models.audit_draws import asked, cells
+from needlework.models.question_draws import asked, cells
 
 with running(snakemake) as logger:
     params = snakemake.params

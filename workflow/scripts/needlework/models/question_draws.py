@@ -1,4 +1,4 @@
-"""The prompts of an audit: whole questions drawn by seed, and some of them again in other batches."""
+"""The prompts of a checkup: whole questions drawn by seed, and some of them again in other batches."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from needlework import seeding
 from needlework.factor import MOST_LEVELS
 from needlework.models.selection import Selection, mask
-from needlework.records import AuditCell, read_table
+from needlework.records import CheckupCell, read_table
 
 if TYPE_CHECKING:
     from needlework.models.settings import AnyModel
@@ -43,8 +43,8 @@ def of_questions(table: pa.Table, questions: Sequence[str]) -> pa.Table:
     return table.filter(pc.is_in(table["example_id"], value_set=pa.array(questions, pa.string())))
 
 
-def cells(table: pa.Table, factors: Sequence[str]) -> list[AuditCell]:
-    """The cells of an audit: all prompts, and each level of each factor, with the number of their questions.
+def cells(table: pa.Table, factors: Sequence[str]) -> list[CheckupCell]:
+    """The cells of a checkup: all prompts, and each level of each factor, with the number of their questions.
 
     All existing prompts count, whether or not they are asked, so the numbers are known before the first
     answer. If several cells have the same prompts, only the first is kept.

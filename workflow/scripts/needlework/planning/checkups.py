@@ -1,4 +1,4 @@
-"""The pairs of `run.audits`: the models that `snakemake audit` asks, and pairs that cannot be compared."""
+"""The checkups of `run.doctor`: models that are no server's, and pairs that cannot be compared."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from needlework.planning.known_names import check_named
 if TYPE_CHECKING:
     from needlework.models.settings import AnyModel
     from needlework.planning.configuration import Configuration
+    from needlework.settings.run import Checkup
 
 # The others compute their answers without a model.
 MODELS = ("vllm", "openvino", "transformers", "openai", "inspect")
@@ -25,26 +26,39 @@ _ALIKE = ("tokenizer", "lengths", "only", "samples")
 _IN_NO_KEY = {"context", "max_failed", "samples", "thoughts", "trust_remote_code"}
 
 
-def check_audits(config: Configuration) -> None:
-    """Raise UserError for a pair of `run.audits` that cannot be compared.
+def check_doctor(config: Configuration) -> None:
+    """Raise UserError for a checkup of `run.doctor` that cannot be made.
 
     Its models were asked different prompts, or would share their answers.
     """
     seen = set()
-    for named in config.run.audits:
-        base, changed = named.base, named.changed
-        check_named("run.audits", (base, changed), config.run.models, "run.models")
-        pair = f"{base} and {changed}"
-        if base == changed or (base, changed) in seen or (changed, base) in seen:
+    for checkup in config.run.doctor:
+        names = [name for name in (checkup.model, checkup.against) if name is not None]
+        check_named("run.doctor", names, config.run.models, "run.models")
+        if checkup.model in seen:
+            raise UserError(f"run.doctor names the model {checkup.model} twice: check it once.")
+        if checkup.against == checkup.model:
             raise UserError(
-                f"run.audits names {pair} {'as a pair' if base == changed else 'twice'}: name two models, "
-                "each pair once."
+                f"run.doctor compares {checkup.model} with itself: name another model, or leave out "
+                "`against`."
             )
-        seen.add((base, changed))
-        _check_pair(config, base, changed)
-    if by := config.audit.by:
+        if checkup.fail_if_worse_by is not None and checkup.against is None:
+            raise UserError(
+                f"run.doctor has `fail_if_worse_by` for {checkup.model}, which is compared with no other "
+                "model: set `against`, or leave it out."
+            )
+        seen.add(checkup.model)
+        for name in names:
+            if config.models[name].backend not in MODELS:
+                raise UserError(
+                    f"run.doctor names {name}, whose backend {config.models[name].backend} runs no model: "
+                    f"name models with the backend {', '.join(MODELS[:-1])} or {MODELS[-1]}."
+                )
+        if checkup.against is not None:
+            _check_pair(config, checkup.against, checkup.model)
+    if by := config.doctor.by:
         asked = {f for b in config.run.benchmarks for f in load_benchmark(b).asked}
-        check_named("audit.by", by, asked, "the factors of run.benchmarks")
+        check_named("doctor.by", by, asked, "the factors of run.benchmarks")
 
 
 def check_shared(config: Configuration) -> None:
@@ -62,23 +76,17 @@ def check_shared(config: Configuration) -> None:
 
 def _check_pair(config: Configuration, base: str, changed: str) -> None:
     pair = {name: config.models[name] for name in (base, changed)}
-    for name, entry in pair.items():
-        if entry.backend not in MODELS:
-            raise UserError(
-                f"run.audits names {name}, whose backend {entry.backend} runs no model: name models with "
-                f"the backend {', '.join(MODELS[:-1])} or {MODELS[-1]}."
-            )
     one, two = map(dict, pair.values())
     for key in _ALIKE:
         if one[key] != two[key]:
             raise UserError(
-                f"run.audits: {base} and {changed} have different `{key}`, so they are not asked the same "
+                f"run.doctor: {base} and {changed} have different `{key}`, so they are not asked the same "
                 f"prompts: give models.{changed} the `{key}` of models.{base}."
             )
     if _identity(pair[base]) == _identity(pair[changed]):
         other = ", ".join(_different(one, two)) or "nothing"
         raise UserError(
-            f"run.audits: {base} and {changed} would share their answers, since what differs between them "
+            f"run.doctor: {base} and {changed} would share their answers, since what differs between them "
             f"({other}) does not tell answers apart: set models.{changed}.variant to a name for this setting."
         )
 
@@ -101,13 +109,17 @@ def _different(one: dict[str, Any], two: dict[str, Any]) -> Iterable[str]:
             yield key
 
 
-def changes(config: Configuration, base: str, changed: str) -> dict[str, tuple[Any, Any]]:
-    """The settings in which a pair's two models differ, by key: (base model's value, changed model's value).
+def changes(config: Configuration, checkup: Checkup) -> dict[str, tuple[Any, Any]]:
+    """The settings in which a checkup's two models differ, by key: (the other's value, the model's value).
 
-    Settings that affect nothing are left out, and so are addresses, which may be private.
+    Settings that affect nothing are left out, and so are addresses, which may be private. None without
+    another model.
     """
+    if checkup.against is None:
+        return {}
     one, two = (
-        not_affecting("models", config.models[name], "nothing", "place") for name in (base, changed)
+        not_affecting("models", config.models[name], "nothing", "place")
+        for name in (checkup.against, checkup.model)
     )
     found = {}
     for name in _different(one, two):

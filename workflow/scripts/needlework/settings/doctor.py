@@ -1,16 +1,16 @@
-"""What audits ask."""
+"""What the doctor asks."""
 
 from __future__ import annotations
 
 from needlework.settings.base import Distinct, Settings, Text, key
 
 
-class Audit(Settings):
-    """What `snakemake audit` asks for the pairs in `run.audits`, and how it judges."""
+class Doctor(Settings):
+    """What `snakemake doctor` asks the models in `run.doctor`."""
 
     questions: int | None = key(None, ge=2, le=1_000_000_000)
     """The number of questions per benchmark, drawn by seed, each with all of its prompts. Null asks
-    all. A larger number includes all questions of a smaller one, so a larger audit continues the
+    all. A larger number includes all questions of a smaller one, so a larger checkup continues the
     smaller one."""
     again: int = key(100, ge=2, le=1_000_000_000)
     """The number of these questions that each model answers a second time, in reverse order and in

@@ -1,7 +1,7 @@
-"""Draw the questions of an audit from a benchmark's prompts, or those of them that are asked again."""
+"""Draw the questions of a checkup from a benchmark's prompts, or those of them that are asked again."""
 
 from needlework.jobs.job import running
-from needlework.models.audit_draws import asked, draw_questions, of_questions
+from needlework.models.question_draws import asked, draw_questions, of_questions
 from needlework.records import write_table
 
 with running(snakemake) as logger:
