@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,8 @@ class Run:
             **{"asked": "2026-11-28T22:00:00", "checks": [CHECK]},
         }
 
-    def __call__(self, file: str, options: list[str]) -> int:
+    def __call__(self, file: str, options: list[str], lock: int) -> int:
+        os.fstat(lock)
         self.given.append([file, *options])
         folder = Path("doctor/results/doctor/served")
         if self.found is not None:
@@ -98,7 +100,7 @@ CHECK = {
 }
 
 
-def ask(*words: str, run: Callable[[str, list[str]], int] | None = None) -> int:
+def ask(*words: str, run: Run | None = None) -> int:
     return door.doctor(list(words), run or Run())
 
 
@@ -238,7 +240,7 @@ def test_snakemake_gets_the_folder_and_no_key(server: ServedModels, folder: Path
         [sys.executable, command.__file__, *words], capture_output=True, text=True
     )
     assert done.returncode == 2 and "Error: " in done.stderr.splitlines()[-1]
-    asked = "--cores all --configfile doctor/doctor.yaml --directory doctor -n\n"
+    asked = "--cores all --configfile doctor/doctor.yaml --nolock --directory doctor -n\n"
     assert "snakemake checkups --snakefile" in done.stderr and asked in done.stderr
     assert KEY not in done.stderr + done.stdout
     assert not any(KEY.encode() in p.read_bytes() for p in folder.rglob("*") if p.is_file())
@@ -389,7 +391,9 @@ def test_the_same_command_goes_on(server: ServedModels, capsys) -> None:
     assert ask(server.url, "--cores", "2", run=(second := Run())) == 0
     assert Path("doctor/doctor.yaml").read_bytes() == before
     assert not any(received.body for received in server.asked_first)
-    assert second.given == [["doctor/doctor.yaml", "--directory", "doctor", "--cores", "2"]]
+    assert second.given == [
+        ["doctor/doctor.yaml", "--nolock", "--directory", "doctor", "--cores", "2"]
+    ]
 
 
 def test_more_prompts_keep_the_answers_so_far(server: ServedModels) -> None:
@@ -437,6 +441,16 @@ def test_a_damaged_configuration_is_told(server: ServedModels, capsys) -> None:
         assert ask(server.url) == 2
         assert "is not as the doctor writes it" in capsys.readouterr().err
         assert Path("doctor/doctor.yaml").read_text("utf-8") == text
+
+
+def test_a_folder_takes_one_command_at_a_time(server: ServedModels, capsys) -> None:
+    """Until Snakemake has ended, even if the command was killed."""
+    with door._locked() as lock:
+        snakemake = subprocess.Popen(["cat"], stdin=subprocess.PIPE, pass_fds=[lock])
+    assert ask(server.url, run=(run := Run())) == 2 and not run.given
+    assert "doctor/ is in use by another run of the doctor: wait" in capsys.readouterr().err
+    snakemake.communicate()
+    assert ask(server.url) == 0
 
 
 def test_no_key_is_in_any_file(server: ServedModels, folder: Path, capsys) -> None:

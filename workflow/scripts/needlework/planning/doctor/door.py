@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import fcntl
 import json
 import re
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NoReturn
@@ -36,22 +38,32 @@ class _Options(argparse.ArgumentParser):
         raise UserError(f"needlework doctor: {message}: see `needlework --help`.")
 
 
-def doctor(words: list[str], run: Callable[[str, list[str]], int]) -> int:
+def doctor(words: list[str], run: Callable[[str, list[str], int], int]) -> int:
     """Ask a server and print the verdict; the exit status is 0 (sound), 1 (a fault) or 2 (no verdict).
 
-    words: those of the command line. run: runs Snakemake with a file of the configuration and options.
+    words: those of the command line. run: runs Snakemake with a file of the configuration and options, and
+    has it hold an open file.
     """
     try:
         options, further = _options(words)
-        _prepare(options)
-        if status := run(str(CONFIGURATION), ["--directory", str(FOLDER), *further]):
-            again = " without --anew" if options.anew else ""
-            raise UserError(
-                f"The run ended without a verdict (status {status}): the same command{again} goes on."
-            )
-        if {"-n", "--dry-run", "--dryrun"} & {*further}:
-            raise UserError("A dry run has no verdict: leave out -n.")
-        return _verdict()
+        met = {"served": meet(options.url, options.model, options.key_env)}
+        if options.against:
+            own = met["served"].model.name
+            met["other"] = meet(options.against, None, options.key_env_against, own)
+        for server in met.values():
+            _say(*server.notices)
+        with _locked() as lock:
+            _prepare(options, met)
+            # Snakemake's own lock would outlive a kill.
+            own_options = ["--nolock", "--directory", str(FOLDER)]
+            if status := run(str(CONFIGURATION), [*own_options, *further], lock):
+                again = " without --anew" if options.anew else ""
+                raise UserError(
+                    f"The run ended without a verdict (status {status}): the same command{again} goes on."
+                )
+            if {"-n", "--dry-run", "--dryrun"} & {*further}:
+                raise UserError("A dry run has no verdict: leave out -n.")
+            return _verdict()
     except UserError as error:
         _say(f"Error: {error}")
     except KeyboardInterrupt:
@@ -85,6 +97,20 @@ def _options(words: list[str]) -> tuple[argparse.Namespace, list[str]]:
     return options, further
 
 
+@contextmanager
+def _locked() -> Iterator[int]:
+    """An open file that is locked until this process and Snakemake have ended, however they end."""
+    FOLDER.mkdir(exist_ok=True)
+    with (FOLDER / ".lock").open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise UserError(
+                f"{FOLDER}/ is in use by another run of the doctor: wait for its end, or stop it."
+            ) from None
+        yield lock.fileno()
+
+
 def _tokens(text: str) -> int:
     """A number of tokens such as 32k or 32768."""
     found = re.fullmatch(r"(\d{1,9})(k|m|)", text.lower())
@@ -93,14 +119,8 @@ def _tokens(text: str) -> int:
     return int(found[1]) * {"": 1, "k": 1024, "m": 1024**2}[found[2]]
 
 
-def _prepare(options: argparse.Namespace) -> None:
-    """Meet the servers and write the configuration, unless the same command has written it."""
-    met = {"served": meet(options.url, options.model, options.key_env)}
-    if options.against:
-        own = met["served"].model.name
-        met["other"] = meet(options.against, None, options.key_env_against, own)
-    for server in met.values():
-        _say(*server.notices)
+def _prepare(options: argparse.Namespace, met: Mapping[str, Met]) -> None:
+    """Write the configuration, unless the same command has written it."""
     old = _old() if CONFIGURATION.exists() and not options.anew else {}
     _check_same(old.get("models", {}), met)
     parts = [options.url]
