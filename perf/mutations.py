@@ -54,12 +54,17 @@ ROOMS = {
     ),
     "journal": ("journal.py", "records.py", "models/generation.py", "models/old_journals.py"),
     "statistics": (
-        *("results/stats.py", "results/audit_report.py", "results/audit_report.py"),
+        *("results/stats.py", "results/doctor/comparison.py", "results/doctor/checks.py"),
         *("results/comparisons.py", "benchmarks/*/measures.py"),
     ),
     "results": (
         *("results/*.py", "results/drawing/*.py", "results/explorer/*.py"),
-        *("benchmarks/*/tables.py", "benchmarks/*/figures.py", "benchmarks/*/results.py"),
+        *(
+            "results/doctor/*.py",
+            "benchmarks/*/tables.py",
+            "benchmarks/*/figures.py",
+            "benchmarks/*/results.py",
+        ),
     ),
 }
 OTHER: dict[type[ast.AST], type[ast.AST]] = {

@@ -31,6 +31,8 @@ ABSENT = "<gone>"
 GONE = (
     ("records",),
     ("run", "limit"),
+    ("run", "audits"),
+    ("audit",),
     ("benchmarks", "lost_in_the_middle", "unambiguous"),
     ("benchmarks", "lost_in_the_middle", "gold_without_answer"),
 )

@@ -174,7 +174,7 @@ class Job:
         turn: str | None = None,
         cold: bool = False,
     ) -> None:
-        """With `turn`, of an audit's answers: the first or the second ones. `cold`: a new Python runs it."""
+        """With `turn`, the first or the second answers of the doctor. `cold`: a new Python runs it."""
         self.folder, self._cold = folder, cold
         self.journal = folder / "journal"
         config = configuration(model, journal=str(self.journal))

@@ -19,7 +19,7 @@ from needlework.jobs.stop import FILE
 from needlework.journal import Journal
 from needlework.prompts.spans import Span, literal
 from needlework.records import PASSAGES, instances_schema, write_table
-from needlework.results.audit_report import excess
+from needlework.results.doctor.comparison import excess
 from needlework.seeding import rng
 
 pytestmark = [
@@ -500,10 +500,10 @@ def test_what_cannot_be_loaded_is_said_in_a_sentence(
     assert all(message in said for message in messages), said
 
 
-# An audit
+# The doctor
 
 
-def test_an_audit_tells_a_setting_from_its_floor(made: Path, tmp_path: Path) -> None:
+def test_a_setting_is_told_from_its_floor(made: Path, tmp_path: Path) -> None:
     """Weights in bfloat16 against float32, each asked in a run's order and again in another."""
     greedy = {"samples": 1, "sampling": {"temperature": 0}}
     texts, engines = {}, {}

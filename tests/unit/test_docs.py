@@ -219,7 +219,7 @@ for line in json.load(sys.stdin):
 TARGET = (
     r"(mlneedle|lost_in_the_middle|oneruler|mlongrr|m4le)_|results/|"
     r"(estimate|export|provenance|reproduction|report_cards|explorer|compare|artifact|"
-    r"verify|own_data|audit)$"
+    r"verify|own_data|doctor|checkups)$"
 )
 
 

@@ -73,12 +73,12 @@ def test_a_papers_preset_inherits_nothing_of_the_demos_size(benchmark: str) -> N
 def test_a_dry_run_of_a_preset_answers_within_seconds(preset: Path, tmp_path: Path) -> None:
     """Counted in processor time, which other tests beside this one do not change."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    audit = ["--", "audit"] if preset.stem == "audit_smollm2" else []
-    jobs = Workflow(ROOT, tmp_path).would_run("--configfile", str(preset), *audit, lacking=True)
+    checkups = ["--", "checkups"] if preset.stem == "doctor_smollm2" else []
+    jobs = Workflow(ROOT, tmp_path).would_run("--configfile", str(preset), *checkups, lacking=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if audit:
+    if checkups:
         # Lost in the Middle's answers are scored as they are: none is translated.
-        assert jobs["score_audit"] == 8 and "translate_audit" not in jobs
+        assert jobs["score_doctor"] == 8 and "translate_doctor" not in jobs
     else:
         models = merged(preset.read_text("utf-8"))["run"]["models"]
         assert jobs["generate_answers"] >= len(models)

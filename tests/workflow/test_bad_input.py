@@ -63,8 +63,8 @@ def merged(change: dict, into: dict = SMALL) -> dict:
         ({"benchmarks": {"mlneedle": {"needle_languages": ["xx"]}}}, "unknown language 'xx'"),
         ({"models": {"lexical": {"published": "Nobody-7B"}}}, "which is in no paper's table"),
         (
-            {"run": {"audits": [{"base": "lexical", "changed": "lexical"}]}},
-            "run.audits names lexical and lexical as a pair",
+            {"run": {"doctor": [{"model": "lexical", "against": "lexical"}]}},
+            "run.doctor compares lexical with itself: name another model",
         ),
         ({"run": []}, "run is [], but [] is not of type 'object'"),
     ],
@@ -145,7 +145,7 @@ def test_the_command_line_takes_numbers_and_words(tmp_path) -> None:
         ),
         ("mlneedle_table1", "add mlneedle to run.benchmarks"),
         ("oneruler_acuracy", "no target 'oneruler_acuracy': did you mean 'oneruler_accuracy'?"),
-        ("audit", "an audit needs a pair of models: name it in `run.audits`"),
+        ("doctor", "the doctor needs a model: name it in `run.doctor`, as in [{model: a}]."),
     ],
 )
 def test_an_empty_target_is_refused_with_its_remedy(run, target, said) -> None:

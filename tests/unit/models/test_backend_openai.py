@@ -161,6 +161,12 @@ def test_only_passing_faults_are_passed_over(server, monkeypatch) -> None:
     for one in failed.values():
         assert one.text == "" and one.error.endswith("(attempt 3)") and len(one.error) < 300
     assert tries == dict.fromkeys([*FAULTS, *lasting], 3) | dict.fromkeys("abc", 1)
+    # An answer says why an earlier attempt failed, and one of the first attempt says nothing.
+    remarks = {prompt: found[prompt].remarks for prompt in ("c", *FAULTS)}
+    assert remarks["c"] is None and remarks["500"] == ("retried: status 500: oops",)
+    assert remarks["an error that is called a success"] == (
+        "retried: status 200 with the error 502: no upstream",
+    )
 
 
 def test_a_server_that_starts_is_waited_for(server, monkeypatch) -> None:

@@ -120,7 +120,7 @@ def test_a_run_may_allow_that_all_prompts_are_cut(tmp_path) -> None:
     """A server that cuts prompts answers, unlike one that is down."""
     backend = Scripted({name: Answer("yes", prompt_tokens=690) for name in "abc"})
     asked = [
-        request for i, name in enumerate("abc") for request in requests(name, n_tokens=1500 + i)
+        request for i, name in enumerate("abc") for request in requests(name, n_tokens=1500 * 2**i)
     ]
     with Journal(tmp_path) as journal:
         found = generate(asked, backend, journal, Policy(max_failed=3)).to_pylist()

@@ -1,4 +1,4 @@
-"""What the models of an audit are asked: nested draws of whole questions, fixed cells, other batches."""
+"""What the doctor asks: nested draws of whole questions, fixed cells, other batches."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from factories.models import block
 from needlework.factor import MOST_LEVELS
-from needlework.models.audit_draws import cells, draw_questions, of_questions, other_batches
+from needlework.models.question_draws import cells, draw_questions, of_questions, other_batches
 
 TABLE = pa.table(
     {

@@ -22,7 +22,7 @@ SCRIPTS = {
 }
 # By script: arguments, a key of its result, and what it may end with: so few draws can miss a limit.
 TINY = {
-    "audit_statistics": ("--runs 2", "highest_alarm_bound", "of the audits may be wrong"),
+    "doctor_statistics": ("--runs 2", "highest_alarm_bound", "of the comparisons may be wrong"),
     "between_papers": ("coverage --runs 1 --every 40", "coverage", ""),
     "claims": ("--pages 1", "found", ""),
     "construction": ("--languages en --lengths 2000 --mirror {mirror}", "tokens_per_second", ""),
@@ -34,7 +34,7 @@ TINY = {
     "tests": ("{folder}/report.xml", "slow", ""),
 }
 # Those that read a finished run are below.
-OF_RUNS = {"audit_results", "real_results"}
+OF_RUNS = {"doctor_results", "real_results"}
 
 
 def test_every_script_is_run_by_a_test() -> None:
@@ -84,13 +84,13 @@ def test_a_script_gives_its_result(script: str, request, tmp_path: Path) -> None
     assert json.loads(out.read_text("utf-8"))[key]
 
 
-def test_the_audits_tables_on_the_page_are_their_csvs(tmp_path: Path) -> None:
+def test_the_comparisons_tables_on_the_page_are_their_csvs(tmp_path: Path) -> None:
     for file in sorted((ROOT / "docs/results").glob("audit_*.csv")):
         setting = file.stem.removeprefix("audit_")
-        folder = tmp_path / "results/audits/f32" / setting
+        folder = tmp_path / "results/doctor" / setting
         folder.mkdir(parents=True)
-        shutil.copy(file, folder / "audit.csv")
-    done = run("audit_results", str(tmp_path), check=True)
+        shutil.copy(file, folder / "cells.csv")
+    done = run("doctor_results", str(tmp_path), check=True)
     tables = [table for table in done.stdout.split("\n\n") if table.strip()]
     scores, texts = (table.strip().splitlines() for table in tables)
     assert len(scores) == 2 + 12 and all(line in PAGE for line in scores)

@@ -1,4 +1,4 @@
-"""Which pairs `snakemake audit` compares, and which are refused, with what remedy."""
+"""Which models `snakemake doctor` checks, and which are refused, with what remedy."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pytest
 from factories import demo_run
 from needlework.errors import UserError
 from needlework.given import given
-from needlework.planning.audit_pairs import check_audits, check_shared
+from needlework.planning.checkups import changes, check_doctor, check_shared
 from needlework.planning.config import validated
 from needlework.planning.layers import layered
 
-PAIR = {"base": "a", "changed": "b"}
+PAIR = {"model": "b", "against": "a"}
 
 
 def config(changes: dict[str, Any], pairs: list[Any] | None = None, **own: Any) -> dict[str, Any]:
@@ -22,20 +22,20 @@ def config(changes: dict[str, Any], pairs: list[Any] | None = None, **own: Any) 
     model = {"backend": "vllm", "name": "org/model", "tokenizer": "words", "context": 8192}
     default["models"] = {"a": model, "b": model | changes, "lexical": default["models"]["lexical"]}
     default["run"] = {"models": ["a", "b", "lexical"], "benchmarks": ["mlneedle"]}
-    default["run"]["audits"] = [PAIR] if pairs is None else pairs
+    default["run"]["doctor"] = [PAIR] if pairs is None else pairs
     return given(validated(default | own))
 
 
 def test_a_setting_that_changes_answers_makes_a_pair() -> None:
     own = config({"engine": {"kv_cache_dtype": "fp8"}})
-    check_audits(own)
-    (pair,) = own.run.audits
-    assert (pair.base, pair.changed, pair.fail_if_worse_by) == ("a", "b", None)
+    check_doctor(own)
+    (pair,) = own.run.doctor
+    assert (pair.model, pair.against, pair.fail_if_worse_by) == ("b", "a", None)
 
 
 def test_a_threshold_is_that_of_its_pair() -> None:
     own = config({"variant": "v"}, [{**PAIR, "fail_if_worse_by": 0.02}])
-    assert [pair.fail_if_worse_by for pair in own.run.audits] == [0.02]
+    assert [pair.fail_if_worse_by for pair in own.run.doctor] == [0.02]
 
 
 @pytest.mark.parametrize(
@@ -51,17 +51,28 @@ def test_a_threshold_is_that_of_its_pair() -> None:
 )
 def test_a_pair_that_would_share_answers_needs_a_variant(changes, named) -> None:
     with pytest.raises(UserError, match=rf"\({named}\).*set models\.b\.variant"):
-        check_audits(config(changes))
-    check_audits(config({**changes, "variant": "other"}))
+        check_doctor(config(changes))
+    check_doctor(config({**changes, "variant": "other"}))
 
 
 @pytest.mark.parametrize(
     ("changes", "pairs", "said"),
     [
-        ({}, [{"base": "a", "changed": "c"}], "run.audits names 'c', which is not in `run.models`"),
-        ({}, [{"base": "a", "changed": "a"}], "names a and a as a pair"),
-        ({"variant": "v"}, [PAIR, {"base": "b", "changed": "a"}], "names b and a twice"),
-        ({}, [{"base": "a", "changed": "lexical"}], "backend lexical runs no model"),
+        ({}, [{"model": "c"}], "run.doctor names 'c', which is not in `run.models`"),
+        ({}, [{"model": "a", "against": "c"}], "run.doctor names 'c', which is not in"),
+        ({}, [{"model": "a", "against": "a"}], "compares a with itself: name another model"),
+        (
+            {"variant": "v"},
+            [PAIR, {"model": "b"}],
+            "run.doctor names the model b twice: check it once",
+        ),
+        (
+            {},
+            [{"model": "a", "fail_if_worse_by": 0.1}],
+            "which is compared with no other model: set",
+        ),
+        ({}, [{"model": "lexical"}], "backend lexical runs no model"),
+        ({}, [{"model": "a", "against": "lexical"}], "backend lexical runs no model"),
         ({"lengths": [512]}, None, "different `lengths`.*give models.b the `lengths` of models.a"),
         ({"samples": 2}, None, "different `samples`"),
         ({"tokenizer": "mistral-v1"}, None, "different `tokenizer`"),
@@ -69,12 +80,18 @@ def test_a_pair_that_would_share_answers_needs_a_variant(changes, named) -> None
 )
 def test_a_pair_that_cannot_be_compared_is_refused(changes, pairs, said) -> None:
     with pytest.raises(UserError, match=said):
-        check_audits(config(changes, pairs))
+        check_doctor(config(changes, pairs))
 
 
 def test_an_unknown_factor_is_refused_with_the_nearest() -> None:
-    with pytest.raises(UserError, match=r"audit.by names 'postion'.*did you mean 'position'"):
-        check_audits(config({"variant": "v"}, audit={"by": ["length", "postion"]}))
+    with pytest.raises(UserError, match=r"doctor.by names 'postion'.*did you mean 'position'"):
+        check_doctor(config({"variant": "v"}, doctor={"by": ["length", "postion"]}))
+
+
+def test_models_are_checked_alone_or_against_one_base() -> None:
+    own = config({"variant": "v"}, [{"model": "a"}, PAIR])
+    check_doctor(own)
+    assert [changes(own, checkup) for checkup in own.run.doctor] == [{}, {"variant": (None, "v")}]
 
 
 def test_a_variant_says_nothing_to_a_reader() -> None:
@@ -93,3 +110,23 @@ def test_models_at_two_addresses_need_a_variant() -> None:
         check_shared(given(validated(layered(demo_run(), [config]))))
     entries["8001"]["variant"] = "other"
     check_shared(given(validated(layered(demo_run(), [config]))))
+
+
+@pytest.mark.parametrize(
+    ("own", "said"),
+    [
+        (
+            {"run": {"audits": [{"base": "a", "changed": "b"}]}},
+            r"run\.audits is .*, but audits became the doctor: set `run\.doctor`, as in \[\{model: "
+            r"<changed>, against: <base>\}\]\.",
+        ),
+        ({"run": {"audits": []}}, r"run\.audits is \[\], but audits became the doctor"),
+        (
+            {"audit": {"again": 5}},
+            r"audit is .*, but audits .*: give this block the name `doctor`\.",
+        ),
+    ],
+)
+def test_keys_of_audits_name_those_of_the_doctor(own, said) -> None:
+    with pytest.raises(UserError, match=said):
+        validated(layered(demo_run(), [own]))

@@ -656,6 +656,7 @@ def test_a_template_date_is_a_date():
     ("target", "said"),
     [
         ("records", "no records of Every Eval Ever are written any more: use `artifact`"),
+        ("audit", "audits became the doctor: use `doctor`."),
         ("published", "read the papers' numbers from resources/published."),
         ("lost_in_the_middle_figure15", "the paper's list of unambiguous questions is not public"),
         ("between_papers", "read docs/results.md, whose numbers perf/between_papers.py makes."),

@@ -14,7 +14,7 @@ from factories.models import backend_of
 from needlework.errors import UserError
 from needlework.given import given
 from needlework.planning.affects import effective_config
-from needlework.planning.audit_pairs import changes
+from needlework.planning.checkups import changes
 from needlework.planning.config import validated
 from needlework.planning.preflight.secrets import hide_logins
 from needlework.planning.rule_inputs import RuleInputs
@@ -117,11 +117,11 @@ def pair(args: dict[str, Any], other: dict[str, Any] | None = None) -> dict[str,
     entry = {"backend": "inspect", "name": "openai-api/local/x", "tokenizer": "words"}
     entry |= {"context": 4096, "sampling": {"temperature": 0}, "args": args}
     models = {"a": entry, "b": entry | {"variant": "fp8", "args": other or args}}
-    run = {"models": ["a", "b"], "benchmarks": ["mlneedle"], "audits": [PAIR]}
+    run = {"models": ["a", "b"], "benchmarks": ["mlneedle"], "doctor": [PAIR]}
     return validated(demo_run(run=run, models=models) | {"judge": "a"})
 
 
-PAIR = {"base": "a", "changed": "b"}
+PAIR = {"model": "b", "against": "a"}
 
 
 @pytest.mark.parametrize("args", ADDRESSES, ids=lambda own: "-".join(own))
@@ -133,12 +133,12 @@ def test_an_address_of_a_client_reaches_no_file(args) -> None:
         effective_config(given(config)),
         [files.answers.model_settings(name) for name in "ab"],
         files.answers.estimated(),
-        changes(given(config), "a", "b"),
+        changes(given(config), given(PAIR)),
         backend.identity(),
         backend._address,
     ]
     assert LOGIN not in str(told)
-    assert list(changes(given(config), "a", "b")) == ["variant"]
+    assert list(changes(given(config), given(PAIR))) == ["variant"]
     assert "gateway" not in str(told[:-1])
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from factories import demo_run
-from needlework.given import given
 from needlework.planning.affects import effective_config
 from needlework.planning.config import validated
 from needlework.planning.layout import paths
@@ -19,7 +18,7 @@ from needlework.planning.run_end import accounts, request_lines
 
 def inputs(**changes: Any) -> RuleInputs:
     """The inputs of a run of MLNeedle by two readers."""
-    run = {"models": ["lexical", "oracle"], "benchmarks": ["mlneedle"]}
+    run = {"models": ["lexical", "oracle"], "benchmarks": ["mlneedle"], **changes.pop("run", {})}
     return RuleInputs(validated(demo_run(run=run, **changes)))
 
 
@@ -72,13 +71,17 @@ def test_vectors_are_read_for_semantic_retrieval_alone() -> None:
     ]
 
 
-def test_an_audit_reads_each_side_first_and_again() -> None:
-    found = inputs().audits.audit_files(given({"base": "lexical", "changed": "oracle"}))["mlneedle"]
-    assert found["cells"] == "results/audit_answers/lexical/mlneedle/cells.json"
-    assert found["changed_again"] == [
-        f"results/audit_answers/oracle/mlneedle/again/{kind}.parquet"
-        for kind in ("scores", "generations")
-    ]
+def test_the_doctor_reads_each_model_first_and_again() -> None:
+    files = inputs(run={"doctor": [{"model": "lexical", "against": "oracle"}]}).checkups
+    assert files.asked_models() == ["lexical", "oracle"]
+    found = files.read("lexical")
+    assert list(found) == ["served", "other"]
+    for side, model in (("served", "lexical"), ("other", "oracle")):
+        own, folder = found[side]["mlneedle"], f"results/doctor_answers/{model}/mlneedle"
+        assert own["cells"] == [f"{folder}/cells.json"]
+        for turn in ("first", "again"):
+            for kind in ("prompts", "generations", "scores"):
+                assert own[f"{kind}_{turn}"] == [f"{folder}/{turn}/{kind}.parquet"]
 
 
 def test_a_run_ends_with_every_shards_account(tmp_path, monkeypatch) -> None:

@@ -1,4 +1,4 @@
-"""The numbers of an audit, from answers to its table and its summary."""
+"""The numbers of a comparison of two models, from answers to cells, gate and settings."""
 
 from __future__ import annotations
 
@@ -13,31 +13,28 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from needlework.given import given
 from needlework.journal import Journal
-from needlework.results.audit_report import (
+from needlework.results.doctor.comparison import (
     SIDES,
-    AuditRules,
+    Rules,
     Setting,
-    audit_answers,
-    audit_rows,
-    audit_summary,
     beyond,
+    cell_rows,
+    compared_answers,
     engine_used,
     escaped,
     excess,
     joined,
     missing,
     name_of,
-    pages,
+    settings_lines,
     unproven,
 )
 
-RULES = AuditRules(0.05 / 4, 0.04, 100)
+RULES = Rules(0.05 / 4, 0.04, 100)
 USED = {"KEYS": "f32", "threads": 2}
 IGNORED = USED | {"ignored": ["KV: u8 was ignored: KEYS is f32"]}
 SETTING = Setting("f32", "u8", {"engine.KV": (None, "u8")}, USED, IGNORED)
-AUDIT = given({"seed": 0, "again": 100, "questions": None})
 POSITIONS = ("start", "middle", "end")
 CELLS: list[dict[str, Any]] = [{"by": "all", "level": "", "questions": 200}] + [
     {"by": "position", "level": level, "questions": 200} for level in POSITIONS
@@ -70,7 +67,7 @@ def end_fails(q: int, p: str) -> bool:
 
 def table(changed: pd.DataFrame, **others: pd.DataFrame) -> list[dict[str, Any]]:
     sides = dict.fromkeys(("base", "base_again"), side(half)) | {"changed_again": changed}
-    return audit_rows("made", joined({**sides, **others, "changed": changed}), CELLS, RULES)
+    return cell_rows("made", joined({**sides, **others, "changed": changed}), CELLS, RULES)
 
 
 def test_the_cell_that_is_worse_is_found_alone() -> None:
@@ -88,13 +85,6 @@ def test_the_cell_that_is_worse_is_found_alone() -> None:
     assert beyond(every, 0.19) == [] and beyond(table(side(half)), 0.0) == []
     row = {"benchmark": "made", "by": "all", "level": "all", "sentence": "worse", "ci_high": -0.05}
     assert beyond([row], 0.05) == [] and beyond([row], 0.04) == ["made: worse"]
-    # The summary says for which questions it holds.
-    text = audit_summary(every, SETTING, AUDIT)
-    assert "Worse in 2 of 4 cells; no difference above 4 points in 2 of 4 cells" in text
-    assert "| made, position end | 200 of 200 | 200 |" in text
-    assert "made: 200 of 200 questions, 600 prompts" in text
-    assert "says nothing of other lengths, languages or tasks" in text
-    assert "All 4 intervals hold together with a probability of 95%" in text
 
 
 def test_a_question_counts_once_however_often_it_is_asked() -> None:
@@ -146,9 +136,6 @@ def test_missing_answers_are_counted_for_each_model() -> None:
     assert (row["n"], row["difference"]) == (591, 0)
     assert missing(found, "a", "b") == ["b lacks 6 of 600 answers to made"]
     assert missing(table(side(half)), "a", "b") == []
-    text = audit_summary([row], Setting("a", "b", {}, {}, {}), AUDIT)
-    assert "**`b` lacks 6 of 600 answers to made.**" in text
-    assert "9 prompts have no answer of both models" in text
 
 
 def equal(score: float, n: int, available: int = 2000, lost: float = 0.0) -> list[dict[str, Any]]:
@@ -159,7 +146,7 @@ def equal(score: float, n: int, available: int = 2000, lost: float = 0.0) -> lis
     changed = base.assign(value=np.where(np.arange(n) < lost * n, 0.0, score))
     cells = [{"by": "all", "level": "", "questions": available}] * 4
     sides = {"base": base, "changed": changed, "base_again": base, "changed_again": changed}
-    return audit_rows("made", joined(sides), cells, RULES)
+    return cell_rows("made", joined(sides), cells, RULES)
 
 
 def test_a_cell_must_have_been_able_to_show_the_loss() -> None:
@@ -185,26 +172,11 @@ def test_a_base_without_right_answers_proves_nothing() -> None:
     # A fall to 0 is beyond the limit, but its interval would not be.
     assert "no cell could have shown" in unproven(equal(0.025, 600), 0.02, "a")
     assert unproven(equal(0.05, 600), 0.02, "a") == ""
-    none = audit_rows("made", joined(dict.fromkeys(SIDES, side(half, given=False))), CELLS, RULES)
+    none = cell_rows("made", joined(dict.fromkeys(SIDES, side(half, given=False))), CELLS, RULES)
     assert "no question was answered by both" in unproven(none, 0.02, "a")
     # The table as the gate reads it.
     read = pd.DataFrame(equal(1.0, 500) + none).to_csv(index=False)
     assert unproven(list(csv.DictReader(io.StringIO(read))), 0.02, "a") == ""
-
-
-def test_the_summary_says_why_a_gate_has_no_evidence() -> None:
-    found, setting = equal(1.0, 48), SETTING._replace(worse_than=0.02)
-    line = next(
-        t for t in audit_summary(found, setting, AUDIT).splitlines() if t.startswith("**The gate")
-    )
-    assert line.startswith("**The gate (`fail_if_worse_by: 0.02`) does not pass: no cell could")
-    # Nor is it said of one that passes, of one that a shown loss stops, and where there is none.
-    for rows_, of in (
-        (equal(1.0, 500), setting),
-        (equal(1.0, 48, lost=1.0), setting),
-        (found, SETTING),
-    ):
-        assert "The gate" not in audit_summary(rows_, of, AUDIT)
 
 
 def test_an_answer_has_the_configured_metric_or_its_own() -> None:
@@ -221,7 +193,7 @@ def test_an_answer_has_the_configured_metric_or_its_own() -> None:
         }
     )
     generations = pa.table({"instance_id": ["j", "i"], "sample": zeros, "text": ["J", "I"]})
-    found = audit_answers(scores, generations, "strict", ["length"]).set_index("instance_id")
+    found = compared_answers(scores, generations, "strict", ["length"]).set_index("instance_id")
     assert found[["value", "text", "given", "skipped"]].to_dict("index") == {
         "i": {"value": 0.0, "text": "I", "given": True, "skipped": False},
         "j": {"value": 1.0, "text": "J", "given": False, "skipped": True},
@@ -229,26 +201,16 @@ def test_an_answer_has_the_configured_metric_or_its_own() -> None:
     assert found.loc["i", "length"] == "512" and pd.isna(found.loc["j", "length"])
 
 
-def test_the_summary_tells_what_an_engine_used_and_ignored() -> None:
-    text = audit_summary(table(side(half)), SETTING, AUDIT)
+def test_settings_tell_what_an_engine_used_and_ignored() -> None:
+    text = "\n".join(settings_lines(SETTING))
     assert "`engine.KV`: not set → u8" in text and "it used: the same" in text
     assert "**Ignored** (`u8`): KV: u8 was ignored: KEYS is f32." in text
     # Settings that an engine lists are told one by one.
     listed = [
         {"scheduler": f"Config {{ evict: {on} size: 2 More {{ a: 1 }} }}"} for on in ("no", "yes")
     ]
-    text = audit_summary(table(side(half)), Setting("a", "b", {}, *listed), AUDIT)
+    text = "\n".join(settings_lines(Setting("a", "b", {}, *listed)))
     assert "it used: `scheduler.evict`: no → yes." in text
-
-
-def test_an_unsettled_audit_says_how_to_go_on() -> None:
-    sides = ("base", "changed", "base_again", "changed_again")
-    found = audit_rows("made", joined(dict.fromkeys(sides, side(half)[:60])), CELLS, RULES)
-    assert all(row["sentence"].startswith("cannot tell") for row in found)
-    text = audit_summary(found, SETTING, given(AUDIT | {"questions": 20}))
-    assert "set a larger `audit.questions` (now 20, up to 200)." in text
-    whole = [{**row, "n_available": 20} for row in found]
-    assert "all questions were asked" in audit_summary(whole, SETTING, AUDIT)
 
 
 @pytest.mark.parametrize(
@@ -264,13 +226,7 @@ def test_a_cell_is_named_as_a_reader_counts(by: str, level: str, name: str) -> N
     assert name_of({"benchmark": "lost_in_the_middle", "by": by, "level": level}) == name
 
 
-def test_a_page_shows_forty_cells() -> None:
-    first, second = pages(table(side(end_fails)) * 12, "a", "b", 0.04)
-    labels = [len(page.axes[0].get_yticklabels()) for page in (first, second)]
-    assert labels == [40, 8]
-    assert "position end" in first.axes[0].get_yticklabels()[3].get_text()
-    assert first.axes[0].get_xlabel() == "Difference (points)"
-    # In text, names from data break no Markdown.
+def test_names_from_data_break_no_markdown() -> None:
     assert escaped("a|b\n# `c` <d>") == r"a\|b # \`c\` \<d\>"
 
 

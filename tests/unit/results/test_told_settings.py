@@ -315,8 +315,8 @@ SHARED = {
     },
     "captions say which part was asked": {"models.*.only", "models.*.lengths", "run.models"},
     "they ask for less, or for more besides, and change no answer": {
-        *("run.benchmarks", "run.tokenizers", "run.notice", "run.audits.base"),
-        *("run.audits.changed", "run.audits.fail_if_worse_by", "run.limit"),
+        *("run.benchmarks", "run.tokenizers", "run.notice", "run.doctor.model"),
+        *("run.doctor.against", "run.doctor.fail_if_worse_by", "run.limit"),
         "retrieval.similarity",
         *("models.*.repeatable", "models.*.variant", "models.*.max_failed"),
     },

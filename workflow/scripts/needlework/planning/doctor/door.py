@@ -31,8 +31,6 @@ _RESULTS = Path("results/doctor/served")
 _PAGES = ("index.html", "doctor.md", "doctor.json")
 # Of a server that names no limit.
 _CONTEXT = 8192
-# The most that `max_failed` may be.
-_ANY = 1_000_000_000
 
 
 class _Options(argparse.ArgumentParser):
@@ -209,8 +207,10 @@ def _configuration(
         name: {
             **{"backend": "openai", "name": server.model.name, "base_url": server.model.address},
             **{"key_env": server.model.key_env, "tokenizer": "words", "context": context},
-            # Failed requests are findings. The two may share their name: `variant` tells answers apart.
-            **{"sampling": {"temperature": 0}, "max_failed": _ANY, "variant": f"{stamp} {name}"},
+            # The two may share their name, and answers are found by it.
+            **{"sampling": {"temperature": 0}, "variant": f"{stamp} {name}"},
+            # What is lost is a finding, and ends no job.
+            "max_failed": 1_000_000,
         }
         for name, server in met.items()
     }

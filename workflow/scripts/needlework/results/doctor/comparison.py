@@ -7,7 +7,7 @@ The intervals are of differences of whole questions, each the mean over its prom
 seeded draw. They are asymptotic confidence sequences (Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas, 2024,
 "Time-uniform central limit theory and asymptotic confidence sequences", Annals of Statistics 52): all of
 them together hold the mean with probability 1 - alpha, so a checkup may be continued until it is settled.
-That is proved for many questions; perf/audit_statistics.py simulates how often it holds for few.
+That is proved for many questions; perf/doctor_statistics.py simulates how often it holds for few.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Simulated audits with known effects: what they find and miss, and what the committed result says."""
+"""Simulated comparisons with known effects: what they find and miss, and what the committed result says."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import audit_statistics as simulation
+import doctor_statistics as simulation
 from needlework.seeding import rng
 
 RESULT = json.loads(Path(simulation.__file__).with_suffix(".json").read_text(encoding="utf-8"))
@@ -24,7 +24,7 @@ def test_simulated_verdicts_have_the_floor_and_the_effect() -> None:
         assert within == 0 if alike else within > 0
 
 
-def test_cells_are_seen_as_often_as_the_audit() -> None:
+def test_cells_are_seen_as_often_as_the_whole() -> None:
     design = simulation.DESIGNS["strata"]
     values = np.zeros((1, design.questions, simulation.PROMPTS))
     found = simulation.cells_of(values, design, rng("test"))
@@ -33,8 +33,10 @@ def test_cells_are_seen_as_often_as_the_audit() -> None:
         assert sum(looks[look] for _, looks in found[1:]) == n == found[0][1][look]
 
 
-def test_a_simulated_audit_finds_what_is_worse() -> None:
-    none, much = (simulation.audits("positions", 100, 0.1, worse, False) for worse in (0.0, 0.1))
+def test_a_simulated_comparison_finds_what_is_worse() -> None:
+    none, much = (
+        simulation.comparisons("positions", 100, 0.1, worse, False) for worse in (0.0, 0.1)
+    )
     assert none["alarm"] <= 0.05 and none["found"] == 0
     assert much["found"] == 1 and much["missed"] <= 0.05
 
@@ -50,9 +52,11 @@ def test_the_committed_simulation_is_within_its_limit() -> None:
     for name, design in simulation.DESIGNS.items():
         own = RESULT[name]
         assert (own["cells"], own["looks"]) == (design.cells, list(design.looks))
-        asked = {(row["floor"], row["worse"], row["alike"]) for row in own["audits"]}
+        asked = {(row["floor"], row["worse"], row["alike"]) for row in own["comparisons"]}
         assert asked == {
             (f, w, a) for f in simulation.FLOORS for w in simulation.EFFECTS for a in (False, True)
         }
-        bounds = [row.get("bound", row["missed_bound"]) for row in own["audits"] + own["texts"]]
+        bounds = [
+            row.get("bound", row["missed_bound"]) for row in own["comparisons"] + own["texts"]
+        ]
         assert max(bounds) <= simulation.MOST

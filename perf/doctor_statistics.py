@@ -1,14 +1,14 @@
-"""How often an audit is wrong: simulated pairs with known effects, looked at after every step.
+"""How often a comparison is wrong: simulated pairs with known effects, looked at after every step.
 
-    python perf/audit_statistics.py [--runs 2000]
+    python perf/doctor_statistics.py [--runs 2000]
 
-Writes perf/audit_statistics.json. An audit is of questions with three prompts each. In `positions` its
+Writes perf/doctor_statistics.json. A comparison is of questions with three prompts each. In `positions` its
 cells are all prompts and each of three positions, of up to 500 questions; in `strata` all prompts and each
 of 20 groups of 100 questions, as of languages. `floor` is the share of verdicts that change though nothing
 is worse, half for better and half for worse; half of the questions have all of these changes. `worse` is
-what is lost beyond that. With `alike`, all prompts of a question change together. A run is one audit with
-all of its looks and cells: `alarm` is the share of runs in which any interval excludes 0 although nothing
-is worse, `bound` its upper 95% bound (Clopper and Pearson, one-sided), `missed` the share in which any
+what is lost beyond that. With `alike`, all prompts of a question change together. A run is one comparison
+with all of its looks and cells: `alarm` is the share of runs in which any interval excludes 0 although
+nothing is worse, `bound` its upper 95% bound (Clopper and Pearson, one-sided), `missed` the share in which any
 interval lacks the true difference, `found` the share in which all prompts together are said to be worse at
 the last look, and `one_cell_found` that of one group or position. `texts` is the same of D, from four
 answers to each of up to 100 questions: `floor` is the chance that an answer deviates, `changed` that the
@@ -32,7 +32,7 @@ import numpy.typing as npt  # noqa: E402
 from scipy.stats import beta  # noqa: E402
 
 from machine import describe, measured  # noqa: E402
-from needlework.results.audit_report import (  # noqa: E402
+from needlework.results.doctor.comparison import (  # noqa: E402
     PLANNED,
     excess,
     half_width,
@@ -41,14 +41,14 @@ from needlework.seeding import rng  # noqa: E402
 
 ALPHA, PROMPTS, AT_ONCE = 0.05, 3, 250
 EFFECTS, FLOORS = (0.0, 0.02, 0.05, 0.1), (0.0, 0.02, 0.1, 0.2)
-# The share of audits whose false alarms are to be at most this, with the upper bound.
+# The share of comparisons whose false alarms are to be at most this, with the upper bound.
 MOST = 0.06
 
 Values = npt.NDArray[np.float64]
 
 
 class Design(NamedTuple):
-    """The questions of an audit, after how many it is looked at, and its groups of questions."""
+    """The questions of a comparison, after how many it is looked at, and its groups of questions."""
 
     questions: int
     looks: Sequence[int]
@@ -110,8 +110,8 @@ def cells_of(
     ]
 
 
-def audits(name: str, runs: int, floor: float, worse: float, alike: bool) -> dict[str, Any]:
-    """What became of simulated audits."""
+def comparisons(name: str, runs: int, floor: float, worse: float, alike: bool) -> dict[str, Any]:
+    """What became of simulated comparisons."""
     design, generator = DESIGNS[name], rng("audits", name, floor, worse, alike)
     alarm, missed, found, one, halves = [], [], [], [], []
     for _ in range(0, runs, AT_ONCE):
@@ -186,8 +186,8 @@ def main() -> None:
             result[name] = {
                 "cells": design.cells,
                 "looks": list(design.looks),
-                "audits": [
-                    audits(name, given.runs, floor, worse, alike)
+                "comparisons": [
+                    comparisons(name, given.runs, floor, worse, alike)
                     for floor in FLOORS
                     for worse in EFFECTS
                     for alike in (False, True)
@@ -198,7 +198,7 @@ def main() -> None:
                     for changed in EFFECTS
                 ],
             }
-    rows = [row for name in DESIGNS for row in result[name]["audits"]]
+    rows = [row for name in DESIGNS for row in result[name]["comparisons"]]
     result["highest_alarm_bound"] = max(row["bound"] for row in rows if "bound" in row)
     every = rows + [row for name in DESIGNS for row in result[name]["texts"]]
     result["highest_missed_bound"] = max(row["missed_bound"] for row in every)
@@ -206,7 +206,7 @@ def main() -> None:
     given.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     print(json.dumps({k: v for k, v in result.items() if k.startswith("highest")}))
     if max(result["highest_alarm_bound"], result["highest_missed_bound"]) > MOST:
-        sys.exit(f"more than {MOST:.0%} of the audits may be wrong")
+        sys.exit(f"more than {MOST:.0%} of the comparisons may be wrong")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Intervals of an audit: their formula, what they say, and that looking often does no harm."""
+"""Intervals of a comparison: their formula, what they say, and that looking often does no harm."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.results.audit_report import (
+from needlework.results.doctor.comparison import (
     NOTHING,
     PLANNED,
     Interval,
@@ -77,7 +77,7 @@ def test_an_interval_is_a_sentence(low, high, said, is_settled) -> None:
 
 
 def test_looking_after_every_ten_questions_does_no_harm() -> None:
-    """A fixed interval would exclude 0 in a third of such audits."""
+    """A fixed interval would exclude 0 in a third of such comparisons."""
     rng, looks = np.random.default_rng(5), range(20, 301, 10)
     draws = rng.choice([-1.0, 0.0, 1.0], size=(200, 300), p=[0.1, 0.8, 0.1])
     found = [[interval(d[:n], 0.05, 300) for n in looks] for d in draws]

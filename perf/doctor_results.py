@@ -1,9 +1,9 @@
-"""The tables of docs/results.md on settings of OpenVINO's cache, from a run of presets/audit_smollm2.yaml.
+"""The tables of docs/results.md on settings of OpenVINO's cache, from a run of presets/doctor_smollm2.yaml.
 
-    python perf/audit_results.py <folder of the run> [--write]
+    python perf/doctor_results.py <folder of the run> [--write]
 
-prints them in Markdown. The intervals of scores are those of all audits together (`together`). --write also
-keeps the audits' tables, each with its own intervals, and provenance in docs/results/.
+prints them in Markdown. The intervals of scores are those of all comparisons together (`together`). --write
+also keeps the comparisons' tables, each with its own intervals, and provenance in docs/results/.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "workflow/scripts"))
 
-from needlework.results.audit_report import PLANNED, Interval, half_width, verdict_in_words  # noqa: E402
+from needlework.results.doctor.comparison import PLANNED, Interval, half_width, verdict_in_words  # noqa: E402
 
 ALPHA, MARGIN = 0.05, 0.04
 BASE = "f32"
@@ -50,10 +50,10 @@ def scores(setting: str, row: Row) -> list[str]:
     ]
 
 
-def together(rows: list[Row], audits: int) -> list[Row]:
-    """The rows of one of several audits, with intervals that hold with those of all at 1 - ALPHA.
+def together(rows: list[Row], comparisons: int) -> list[Row]:
+    """The rows of one of several comparisons, with intervals that hold with those of all at 1 - ALPHA.
 
-    The variance of a cell follows from its own interval, at ALPHA for all cells of its audit.
+    The variance of a cell follows from its own interval, at ALPHA for all cells of its comparison.
     """
     made = []
     for row in rows:
@@ -64,7 +64,7 @@ def together(rows: list[Row], audits: int) -> list[Row]:
         # Without a variance, an interval is of what was hardly seen.
         rare = math.log(1 / alpha) / 2 / n
         variance = rare * ((half / float(half_width(n, 0.0, alpha, planned))) ** 2 - 1)
-        wider = float(half_width(n, max(variance, 0.0), alpha / audits, planned))
+        wider = float(half_width(n, max(variance, 0.0), alpha / comparisons, planned))
         found = Interval(mean, max(-1.0, mean - wider), min(1.0, mean + wider), n)
         ends = {"ci_low": str(found.low), "ci_high": str(found.high)}
         made.append({**row, **ends, "sentence": verdict_in_words(found, MARGIN)})
@@ -105,9 +105,9 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
-    audits = given.folder / "results/audits"
+    doctor = given.folder / "results/doctor"
     both: dict[str, list[list[str]]] = {"scores": [], "texts": []}
-    files = sorted((audits / BASE).glob("*/audit.csv"))
+    files = sorted(doctor.glob("*/cells.csv"))
     for file in files:
         setting = file.parent.name
         with file.open(encoding="utf-8", newline="") as text:
@@ -117,7 +117,7 @@ def main() -> None:
         if given.write:
             shutil.copy(file, ROOT / f"docs/results/audit_{setting}.csv")
     if given.write:
-        made = json.dumps(provenance(audits / "provenance.json"), indent=1, ensure_ascii=False)
+        made = json.dumps(provenance(doctor / "provenance.json"), indent=1, ensure_ascii=False)
         path = ROOT / "docs/results/audit_provenance.json"
         path.write_text(f"{made}\n", encoding="utf-8")
     print(markdown(HEAD, both["scores"]), markdown(TEXTS, both["texts"]), sep="\n")
