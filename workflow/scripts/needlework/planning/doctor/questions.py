@@ -60,7 +60,7 @@ def some_words(languages: Iterable[str], n: int = 150) -> dict[str, tuple[int, s
     return found
 
 
-class Plan(NamedTuple):
+class Questions(NamedTuple):
     """What a server is asked."""
 
     benchmarks: dict[str, dict[str, Any]]
@@ -74,7 +74,7 @@ class Plan(NamedTuple):
     left_out: list[str]
 
 
-def plan(context: int, tokens: Tokens, prompts: int) -> Plan:
+def plan(context: int, tokens: Tokens, prompts: int) -> Questions:
     """At most so many prompts for a context, in tokens of the server, in languages of the sample.
 
     Raises UserError if the context is too short, or the prompts too few.
@@ -105,7 +105,7 @@ def plan(context: int, tokens: Tokens, prompts: int) -> Plan:
     asked = _requests(found, counts, again)
     spent = sum(n * size[name] for name, n in asked.items())
     left_out = [lang for lang in words if lang not in kept]
-    return Plan(found, again, sum(asked.values()), round(spent), round(max(pairs)), left_out)
+    return Questions(found, again, sum(asked.values()), round(spent), round(max(pairs)), left_out)
 
 
 def _mean(values: Sequence[float]) -> float:
