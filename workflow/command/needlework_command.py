@@ -57,7 +57,10 @@ def main() -> None:
         # It reads the library, which the other commands do not wait for.
         from needlework.planning.doctor.door import doctor
 
-        sys.exit(doctor(words, lambda file, own: _child(_snakemake(["checkups"], [file], own))))
+        def run(file: str, own: list[str], lock: int) -> int:
+            return _child(_snakemake(["checkups"], [file], own), lock)
+
+        sys.exit(doctor(words, run))
     else:
         given = _configuration(command, files)
         _become(_snakemake(["estimate"] if command == "estimate" else [], given, options))
@@ -125,11 +128,11 @@ def _demo(words: list[str], options: list[str]) -> None:
     _become(_snakemake([], [], options))
 
 
-def _child(command: list[str]) -> int:
-    """Snakemake's exit status, after it has ended."""
+def _child(command: list[str], *held: int) -> int:
+    """Snakemake's exit status, after it has ended; it holds these open files."""
     # Ctrl-C reaches both processes: Snakemake ends in its own time, and this one after it.
     signal.signal(signal.SIGINT, lambda *_: None)
-    part = subprocess.Popen(_said(command))
+    part = subprocess.Popen(_said(command), pass_fds=held)
     signal.signal(signal.SIGTERM, lambda number, _: part.send_signal(number))
     return part.wait()
 
