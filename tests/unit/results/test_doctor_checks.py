@@ -101,7 +101,7 @@ def test_the_same_answers_of_two_servers_are_sound(name: str, worse_by: float | 
             lambda p: {"outcome": PROMPT_CUT, "error": "truncated"},
             "cut: truncated",
         ),
-        ("places", wrong_where(lambda p: p["place"] == 0.5), "in the middle of prompts"),
+        ("places", wrong_where(lambda p: p["place"] == 0.5), "at half of prompts"),
         ("places", wrong_where(lambda p: p["place"] == 1 and p["length"] > 10), "at the end of"),
         ("lengths", wrong_where(lambda p: p["length"] == 160), "0 of 30 in those of"),
         ("copies", garbled, "the value with some characters changed"),

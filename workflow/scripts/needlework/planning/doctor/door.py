@@ -207,6 +207,8 @@ def _configuration(
             **{"key_env": server.model.key_env, "tokenizer": "words", "context": context},
             # The two may share their name, and answers are found by it.
             **{"sampling": {"temperature": 0}, "variant": f"{stamp} {name}"},
+            # What is lost is a finding, and ends no job.
+            "max_failed": 1_000_000,
         }
         for name, server in met.items()
     }
