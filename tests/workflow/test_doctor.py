@@ -115,8 +115,10 @@ def test_a_larger_limit_asks_only_further_questions(run) -> None:
     assert {"start", "middle", "end"} < set(table.index)
     assert "`name`: base → changed" in run.result("doctor.md").read_text(encoding="utf-8")
     # The last line is the answer to the command, which asked for reports alone.
-    last = " ".join(said.strip().splitlines()[-4:])
-    assert "other (changed) against plain (base): a fault." in last and "other/index.html" in last
+    last = " ".join(" ".join(said.strip().splitlines()[-8:]).split())
+    assert "other (changed) against plain (base): cannot tell." in last
+    assert last.endswith("More: results/doctor/other/index.html")
+    assert run.said("same_texts").startswith("cannot tell: texts differ on 36 of 36 prompts, and")
     assert not run.result("passed").exists()
 
 
@@ -198,7 +200,9 @@ def test_a_gate_fails_where_answers_are_missing(run) -> None:
     run.model, own = {"max_failed": 1000}, {"questions": None, "again": 2, "by": ["position"]}
     code, said = run(own, {"fail_if_worse_by": 0.5})
     assert code == 1 and not run.result("passed").exists()
-    lacks = re.search(r"other lacks (\d+) of 60 answers to mlneedle: what is missing", said)
+    # What is missing is a fault, and nothing that could be compared.
+    assert "a fault. Requests end in an answer: no; of 60 requests, " in " ".join(said.split())
+    lacks = re.match(r"cannot tell: other lacks (\d+) of 60 answers to ml", run.said("not_worse"))
     assert lacks and 0 < int(lacks[1]) < 60
     table = pd.read_csv(run.result("cells.csv")).set_index("by")
     assert (table["missing_base"] == 0).all()
