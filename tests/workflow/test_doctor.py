@@ -1,8 +1,9 @@
-"""`snakemake audit` against a real server: asked step by step, tabulated, and refused by its gate."""
+"""`snakemake doctor` against a real server: asked step by step, counted, and refused by its verdict."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 from collections import Counter
@@ -17,7 +18,7 @@ import yaml
 from http_server import OpenAIServer, Reply, completion, prompt_of
 from runs import ROOT, Workflow
 
-pytestmark = [pytest.mark.xdist_group("audit"), pytest.mark.slow]
+pytestmark = [pytest.mark.xdist_group("doctor"), pytest.mark.slow]
 
 # The needle alone, and at three positions.
 PROMPTS = 4
@@ -47,25 +48,25 @@ class Run:
 
     def __call__(
         self,
-        audit: dict[str, Any],
-        pair: dict[str, Any] | None = None,
-        target: str = "audit",
+        asked: dict[str, Any],
+        checkup: dict[str, Any] | None = None,
+        target: str = "doctor",
     ) -> tuple[int, str]:
         model = {
             **{"backend": "openai", "base_url": self.server.url, "key_env": None, "name": "base"},
             **{"tokenizer": "words", "context": 131072, "sampling": {"temperature": 0}},
             **self.model,
         }
-        pairs = [{"base": "plain", "changed": "other", **(pair or {})}]
+        checkups = [{"model": "other", "against": "plain", **(checkup or {})}]
         benchmark = {
             **{"needle_languages": ["en"], "haystack_languages": ["en"], "lengths": [512]},
             **{"tasks": ["exact"], "comparisons": {"instruction_tuning": [], "decoding": []}},
         }
         config = {
-            "run": {"models": ["plain", "other"], "benchmarks": ["mlneedle"], "audits": pairs},
+            "run": {"models": ["plain", "other"], "benchmarks": ["mlneedle"], "doctor": checkups},
             "models": {"plain": model, "other": {**model, "name": "changed"}},
             "benchmarks": {"mlneedle": benchmark},
-            "audit": audit,
+            "doctor": asked,
         }
         file = self.folder / "config.yaml"
         file.write_text(yaml.safe_dump(config), encoding="utf-8")
@@ -74,7 +75,13 @@ class Run:
         return done.returncode, done.stdout + done.stderr
 
     def result(self, name: str) -> Path:
-        return self.workflow.result(f"audits/plain/other/{name}")
+        return self.workflow.result(f"doctor/other/{name}")
+
+    def said(self, check: str) -> str:
+        """The verdict and the sentence of a check."""
+        found = json.loads(self.result("doctor.json").read_text("utf-8"))
+        (own,) = [one for one in found["checks"] if one["name"] == check]
+        return f"{own['verdict']}: {own['sentence']}"
 
     def asked(self) -> Counter[tuple[str, str]]:
         """How often each model got each prompt."""
@@ -88,37 +95,38 @@ def run(tmp_path, server) -> Run:
 
 
 def test_a_larger_limit_asks_only_further_questions(run) -> None:
-    code, said = run({"questions": 3, "again": 2, "by": ["position"]})
+    code, said = run({"questions": 3, "again": 2, "by": ["position"]}, target="checkups")
     assert code == 0, said[-3000:]
     first = run.asked()
     assert sorted(first.values()) == [1] * 2 * PROMPTS + [2] * 4 * PROMPTS
-    table = pd.read_csv(run.result("audit.csv"))
+    table = pd.read_csv(run.result("cells.csv"))
     assert (table["n_questions"] == 3).all() and not table["settled"].any()
     # Nothing but the limit is new: the prompts of before, and their answers, are those of the journal.
-    code, said = run({"questions": 9, "again": 2, "by": ["position"]})
+    code, said = run({"questions": 9, "again": 2, "by": ["position"]}, target="checkups")
     assert code == 0, said[-3000:]
     assert sum(run.asked().values()) == sum(first.values()) + 2 * 6 * PROMPTS
     assert all(run.asked()[key] == n for key, n in first.items())
-    table = pd.read_csv(run.result("audit.csv")).set_index("level", drop=False)
+    table = pd.read_csv(run.result("cells.csv")).set_index("level", drop=False)
     whole = table[table["by"] == "all"].iloc[0]
     assert (whole["n"], whole["n_again"], whole["lost"]) == (9 * PROMPTS, 2 * PROMPTS, 9 * PROMPTS)
     assert whole["difference"] == -1 and whole["sentence"].startswith("worse by")
     # No text comes twice, with or without the setting.
     assert whole["texts_differ"] == whole["texts_floor_base"] == 1 and whole["texts_d"] == 0
     assert {"start", "middle", "end"} < set(table.index)
-    summary = run.result("audit.md").read_text(encoding="utf-8")
-    assert "`name`: base → changed" in summary and "worse by" in summary
-    # The last line is the answer to the command.
-    last = said.strip().splitlines()[-1]
-    assert last.startswith("other against plain: Worse in ") and last.endswith("other/audit.md")
-    assert run.result("audit.svg").stat().st_size and run.result("audit.png").stat().st_size
+    assert "`name`: base → changed" in run.result("doctor.md").read_text(encoding="utf-8")
+    # The last line is the answer to the command, which asked for reports alone.
+    last = " ".join(" ".join(said.strip().splitlines()[-8:]).split())
+    assert "other (changed) against plain (base): cannot tell." in last
+    assert last.endswith("More: results/doctor/other/index.html")
+    assert run.said("same_texts").startswith("cannot tell: texts differ on 36 of 36 prompts, and")
+    assert not run.result("passed").exists()
 
 
-def test_an_estimate_counts_the_requests_of_an_audit(run) -> None:
+def test_an_estimate_counts_the_requests_of_the_doctor(run) -> None:
     own = {"questions": 3, "again": 2}
 
     def left() -> list[list[int]]:
-        """All prompts and those left: of the run, and of the audit."""
+        """All prompts and those left: of the run, and of the doctor."""
         code, said = run(own, target="estimate")
         assert code == 0, said[-3000:]
         found = re.findall(r"^all +([\d,]+) +([\d,]+) ", said, re.MULTILINE)
@@ -126,7 +134,7 @@ def test_an_estimate_counts_the_requests_of_an_audit(run) -> None:
 
     before = left()
     assert not run.server.received
-    code, said = run(own)
+    code, said = run(own, target="checkups")
     assert code == 0, said[-3000:]
     # Two models, three questions once and two of them again.
     sent = len(run.server.received)
@@ -134,22 +142,20 @@ def test_an_estimate_counts_the_requests_of_an_audit(run) -> None:
     first = 2 * 3 * PROMPTS
     assert left() == [[before[0][0], before[0][1] - first], [sent, 0]]
     table = pd.read_csv(run.workflow.result("estimate.csv"))
-    assert [name for name in table["benchmark"] if "audit" in name][:2] == [
-        "mlneedle (first in audits)",
-        "mlneedle (again in audits)",
+    assert [name for name in table["benchmark"] if "doctor" in name][:2] == [
+        "mlneedle (first of the doctor)",
+        "mlneedle (again of the doctor)",
     ]
 
 
-def test_a_gate_fails_and_leaves_table_and_summary(run) -> None:
-    own = {"questions": 9, "again": 2}
-    code, said = run(own, {"fail_if_worse_by": 0.02})
-    assert code == 1
-    assert (
-        "other is worse than plain by more than 2 points (run.audits, fail_if_worse_by): mlneedle"
-        in said
-    )
-    assert "results/audits/plain/other/audit.csv has all cells" in said
-    assert run.result("audit.csv").exists() and run.result("audit.md").exists()
+def test_a_fault_fails_the_run_and_leaves_its_report(run) -> None:
+    code, said = run({"questions": 9, "again": 2}, {"fail_if_worse_by": 0.02})
+    assert code == 1 and not run.result("passed").exists()
+    said = " ".join(said.split())
+    assert "other (changed) against plain (base): a fault." in said
+    assert "results/doctor/other/index.html has the evidence." in said
+    assert run.said("not_worse").startswith("fault: of 36 prompts, 36 lost and 0 won;")
+    assert all(run.result(name).exists() for name in ("cells.csv", "doctor.md", "index.html"))
 
 
 def test_a_gate_passes_on_evidence_alone(run) -> None:
@@ -160,12 +166,13 @@ def test_a_gate_passes_on_evidence_alone(run) -> None:
     assert code == 1 and not run.result("passed").exists()
     why = "no cell could have shown a loss of more than 2 points: mlneedle has plus or minus 36.1 points"
     needed = "about 280 questions of such prompts would be needed: there are 15"
-    for text in (said, run.result("audit.md").read_text("utf-8")):
+    assert "The gate of other (run.doctor, fail_if_worse_by: 0.02) does not pass: of 60" in said
+    for text in (said, run.said("not_worse"), run.result("doctor.md").read_text("utf-8")):
         assert f"{why} from 15 questions (60 prompts)" in text and needed in text
     asked = len(run.server.received)
     code, said = run(own, {"fail_if_worse_by": 0.5})
     assert code == 0 and run.result("passed").exists(), said[-3000:]
-    assert "does not pass" not in run.result("audit.md").read_text("utf-8")
+    assert run.said("not_worse").startswith("sound: ")
     assert len(run.server.received) == asked
     # Another limit is judged anew.
     assert run(own, {"fail_if_worse_by": 0.02})[0] == 1 and not run.result("passed").exists()
@@ -178,8 +185,7 @@ def test_a_gate_of_equal_apologies_does_not_pass(run) -> None:
     why = (
         "plain itself scores at most 0.0% in any cell, so no loss of more than 50 points could show"
     )
-    assert why in said
-    assert why.replace("plain", "`plain`") in run.result("audit.md").read_text("utf-8")
+    assert why in said and run.said("not_worse").startswith("cannot tell: ")
 
 
 def test_a_gate_fails_where_answers_are_missing(run) -> None:
@@ -194,10 +200,11 @@ def test_a_gate_fails_where_answers_are_missing(run) -> None:
     run.model, own = {"max_failed": 1000}, {"questions": None, "again": 2, "by": ["position"]}
     code, said = run(own, {"fail_if_worse_by": 0.5})
     assert code == 1 and not run.result("passed").exists()
-    lacks = re.search(r"other lacks (\d+) of 60 answers to mlneedle: what is missing", said)
+    # What is missing is a fault, and nothing that could be compared.
+    assert "a fault. Requests end in an answer: no; of 60 requests, " in " ".join(said.split())
+    lacks = re.match(r"cannot tell: other lacks (\d+) of 60 answers to ml", run.said("not_worse"))
     assert lacks and 0 < int(lacks[1]) < 60
-    assert f"`other` lacks {lacks[1]} of 60 answers" in run.result("audit.md").read_text("utf-8")
-    table = pd.read_csv(run.result("audit.csv")).set_index("by")
+    table = pd.read_csv(run.result("cells.csv")).set_index("by")
     assert (table["missing_base"] == 0).all()
     assert table.loc["all", "missing_changed"] == int(lacks[1])
     # Only what is missing is asked again.

@@ -183,6 +183,15 @@ def test_what_a_model_cannot_do_is_judged_by_its_texts() -> None:
         assert told(name, server(apologies), server(apologies)).verdict == SOUND
 
 
+def test_texts_that_never_repeat_are_nobodys() -> None:
+    """Neither between servers nor of one, so they say nothing of what a weak model reads."""
+    weak = server(apologies, lambda p: f"Sorry: {p['example_id']}.")
+    other = server(lambda p: f"No: {p['example_id']}.", apologies)
+    for name in ("same_texts", "places", "lengths", "copies", "not_worse"):
+        assert told(name, weak, other).verdict == OPEN
+    assert told("places", weak, other, worse_by=0.2).verdict == OPEN
+
+
 def more_tokens(prompt: dict[str, Any]) -> dict[str, Any]:
     return {"prompt_tokens": tokens(prompt) + 9}
 
