@@ -1,4 +1,4 @@
-"""Answers of made servers, as the doctor's checks read them."""
+"""ServerAnswers of made servers, as the doctor's checks read them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,12 @@ import pyarrow as pa
 from needlework.answer_states import ANSWERED, STOP
 from needlework.prompts.spans import Documents, literal
 from needlework.records import GENERATIONS, instances_schema, scores_schema
-from needlework.results.doctor.answers import Answers, Prompts, first_answers, second_answers
+from needlework.results.doctor.answers import (
+    ServerAnswers,
+    PromptTexts,
+    first_answers,
+    second_answers,
+)
 from needlework.results.doctor.checks import Seen
 from needlework.results.doctor.comparison import SIDES, Rules, cell_rows, joined
 
@@ -70,7 +75,7 @@ def tokens(prompt: dict[str, Any]) -> int:
 
 
 def tables(rows: Iterable[dict[str, Any]], reply: Reply) -> tuple[pa.Table, pa.Table, pa.Table]:
-    """Prompts, answers, and their scores."""
+    """PromptTexts, answers, and their scores."""
     asked, answers, scores = [], [], []
     for row in rows:
         said = reply(row)
@@ -91,20 +96,22 @@ def tables(rows: Iterable[dict[str, Any]], reply: Reply) -> tuple[pa.Table, pa.T
 
 
 @cache
-def server(reply: Reply = right, again: Reply | None = None, each: int = EACH) -> Answers:
+def server(reply: Reply = right, again: Reply | None = None, each: int = EACH) -> ServerAnswers:
     """The answers of a server; the second ones, to a third of the prompts, are the first unless given."""
     first, second = [], []
     for benchmark, rows in asked(each).items():
         lang = (lambda frame, _: frame["lang"]) if benchmark == "finding" else None
         first.append(first_answers(benchmark, *tables(rows, reply), "exact", lang))
         second.append(second_answers(benchmark, *tables(rows[::3], again or reply)[1:], "exact"))
-    return Answers(
+    return ServerAnswers(
         "served", "org/model", *(pd.concat(n, ignore_index=True) for n in (first, second))
     )
 
 
-def seen(served: Answers, other: Answers | None = None, worse_by: float | None = None) -> Seen:
-    prompts = Prompts()
+def seen(
+    served: ServerAnswers, other: ServerAnswers | None = None, worse_by: float | None = None
+) -> Seen:
+    prompts = PromptTexts()
     # The smallest prompts that are asked are among all others.
     each = len(served.first) // (len(SIZES) * len(PLACES) + 2 * len(LANGUAGES))
     for benchmark, rows in asked(each).items():

@@ -16,7 +16,7 @@ import pytest
 from needlework.journal import Journal
 from needlework.results.doctor.comparison import (
     SIDES,
-    Rules,
+    CellRules,
     Setting,
     beyond,
     cell_rows,
@@ -31,7 +31,7 @@ from needlework.results.doctor.comparison import (
     unproven,
 )
 
-RULES = Rules(0.05 / 4, 0.04, 100)
+RULES = CellRules(0.05 / 4, 0.04, 100)
 USED = {"KEYS": "f32", "threads": 2}
 IGNORED = USED | {"ignored": ["KV: u8 was ignored: KEYS is f32"]}
 SETTING = Setting("f32", "u8", {"engine.KV": (None, "u8")}, USED, IGNORED)
