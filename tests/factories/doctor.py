@@ -1,4 +1,4 @@
-"""ServerAnswers of made servers, as the doctor's checks read them."""
+"""Answers of made servers, as the doctor's checks read them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from needlework.answer_states import ANSWERED, STOP
 from needlework.prompts.spans import Documents, literal
 from needlework.records import GENERATIONS, instances_schema, scores_schema
 from needlework.results.doctor.answers import (
-    ServerAnswers,
     PromptTexts,
+    ServerAnswers,
     first_answers,
     second_answers,
 )
 from needlework.results.doctor.checks import Seen
-from needlework.results.doctor.comparison import SIDES, Rules, cell_rows, joined
+from needlework.results.doctor.comparison import SIDES, CellRules, cell_rows, joined
 
 FACTORS = {"length": "int32", "lang": "string"}
 SIZES, PLACES, EACH = (10, 40, 160), (0.0, 0.25, 0.5, 0.75, 1.0), 6
@@ -122,7 +122,7 @@ def seen(
         first = [side.first.assign(skipped=False) for side in (other, served)]
         sides = dict(zip(SIDES, first * 2, strict=True))
         all_prompts = [{"by": "all", "level": "", "questions": 2000}]
-        cells = cell_rows("made", joined(sides), all_prompts, Rules(0.05, 0.04, 100))  # type: ignore[arg-type]  # a cell
+        cells = cell_rows("made", joined(sides), all_prompts, CellRules(0.05, 0.04, 100))  # type: ignore[arg-type]  # a cell
     return Seen(served, other, prompts, cells, worse_by)
 
 
