@@ -27,8 +27,8 @@ needlework estimate FILE ... [options]    its tokens, GPU hours and costs, befor
 needlework demo [options]                 the embedded sample, answered by SmolLM2 and three built-in readers
 needlework doctor URL [--against URL]     does a served model answer as it should? Exit status 0 is sound, 1 a
     fault, 2 no verdict. Results are in doctor/, and the same command goes on. Options before Snakemake's:
-    --model NAME, --context 32k, --languages en,zh, --prompts 300 (for each server), --fail-if-worse-by 2
-    (points), --key-env VARIABLE, --key-env-against VARIABLE, --anew (asks from the beginning)
+    --model NAME, --model-against NAME, --context 32k, --languages en,zh, --prompts 300 (for each server),
+    --fail-if-worse-by 2 (points), --key-env VARIABLE, --key-env-against VARIABLE, --anew (asks again)
 needlework --version
 
 Results are written below the current folder. A FILE may be one of the presets of papers, such as

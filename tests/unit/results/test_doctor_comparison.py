@@ -159,7 +159,7 @@ def test_a_cell_must_have_been_able_to_show_the_loss() -> None:
     # As many are enough, and nine tenths of them are not.
     assert unproven(equal(1.0, int(n)), 0.02, "a") == ""
     assert unproven(equal(1.0, int(n) * 9 // 10), 0.02, "a")
-    assert "there are 100, so add data" in unproven(equal(1.0, 100, available=100), 0.02, "a")
+    assert "there are 100, so ask more" in unproven(equal(1.0, 100, available=100), 0.02, "a")
     assert "no number of questions is enough" in unproven(equal(1.0, 500), 0.0, "a")
     # One cell suffices.
     assert unproven([*equal(1.0, 2)[:3], equal(1.0, int(n))[0]], 0.02, "a") == ""

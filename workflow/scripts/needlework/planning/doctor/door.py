@@ -49,7 +49,13 @@ def doctor(words: list[str], run: Callable[[str, list[str], int], int]) -> int:
         met = {"served": meet(options.url, options.model, options.key_env)}
         if options.against:
             own = met["served"].model.name
-            met["other"] = meet(options.against, None, options.key_env_against, own)
+            named = options.model_against
+            met["other"] = meet(options.against, named, options.key_env_against, own)
+            if met["other"].model == met["served"].model:
+                raise UserError(
+                    f"Both addresses are {met['served'].model.address} with the model {own}: name another "
+                    "server with --against, or another model of this one with --model-against."
+                )
         for server in met.values():
             _say(*server.notices)
         with _locked() as lock:
@@ -78,7 +84,7 @@ def _options(words: list[str]) -> tuple[argparse.Namespace, list[str]]:
             "http://localhost:8000/v1`."
         )
     parser = _Options(add_help=False, allow_abbrev=False)
-    for name in ("--against", "--model", "--key-env", "--key-env-against"):
+    for name in ("--against", "--model", "--model-against", "--key-env", "--key-env-against"):
         parser.add_argument(name)
     parser.add_argument("--context", type=_tokens)
     parser.add_argument("--languages", default="en,zh")
@@ -88,9 +94,11 @@ def _options(words: list[str]) -> tuple[argparse.Namespace, list[str]]:
     options, further = parser.parse_known_args(words[1:])
     options.url = words[0]
     options.languages = list(dict.fromkeys(filter(None, re.split(r"[,\s]+", options.languages))))
-    if options.against is None and (options.fail_if_worse_by or options.key_env_against):
+    of_two = options.fail_if_worse_by, options.key_env_against, options.model_against
+    if options.against is None and any(of_two):
         raise UserError(
-            "--fail-if-worse-by and --key-env-against need --against URL, the server to compare with."
+            "--fail-if-worse-by, --model-against and --key-env-against need --against URL, the server to "
+            "compare with."
         )
     if options.fail_if_worse_by is not None and not 0 < options.fail_if_worse_by <= 100:
         raise UserError("--fail-if-worse-by is a number of points above 0, such as 2.")
@@ -221,7 +229,8 @@ def _configuration(
         compared["fail_if_worse_by"] = options.fail_if_worse_by / 100
     return {
         "run": {"models": [*models], "benchmarks": [*found.benchmarks], "doctor": [compared]},
-        "doctor": {"again": found.again},
+        # A gate judges all prompts of a benchmark together: cells of it would need many times as many.
+        "doctor": {"again": found.again, "by": []},
         "models": models,
         "benchmarks": found.benchmarks,
     }

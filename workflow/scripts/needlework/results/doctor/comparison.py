@@ -357,7 +357,7 @@ def unproven(table: Sequence[CellRow], worse_than: float, base: str) -> str:
     remedy = (
         "set a larger doctor.questions"
         if n <= available
-        else f"there are {available:,}, so add data, or set a larger fail_if_worse_by"
+        else f"there are {available:,}, so ask more (--prompts), or allow a larger loss"
     )
     return f"{found}, and about {n:,.0f} questions of such prompts would be needed: {remedy}"
 
