@@ -8,9 +8,9 @@ of 20 groups of 100 questions, as of languages. `floor` is the share of verdicts
 is worse, half for better and half for worse; half of the questions have all of these changes. `worse` is
 what is lost beyond that. With `alike`, all prompts of a question change together. A run is one comparison
 with all of its looks and cells: `alarm` is the share of runs in which any interval excludes 0 although
-nothing is worse, `bound` its upper 95% bound (Clopper and Pearson, one-sided), `missed` the share in which any
-interval lacks the true difference, `found` the share in which all prompts together are said to be worse at
-the last look, and `one_cell_found` that of one group or position. `texts` is the same of D, from four
+nothing is worse, `bound` its upper 95% bound (Clopper and Pearson, one-sided), `missed` the share in which
+any interval lacks the true difference, `found` the share in which all prompts together are said to be worse
+at the last look, and `one_cell_found` that of one group or position. `texts` is the same of D, from four
 answers to each of up to 100 questions: `floor` is the chance that an answer deviates, `changed` that the
 setting changed a prompt's text.
 """

@@ -41,16 +41,16 @@ def answers(name: str, of: Files, params: Any) -> Answers:
     first, again = [], []
     for benchmark, own in of.items():
         card = load_benchmark(benchmark).shown.card
-        tables = [
-            read_table(own[f"{kind}_first"][0]) for kind in ("prompts", "generations", "scores")
-        ]
-        first.append(
-            first_answers(
-                benchmark, *tables, params.metrics[benchmark], card.asked_in if card else None
-            )
+        metric, asked_in = params.metrics[benchmark], card.asked_in if card else None
+        prompts = read_table(own["prompts_first"][0])
+        answered, scored = (
+            read_table(own[f"{kind}_first"][0]) for kind in ("generations", "scores")
         )
-        tables = [read_table(own[f"{kind}_again"][0]) for kind in ("generations", "scores")]
-        again.append(second_answers(benchmark, *tables, params.metrics[benchmark]))
+        first.append(first_answers(benchmark, prompts, answered, scored, metric, asked_in))
+        answered, scored = (
+            read_table(own[f"{kind}_again"][0]) for kind in ("generations", "scores")
+        )
+        again.append(second_answers(benchmark, answered, scored, metric))
     return Answers(
         name,
         params.names[name],
