@@ -13,6 +13,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from planted_faults import Retriever
 from runs import SMALL_MLNEEDLE, copy_workflow
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("environments")]
@@ -130,3 +131,18 @@ def test_a_clone_beside_the_wheel_runs_its_own_code(wheel: Wheel, tmp_path: Path
     assert made[b"needlework.version"] == b"9.9.9"
     code = "import importlib.util; print(importlib.util.find_spec('needlework'))"
     assert wheel.run("python", "-c", code) == "None\n"
+
+
+def test_the_doctor_comes_to_a_verdict_in_another_folder(
+    wheel: Wheel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the installation, one command comes to the verdict, without any file of a user's own."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with Retriever(4096) as served, Retriever(4096) as other:
+        few = ("--prompts", "80", "--context", "4k", "--languages", "en")
+        said = wheel.run(
+            "needlework", "doctor", served.url, "--against", other.url, *few, cwd=tmp_path
+        )
+    assert "sound: served (retriever) against other (retriever)" in said
+    assert json.loads((tmp_path / "doctor/doctor.json").read_text())["verdict"] == "sound"
+    assert {path.name for path in tmp_path.iterdir()} == {"doctor"}
