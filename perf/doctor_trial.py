@@ -154,19 +154,21 @@ class Stand:
                     server.point(stack.enter_context(llama(*given)))
             began = time.monotonic()
             done = self._doctor(folder, len(sides) > 1)
-        report = folder / "doctor/doctor.json"
+        report = folder / "doctor/results/doctor/served/doctor.json"
         made: dict[str, Any] = {
             "status": done.returncode,
             "seconds": round(time.monotonic() - began),
+            "requests": [len(server.received) for server in self.servers[: len(sides)]],
         }
-        if not report.exists() or done.returncode not in (0, 1, 2):
+        if not report.exists():
             return made | {"verdict": "none", "said": (done.stdout + done.stderr)[-2000:]}
         said = json.loads(report.read_text(encoding="utf-8"))
         if like and not (like / "doctor").exists():
             copied(folder, like)
-        own = ("verdict", "sentence", "prompts", "tokens")
-        checks = {check["name"]: check["verdict"] for check in said["checks"]}
-        return made | {name: said[name] for name in own} | {"checks": checks}
+        made |= {name: said[name] for name in ("verdict", "exit_status", "prompts", "tokens")}
+        made["checks"] = {check["name"]: check["verdict"] for check in said["checks"]}
+        faulty = [check for check in said["checks"] if check["verdict"] == "fault"]
+        return made | {"said": {check["name"]: check["sentence"] for check in faulty}}
 
     def _doctor(self, folder: Path, against: bool) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, ROOT / "workflow/command/needlework_command.py", "doctor"]
@@ -177,9 +179,11 @@ class Stand:
 
 
 def copied(source: Path, target: Path) -> None:
-    """Copy a diagnosis without answers and what follows from them."""
+    """Copy a diagnosis without answers, but those of SmolLM2's sound server, and what follows from them."""
 
     def left_out(folder: str, names: list[str]) -> set[str]:
+        if "smollm2" in target.name and "doctor_answers/other" in folder:
+            return set()
         of_results = {"doctor"} if Path(folder).name == "results" else set()
         return {n for n in names if n in VERDICT | of_results or n.partition(".")[0] in ANSWERS}
 
@@ -202,15 +206,6 @@ def sound_habits(seed: int) -> list[Habits]:
 def cases(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """All diagnoses: their names, sides, and the folder whose prompts they share, if any."""
     for reader in options.readers:
-        usage = Habits(seed=options.seed, usage=not options.no_usage)
-        for name, fault in planted(SIZES[reader][1]).items():
-            if reader in fault.readers and name in (options.faults or [name]):
-                sides = [Side(fault, usage), Side(habits=replace(usage, seed=options.seed + 1))]
-                for way in options.ways:
-                    own = sides[:1] if way == "alone" else sides
-                    yield {"reader": reader, "fault": name, "way": way, "sides": own, "like": None}
-        if options.faults:
-            continue
         if reader == "retriever":
             pairs = [(f"seed {seed}", sound_habits(seed)) for seed in range(options.sound)]
             pairs_of = [(name, [Side(habits=own) for own in habits]) for name, habits in pairs]
@@ -219,13 +214,27 @@ def cases(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
                 (name, [Side(habits=Habits(stream=stream), llama=params), Side()])
                 for name, (params, stream) in PAIRS.items()
             ]
+        if options.faults:
+            # The first one of SmolLM2 makes the answers of the sound server.
+            pairs_of = pairs_of[: int(reader == "smollm2" and "against" in options.ways)]
         for name, pair in pairs_of:
             for way in (
                 options.ways if reader == "smollm2" and name == "equal servers" else ["against"]
             ):
                 own = pair[:1] if way == "alone" else pair
-                like = f"prompts-{own[0].habits.usage}" if reader == "retriever" else None
+                like = f"prompts-{reader}" if own[0].habits.usage else f"prompts-{reader}-uncounted"
+                like = like if way == "against" else None
                 yield {"reader": reader, "pair": name, "way": way, "sides": own, "like": like}
+        usage = Habits(seed=options.seed, usage=not options.no_usage)
+        for name, fault in planted(SIZES[reader][1]).items():
+            if reader in fault.readers and name in (options.faults or [name]):
+                sides = [Side(fault, usage), Side(habits=replace(usage, seed=options.seed + 1))]
+                for way in options.ways:
+                    own = sides[:1] if way == "alone" else sides
+                    like = (
+                        f"prompts-{reader}" if way == "against" and not options.no_usage else None
+                    )
+                    yield {"reader": reader, "fault": name, "way": way, "sides": own, "like": like}
 
 
 def key(row: Mapping[str, Any]) -> list[str]:
@@ -248,7 +257,10 @@ def page(rows: list[dict[str, Any]]) -> str:
             ", ".join(f"`{name}`" for name in faulty if (name in fault.named_by) == own) or "-"
             for own in (True, False)
         )
-        cells = (fault.title, row["reader"], row["way"], row["verdict"], right, other)
+        odd = (
+            "" if row.get("exit_status", 2) == row["status"] else f" (exit status {row['status']})"
+        )
+        cells = (fault.title, row["reader"], row["way"], row["verdict"] + odd, right, other)
         lines.append(f"| {' | '.join(cells)} |")
     lines += ["", "| sound | way | diagnoses | sound | cannot tell | faulty | no verdict |"]
     lines.append("|---|---|---|---|---|---|---|")
@@ -266,7 +278,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--readers", nargs="+", choices=SIZES, default=list(SIZES))
     parser.add_argument(
-        "--faults", nargs="+", choices=planted(1), help="only these, and no sound pair"
+        "--faults", nargs="+", choices=planted(1), help="only these, and no sound pairs"
     )
     parser.add_argument(
         "--ways", nargs="+", choices=("alone", "against"), default=["alone", "against"]

@@ -15,9 +15,14 @@ import pyarrow as pa
 from needlework.answer_states import ANSWERED, STOP
 from needlework.prompts.spans import Documents, literal
 from needlework.records import GENERATIONS, instances_schema, scores_schema
-from needlework.results.doctor.answers import Answers, Prompts, first_answers, second_answers
+from needlework.results.doctor.answers import (
+    PromptTexts,
+    ServerAnswers,
+    first_answers,
+    second_answers,
+)
 from needlework.results.doctor.checks import Seen
-from needlework.results.doctor.comparison import SIDES, Rules, cell_rows, joined
+from needlework.results.doctor.comparison import SIDES, CellRules, cell_rows, joined
 
 FACTORS = {"length": "int32", "lang": "string"}
 SIZES, PLACES, EACH = (10, 40, 160), (0.0, 0.25, 0.5, 0.75, 1.0), 6
@@ -70,7 +75,7 @@ def tokens(prompt: dict[str, Any]) -> int:
 
 
 def tables(rows: Iterable[dict[str, Any]], reply: Reply) -> tuple[pa.Table, pa.Table, pa.Table]:
-    """Prompts, answers, and their scores."""
+    """PromptTexts, answers, and their scores."""
     asked, answers, scores = [], [], []
     for row in rows:
         said = reply(row)
@@ -91,20 +96,22 @@ def tables(rows: Iterable[dict[str, Any]], reply: Reply) -> tuple[pa.Table, pa.T
 
 
 @cache
-def server(reply: Reply = right, again: Reply | None = None, each: int = EACH) -> Answers:
+def server(reply: Reply = right, again: Reply | None = None, each: int = EACH) -> ServerAnswers:
     """The answers of a server; the second ones, to a third of the prompts, are the first unless given."""
     first, second = [], []
     for benchmark, rows in asked(each).items():
         lang = (lambda frame, _: frame["lang"]) if benchmark == "finding" else None
         first.append(first_answers(benchmark, *tables(rows, reply), "exact", lang))
         second.append(second_answers(benchmark, *tables(rows[::3], again or reply)[1:], "exact"))
-    return Answers(
+    return ServerAnswers(
         "served", "org/model", *(pd.concat(n, ignore_index=True) for n in (first, second))
     )
 
 
-def seen(served: Answers, other: Answers | None = None, worse_by: float | None = None) -> Seen:
-    prompts = Prompts()
+def seen(
+    served: ServerAnswers, other: ServerAnswers | None = None, worse_by: float | None = None
+) -> Seen:
+    prompts = PromptTexts()
     # The smallest prompts that are asked are among all others.
     each = len(served.first) // (len(SIZES) * len(PLACES) + 2 * len(LANGUAGES))
     for benchmark, rows in asked(each).items():
@@ -115,7 +122,7 @@ def seen(served: Answers, other: Answers | None = None, worse_by: float | None =
         first = [side.first.assign(skipped=False) for side in (other, served)]
         sides = dict(zip(SIDES, first * 2, strict=True))
         all_prompts = [{"by": "all", "level": "", "questions": 2000}]
-        cells = cell_rows("made", joined(sides), all_prompts, Rules(0.05, 0.04, 100))  # type: ignore[arg-type]  # a cell
+        cells = cell_rows("made", joined(sides), all_prompts, CellRules(0.05, 0.04, 100))  # type: ignore[arg-type]  # a cell
     return Seen(served, other, prompts, cells, worse_by)
 
 

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import socket
+import subprocess
+import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+import needlework_command as command
 from http_server import OpenAIServer, Received, Reply, completion, prompt_of, refusal
+from needlework.errors import UserError
 from needlework.planning.doctor import door, meeting
-from needlework.planning.doctor.questions import benchmarks, numbers, sizes
+from needlework.planning.doctor.questions import ASKED, HIDDEN, plan
 
+ROOT = Path(__file__).resolve().parents[2]
 KEY = "sk-verysecret0123456789"
 
 
@@ -76,7 +82,8 @@ class Run:
             **{"asked": "2026-11-28T22:00:00", "checks": [CHECK]},
         }
 
-    def __call__(self, file: str, options: list[str]) -> int:
+    def __call__(self, file: str, options: list[str], lock: int) -> int:
+        os.fstat(lock)
         self.given.append([file, *options])
         folder = Path("doctor/results/doctor/served")
         if self.found is not None:
@@ -93,7 +100,7 @@ CHECK = {
 }
 
 
-def ask(*words: str, run: Callable[[str, list[str]], int] | None = None) -> int:
+def ask(*words: str, run: Run | None = None) -> int:
     return door.doctor(list(words), run or Run())
 
 
@@ -177,7 +184,7 @@ def test_a_slow_server_is_told(server: ServedModels, capsys, monkeypatch) -> Non
         ([], ["--model", "c"], "gives no chat completions of 'c' (status 404: "),
         (["a"], ["--context", "8k"], "takes 4,096 tokens, and --context is 8,192: start it"),
         (["a"], ["--context", "256"], "A context of 256 tokens is too short"),
-        (["a"], ["--prompts", "40"], "--prompts 40 is too few for these languages"),
+        (["a"], ["--prompts", "20"], "--prompts 20 is too few for these languages"),
         (["a"], ["--fail-if-worse-by", "2"], "need --against URL"),
         (["a"], ["--context", "much"], "'much' is no number of tokens, such as 32k"),
         (["a"], ["--key-env", "PATH"], "holds no key"),
@@ -209,6 +216,7 @@ def test_a_named_model_is_asked_without_a_list(server: ServedModels) -> None:
     assert written()["models"]["served"] | {"variant": ""} == {
         **{"backend": "openai", "name": "hidden", "base_url": server.url, "key_env": None},
         **{"tokenizer": "words", "context": 8192, "sampling": {"temperature": 0}, "variant": ""},
+        "max_failed": 1_000_000,
     }
 
 
@@ -224,6 +232,20 @@ def test_the_compared_server_may_name_it_otherwise(server, other, capsys) -> Non
     # The shorter limit holds for both, and each has answers of its own.
     assert found == {"served": ("mine", 2048), "other": ("its-own", 2048)}
     assert len({m["variant"] for m in made["models"].values()}) == 2
+
+
+@pytest.mark.slow
+def test_snakemake_gets_the_folder_and_no_key(server: ServedModels, folder: Path) -> None:
+    words = ["doctor", server.url, "--key-env", "MINE_KEY", "-n"]
+    done = subprocess.run(
+        [sys.executable, command.__file__, *words], capture_output=True, text=True
+    )
+    assert done.returncode == 2 and "Error: " in done.stderr.splitlines()[-1]
+    asked = "--cores all --configfile doctor/doctor.yaml --nolock --directory doctor -n\n"
+    assert "snakemake checkups --snakefile" in done.stderr and asked in done.stderr
+    assert KEY not in done.stderr + done.stdout
+    assert not any(KEY.encode() in p.read_bytes() for p in folder.rglob("*") if p.is_file())
+    assert not server.received
 
 
 # What is asked
@@ -256,13 +278,13 @@ def test_the_limit_is_the_servers(server, fields, props, words, context, capsys)
     ],
 )
 def test_copying_reaches_from_short_to_the_context(context: int, lengths: list[int]) -> None:
-    measured = meeting.Tokens(110, 45, {"en": 1.3}, False)
-    own = sizes(context, measured, 300)
-    for made, wanted in zip(own.pairs.values(), lengths, strict=True):
-        assert wanted - 45 < made <= wanted
-    for entry in benchmarks(own, numbers(own, 300))["lost_in_the_middle"]["n_pairs"]:
+    made = plan(context, meeting.Tokens(110, 45, {"en": 1.3}, False), 300)
+    pairs = made.benchmarks["lost_in_the_middle"]["n_pairs"]
+    for entry, wanted in zip(pairs, lengths, strict=True):
+        assert wanted - 45 < 110 + 45 * entry["n"] <= wanted
         first, *_, last = entry["indices"]
         assert (first, last) == (0, entry["n"] - 1) and len({*entry["indices"]}) == 5
+    assert made.longest == 110 + 45 * pairs[-1]["n"]
 
 
 def test_sizes_are_in_the_servers_own_tokens(server: ServedModels, capsys) -> None:
@@ -300,16 +322,13 @@ def test_meeting_costs_one_token_an_answer(server: ServedModels) -> None:
 @pytest.mark.parametrize("context", [2048, 32768])
 def test_never_more_prompts_than_asked(prompts: int, languages: list[str], context: int) -> None:
     measured = meeting.Tokens(110, 45, dict.fromkeys(languages, 1.5), False)
-    own = sizes(context, measured, prompts)
     try:
-        n = numbers(own, prompts)
-    except door.UserError as error:
+        found = plan(context, measured, prompts)
+    except UserError as error:
         assert prompts == 60 and "give " in str(error)
-        least = int(str(error).partition("give ")[2].split()[0])
-        n, prompts = numbers(own, least), least
-    made = benchmarks(own, n)
-    pairs = made["lost_in_the_middle"]
-    hidden, asked = made["oneruler"], made["mlneedle"]
+        prompts = int(str(error).partition("give ")[2].split()[0])
+        found = plan(context, measured, prompts)
+    pairs, hidden, asked = found.benchmarks.values()
     # Prompts of a question: a pair at five places; a needle in all lengths and languages.
     each = [
         5,
@@ -321,8 +340,8 @@ def test_never_more_prompts_than_asked(prompts: int, languages: list[str], conte
         hidden["examples"],
         asked["questions"],
     ]
-    total = sum(a * (b + min(n.again, b)) for a, b in zip(each, questions, strict=True))
-    assert total <= prompts
+    total = sum(a * (b + min(found.again, b)) for a, b in zip(each, questions, strict=True))
+    assert total == found.prompts <= prompts
     if prompts >= 300:
         assert total > 0.9 * prompts
         assert 0.35 < 5 * questions[0] / prompts < 0.5
@@ -346,6 +365,19 @@ def test_languages_that_cannot_be_asked_are_named(server: ServedModels, capsys) 
     assert made["mlneedle"]["needle_languages"] == ["en"]
 
 
+def test_the_languages_are_the_samples() -> None:
+    sample = ROOT / "resources/sample"
+    assert {path.parent.name for path in sample.glob("oneruler/*/book.txt")} == {*HIDDEN}
+    passages = json.loads((sample / "city.json").read_text("utf-8"))["passages"]
+    assert all({*passage["text"]} == {*ASKED} for passage in passages)
+
+
+def test_a_word_is_never_less_than_a_token() -> None:
+    """The entry's context is in words."""
+    made = plan(4096, meeting.Tokens(110, 45, {"zh": 0.5}, False), 300).benchmarks
+    assert max(made["oneruler"]["lengths"] + made["mlneedle"]["lengths"]) < 4096
+
+
 # The same command again
 
 
@@ -360,7 +392,9 @@ def test_the_same_command_goes_on(server: ServedModels, capsys) -> None:
     assert ask(server.url, "--cores", "2", run=(second := Run())) == 0
     assert Path("doctor/doctor.yaml").read_bytes() == before
     assert not any(received.body for received in server.asked_first)
-    assert second.given == [["doctor/doctor.yaml", "--directory", "doctor", "--cores", "2"]]
+    assert second.given == [
+        ["doctor/doctor.yaml", "--nolock", "--directory", "doctor", "--cores", "2"]
+    ]
 
 
 def test_more_prompts_keep_the_answers_so_far(server: ServedModels) -> None:
@@ -408,6 +442,16 @@ def test_a_damaged_configuration_is_told(server: ServedModels, capsys) -> None:
         assert ask(server.url) == 2
         assert "is not as the doctor writes it" in capsys.readouterr().err
         assert Path("doctor/doctor.yaml").read_text("utf-8") == text
+
+
+def test_a_folder_takes_one_command_at_a_time(server: ServedModels, capsys) -> None:
+    """Until Snakemake has ended, even if the command was killed."""
+    with door._locked() as lock:
+        snakemake = subprocess.Popen(["cat"], stdin=subprocess.PIPE, pass_fds=[lock])
+    assert ask(server.url, run=(run := Run())) == 2 and not run.given
+    assert "doctor/ is in use by another run of the doctor: wait" in capsys.readouterr().err
+    snakemake.communicate()
+    assert ask(server.url) == 0
 
 
 def test_no_key_is_in_any_file(server: ServedModels, folder: Path, capsys) -> None:

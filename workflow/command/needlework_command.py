@@ -27,8 +27,8 @@ needlework estimate FILE ... [options]    its tokens, GPU hours and costs, befor
 needlework demo [options]                 the embedded sample, answered by SmolLM2 and three built-in readers
 needlework doctor URL [--against URL]     does a served model answer as it should? Exit status 0 is sound, 1 a
     fault, 2 no verdict. Results are in doctor/, and the same command goes on. Options before Snakemake's:
-    --model NAME, --context 32k, --languages en,zh, --prompts 300 (for each server), --fail-if-worse-by 2
-    (points), --key-env VARIABLE, --key-env-against VARIABLE, --anew (asks from the beginning)
+    --model NAME, --model-against NAME, --context 32k, --languages en,zh, --prompts 300 (for each server),
+    --fail-if-worse-by 2 (points), --key-env VARIABLE, --key-env-against VARIABLE, --anew (asks again)
 needlework --version
 
 Results are written below the current folder. A FILE may be one of the presets of papers, such as
@@ -57,7 +57,10 @@ def main() -> None:
         # It reads the library, which the other commands do not wait for.
         from needlework.planning.doctor.door import doctor
 
-        sys.exit(doctor(words, lambda file, own: _child(_snakemake(["checkups"], [file], own))))
+        def run(file: str, own: list[str], lock: int) -> int:
+            return _child(_snakemake(["checkups"], [file], own), lock)
+
+        sys.exit(doctor(words, run))
     else:
         given = _configuration(command, files)
         _become(_snakemake(["estimate"] if command == "estimate" else [], given, options))
@@ -125,11 +128,11 @@ def _demo(words: list[str], options: list[str]) -> None:
     _become(_snakemake([], [], options))
 
 
-def _child(command: list[str]) -> int:
-    """Snakemake's exit status, after it has ended."""
+def _child(command: list[str], *held: int) -> int:
+    """Snakemake's exit status, after it has ended; it holds these open files."""
     # Ctrl-C reaches both processes: Snakemake ends in its own time, and this one after it.
     signal.signal(signal.SIGINT, lambda *_: None)
-    part = subprocess.Popen(_said(command))
+    part = subprocess.Popen(_said(command), pass_fds=held)
     signal.signal(signal.SIGTERM, lambda number, _: part.send_signal(number))
     return part.wait()
 

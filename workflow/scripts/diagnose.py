@@ -12,7 +12,12 @@ from needlework.benchmarks.benchmark import load_benchmark
 from needlework.jobs.job import running
 from needlework.prompts.spans import Documents
 from needlework.records import read_notes, read_table
-from needlework.results.doctor.answers import Answers, Prompts, first_answers, second_answers
+from needlework.results.doctor.answers import (
+    PromptTexts,
+    ServerAnswers,
+    first_answers,
+    second_answers,
+)
 from needlework.results.doctor.checks import Seen, checked
 from needlework.results.doctor.comparison import (
     ALPHA,
@@ -22,7 +27,7 @@ from needlework.results.doctor.comparison import (
     CHANGED_AGAIN,
     MARGIN,
     CellRow,
-    Rules,
+    CellRules,
     Setting,
     cell_rows,
     compared_answers,
@@ -36,27 +41,22 @@ from needlework.results.doctor.report import in_markdown, report
 Files = dict[str, dict[str, list[str]]]
 
 
-def answers(name: str, of: Files, params: Any) -> Answers:
+def answers(name: str, of: Files, params: Any) -> ServerAnswers:
     """The answers of one model to all benchmarks."""
     first, again = [], []
     for benchmark, own in of.items():
-        card = load_benchmark(benchmark).shown.card
-        metric, asked_in = params.metrics[benchmark], card.asked_in if card else None
-        prompts = read_table(own["prompts_first"][0])
-        answered, scored = (
-            read_table(own[f"{kind}_first"][0]) for kind in ("generations", "scores")
+        card, metric = load_benchmark(benchmark).shown.card, params.metrics[benchmark]
+        prompts, generations, scores = (
+            read_table(own[f"{kind}_first"][0]) for kind in ("prompts", "generations", "scores")
         )
-        first.append(first_answers(benchmark, prompts, answered, scored, metric, asked_in))
-        answered, scored = (
+        asked_in = card.asked_in if card else None
+        first.append(first_answers(benchmark, prompts, generations, scores, metric, asked_in))
+        generations, scores = (
             read_table(own[f"{kind}_again"][0]) for kind in ("generations", "scores")
         )
-        again.append(second_answers(benchmark, answered, scored, metric))
-    return Answers(
-        name,
-        params.names[name],
-        pd.concat(first, ignore_index=True),
-        pd.concat(again, ignore_index=True),
-    )
+        again.append(second_answers(benchmark, generations, scores, metric))
+    frames = (pd.concat(each, ignore_index=True) for each in (first, again))
+    return ServerAnswers(name, params.names[name], *frames)
 
 
 def compared(files: dict[str, Files], params: Any) -> list[CellRow]:
@@ -65,7 +65,7 @@ def compared(files: dict[str, Files], params: Any) -> list[CellRow]:
     cells = {
         name: json.loads(Path(own["cells"][0]).read_text("utf-8")) for name, own in served.items()
     }
-    rules = Rules(ALPHA / max(1, sum(map(len, cells.values()))), MARGIN, params.again)
+    rules = CellRules(ALPHA / max(1, sum(map(len, cells.values()))), MARGIN, params.again)
     rows: list[CellRow] = []
     for name in served:
         sides = {
@@ -97,7 +97,7 @@ def engine(model: str, of: Files) -> dict[str, object]:
 with running(snakemake) as logger:
     params, output, model = snakemake.params, snakemake.output, snakemake.wildcards.model
     files, checkup = params.files, params.checkup
-    prompts = Prompts()
+    prompts = PromptTexts()
     for benchmark, own in files["served"].items():
         documents = Documents.of(benchmark, own["corpora"], own["documents"])
         prompts.add(benchmark, read_table(own["prompts_first"][0]), documents)

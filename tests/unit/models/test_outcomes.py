@@ -116,6 +116,19 @@ def test_a_job_fails_if_all_that_it_sent_failed(tmp_path) -> None:
         rows(tmp_path, backend, "a", "b", max_failed=9)
 
 
+def test_a_run_may_allow_that_all_prompts_are_cut(tmp_path) -> None:
+    """A server that cuts prompts answers, unlike one that is down."""
+    backend = Scripted({name: Answer("yes", prompt_tokens=690) for name in "abc"})
+    asked = [
+        request for i, name in enumerate("abc") for request in requests(name, n_tokens=1500 * 2**i)
+    ]
+    with Journal(tmp_path) as journal:
+        found = generate(asked, backend, journal, Policy(max_failed=3)).to_pylist()
+        assert [row["outcome"] for row in found] == ["prompt_cut"] * 3
+        with pytest.raises(UserError, match="3 of 3 requests failed, more than `max_failed: 2`"):
+            generate(asked, backend, journal, Policy(max_failed=2))
+
+
 def test_the_account_survives_an_exception(tmp_path) -> None:
     told: list[list[dict[str, Any]]] = []
     backend = Scripted({"a": Answer("yes")})

@@ -67,8 +67,9 @@ def test_tables_name_faults_and_count_sound_pairs() -> None:
     row = {"reader": "retriever", "way": "alone"}
     found = {"outcomes": "fault", "lengths": "fault", "languages": "sound"}
     rows = [
-        row | {"fault": "thoughts", "verdict": "fault", "checks": found},
-        row | {"fault": "language", "verdict": "none"},
+        row
+        | {"fault": "thoughts", "verdict": "fault", "checks": found, "exit_status": 1, "status": 1},
+        row | {"fault": "language", "verdict": "none", "status": 0},
         *(
             row | {"pair": str(n), "way": "against", "verdict": "sound", "checks": {}}
             for n in range(3)
@@ -80,5 +81,5 @@ def test_tables_name_faults_and_count_sound_pairs() -> None:
         "| thoughts use up the answer | retriever | alone | fault | `outcomes` | `lengths` |"
         in table
     )
-    assert "| answers in English | retriever | alone | none | - | - |" in table
+    assert "| answers in English | retriever | alone | none (exit status 0) | - | - |" in table
     assert "| retriever | against | 4 | 3 | 1 | 0 | 0 |" in table

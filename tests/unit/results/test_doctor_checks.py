@@ -21,7 +21,7 @@ from needlework.answer_states import (
     UNDECODED,
 )
 from needlework.results.doctor import checks
-from needlework.results.doctor.answers import Answers
+from needlework.results.doctor.answers import ServerAnswers
 from needlework.results.doctor.checks import FAULT, OPEN, SOUND, Check, checked
 
 
@@ -168,7 +168,9 @@ def test_what_comes_in_place_of_answers_is_a_fault(said: str) -> None:
         ("languages", lambda: server(in_language("zh", "en"))),
     ],
 )
-def test_what_could_not_show_a_fault_cannot_tell(name: str, served: Callable[[], Answers]) -> None:
+def test_what_could_not_show_a_fault_cannot_tell(
+    name: str, served: Callable[[], ServerAnswers]
+) -> None:
     assert told(name, served()).verdict == OPEN
 
 

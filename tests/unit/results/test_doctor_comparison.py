@@ -16,7 +16,7 @@ import pytest
 from needlework.journal import Journal
 from needlework.results.doctor.comparison import (
     SIDES,
-    Rules,
+    CellRules,
     Setting,
     beyond,
     cell_rows,
@@ -31,7 +31,7 @@ from needlework.results.doctor.comparison import (
     unproven,
 )
 
-RULES = Rules(0.05 / 4, 0.04, 100)
+RULES = CellRules(0.05 / 4, 0.04, 100)
 USED = {"KEYS": "f32", "threads": 2}
 IGNORED = USED | {"ignored": ["KV: u8 was ignored: KEYS is f32"]}
 SETTING = Setting("f32", "u8", {"engine.KV": (None, "u8")}, USED, IGNORED)
@@ -159,7 +159,7 @@ def test_a_cell_must_have_been_able_to_show_the_loss() -> None:
     # As many are enough, and nine tenths of them are not.
     assert unproven(equal(1.0, int(n)), 0.02, "a") == ""
     assert unproven(equal(1.0, int(n) * 9 // 10), 0.02, "a")
-    assert "there are 100, so add data" in unproven(equal(1.0, 100, available=100), 0.02, "a")
+    assert "there are 100, so ask more" in unproven(equal(1.0, 100, available=100), 0.02, "a")
     assert "no number of questions is enough" in unproven(equal(1.0, 500), 0.0, "a")
     # One cell suffices.
     assert unproven([*equal(1.0, 2)[:3], equal(1.0, int(n))[0]], 0.02, "a") == ""

@@ -588,7 +588,8 @@ def _refuse_failures(rows: Sequence[AnswerRow], max_failed: int, asked: bool = T
             f"{len(errors)} of {len(rows)} requests failed, more than `max_failed: {max_failed}` "
             f"allows; the first: {errors[0]['error']}. {others}."
         )
-    none = [row for row in sent if row["outcome"] in (REFUSED, FAILED, PROMPT_CUT)]
+    # A server that cuts prompts answers: `max_failed` alone says whether that ends the run.
+    none = [row for row in sent if row["outcome"] in (REFUSED, FAILED)]
     if asked and sent and len(none) == len(sent):
         raise UserError(
             f"all {len(sent)} requests that were sent were refused or failed; the first: "

@@ -116,7 +116,7 @@ def result_lines(files: RuleInputs, asked: Collection[str]) -> list[str]:
 def _answer_lines(files: RuleInputs, asked: Collection[str]) -> list[str]:
     """What the target of a run found or wrote: the answer to its command."""
     lines = []
-    if "checkups" in asked or "doctor" in asked:
+    if "doctor" in asked:
         for model in files.checkups.by_model:
             folder = Path("results/doctor", model)
             found = json.loads((folder / "doctor.json").read_text(encoding="utf-8"))

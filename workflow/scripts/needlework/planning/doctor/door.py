@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import fcntl
 import json
 import re
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NoReturn
@@ -19,17 +21,7 @@ from needlework import safe_yaml
 from needlework.atomic import atomic_write
 from needlework.errors import UserError
 from needlework.planning.doctor.meeting import Met, measure, meet
-from needlework.planning.doctor.questions import (
-    ASKED,
-    HIDDEN,
-    asked,
-    base,
-    benchmarks,
-    numbers,
-    sizes,
-    some_pairs,
-    some_words,
-)
+from needlework.planning.doctor.questions import ASKED, HIDDEN, base, plan, some_pairs, some_words
 from needlework.planning.preflight.first_request import too_short
 from needlework.printable import printable
 
@@ -46,25 +38,43 @@ class _Options(argparse.ArgumentParser):
         raise UserError(f"needlework doctor: {message}: see `needlework --help`.")
 
 
-def doctor(words: list[str], run: Callable[[str, list[str]], int]) -> int:
+def doctor(words: list[str], run: Callable[[str, list[str], int], int]) -> int:
     """Ask a server and print the verdict; the exit status is 0 (sound), 1 (a fault) or 2 (no verdict).
 
-    words: those of the command line. run: runs Snakemake with a file of the configuration and options.
+    words: those of the command line. run: runs Snakemake with a file of the configuration and options, and
+    has it hold an open file.
     """
     try:
         options, further = _options(words)
-        _prepare(options, words)
-        if status := run(str(CONFIGURATION), ["--directory", str(FOLDER), *further]):
-            again = " without --anew" if options.anew else ""
-            raise UserError(
-                f"The run ended without a verdict (status {status}): the same command{again} goes on."
-            )
-        if {"-n", "--dry-run", "--dryrun"} & {*further}:
-            raise UserError("A dry run has no verdict: leave out -n.")
-        return _verdict()
+        met = {"served": meet(options.url, options.model, options.key_env)}
+        if options.against:
+            own = met["served"].model.name
+            named = options.model_against
+            met["other"] = meet(options.against, named, options.key_env_against, own)
+            if met["other"].model == met["served"].model:
+                raise UserError(
+                    f"Both addresses are {met['served'].model.address} with the model {own}: name another "
+                    "server with --against, or another model of this one with --model-against."
+                )
+        for server in met.values():
+            _say(*server.notices)
+        with _locked() as lock:
+            _prepare(options, met)
+            # Snakemake's own lock would outlive a kill.
+            own_options = ["--nolock", "--directory", str(FOLDER)]
+            if status := run(str(CONFIGURATION), [*own_options, *further], lock):
+                again = " without --anew" if options.anew else ""
+                raise UserError(
+                    f"The run ended without a verdict (status {status}): the same command{again} goes on."
+                )
+            if {"-n", "--dry-run", "--dryrun"} & {*further}:
+                raise UserError("A dry run has no verdict: leave out -n.")
+            return _verdict()
     except UserError as error:
-        print(printable(f"Error: {error}"), file=sys.stderr)
-        return 2
+        _say(f"Error: {error}")
+    except KeyboardInterrupt:
+        _say("Stopped before the run.")
+    return 2
 
 
 def _options(words: list[str]) -> tuple[argparse.Namespace, list[str]]:
@@ -74,7 +84,7 @@ def _options(words: list[str]) -> tuple[argparse.Namespace, list[str]]:
             "http://localhost:8000/v1`."
         )
     parser = _Options(add_help=False, allow_abbrev=False)
-    for name in ("--against", "--model", "--key-env", "--key-env-against"):
+    for name in ("--against", "--model", "--model-against", "--key-env", "--key-env-against"):
         parser.add_argument(name)
     parser.add_argument("--context", type=_tokens)
     parser.add_argument("--languages", default="en,zh")
@@ -84,13 +94,29 @@ def _options(words: list[str]) -> tuple[argparse.Namespace, list[str]]:
     options, further = parser.parse_known_args(words[1:])
     options.url = words[0]
     options.languages = list(dict.fromkeys(filter(None, re.split(r"[,\s]+", options.languages))))
-    if options.against is None and (options.fail_if_worse_by or options.key_env_against):
+    of_two = options.fail_if_worse_by, options.key_env_against, options.model_against
+    if options.against is None and any(of_two):
         raise UserError(
-            "--fail-if-worse-by and --key-env-against need --against URL, the server to compare with."
+            "--fail-if-worse-by, --model-against and --key-env-against need --against URL, the server to "
+            "compare with."
         )
     if options.fail_if_worse_by is not None and not 0 < options.fail_if_worse_by <= 100:
         raise UserError("--fail-if-worse-by is a number of points above 0, such as 2.")
     return options, further
+
+
+@contextmanager
+def _locked() -> Iterator[int]:
+    """An open file that is locked until this process and Snakemake have ended, however they end."""
+    FOLDER.mkdir(exist_ok=True)
+    with (FOLDER / ".lock").open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise UserError(
+                f"{FOLDER}/ is in use by another run of the doctor: wait for its end, or stop it."
+            ) from None
+        yield lock.fileno()
 
 
 def _tokens(text: str) -> int:
@@ -101,28 +127,16 @@ def _tokens(text: str) -> int:
     return int(found[1]) * {"": 1, "k": 1024, "m": 1024**2}[found[2]]
 
 
-def _prepare(options: argparse.Namespace, words: list[str]) -> None:
-    """Meet the servers and write the configuration, unless the same command has written it."""
-    met = {"served": meet(options.url, options.model, options.key_env)}
-    if options.against:
-        own = met["served"].model.name
-        met["other"] = meet(options.against, None, options.key_env_against, own)
-    for server in met.values():
-        _say(*server.notices)
+def _prepare(options: argparse.Namespace, met: Mapping[str, Met]) -> None:
+    """Write the configuration, unless the same command has written it."""
     old = _old() if CONFIGURATION.exists() and not options.anew else {}
     _check_same(old.get("models", {}), met)
-    given = {
-        name: value
-        for name, value in vars(options).items()
-        if value and name not in ("url", "anew")
-    }
-    given["languages"] = ",".join(options.languages)
-    parts = [
-        part
-        for name, value in given.items()
-        for part in (f"--{name.replace('_', '-')}", str(value))
-    ]
-    first = printable(f"# needlework doctor {shlex.join([options.url, *parts])}", lines=False)
+    parts = [options.url]
+    for name, value in vars(options).items():
+        if value and name not in ("url", "anew"):
+            text = ",".join(value) if name == "languages" else str(value)
+            parts += [f"--{name.replace('_', '-')}", text]
+    first = printable(f"# needlework doctor {shlex.join(parts)}", lines=False)
     if old and CONFIGURATION.read_text(encoding="utf-8").partition("\n")[0] == first:
         _say(f"{CONFIGURATION} is this command's, which goes on; --anew asks from the beginning.")
         return
@@ -135,7 +149,8 @@ def _prepare(options: argparse.Namespace, words: list[str]) -> None:
     with atomic_write(CONFIGURATION) as part:
         part.write_text(f"{first}\n{text}", encoding="utf-8")
     # A verdict of other questions must not be taken for this one's.
-    (FOLDER / _RESULTS / "doctor.json").unlink(missing_ok=True)
+    for folder in (FOLDER, FOLDER / _RESULTS):
+        (folder / "doctor.json").unlink(missing_ok=True)
 
 
 def _old() -> Any:
@@ -187,20 +202,15 @@ def _configuration(
         _say(
             f"The server counts no tokens of prompts: {tokens.pair:.0f} for each pair of UUIDs are assumed."
         )
-    own = sizes(context, tokens, options.prompts)
+    found = plan(context, tokens, options.prompts)
     lacking = [lang for lang in options.languages if lang not in languages]
-    if left_out := [
-        *(f"{lang} (not in the sample)" for lang in lacking),
-        *(f"{lang} (does not fit)" for lang in own.left_out),
-    ]:
+    left_out = [f"{lang} (not in the sample)" for lang in lacking]
+    if left_out := [*left_out, *(f"{lang} (does not fit)" for lang in found.left_out)]:
         _say(f"Languages that are left out: {', '.join(left_out)}.")
-    n = numbers(own, options.prompts)
-    prompts, size = asked(own, n, tokens)
     _say(
-        f"Each server gets {prompts:,} prompts with about {size:,} tokens, the longest of "
-        f"{max(own.pairs.values()):,}."
+        f"Each server gets {found.prompts:,} prompts with about {found.tokens:,} tokens, the longest of "
+        f"{found.longest:,}."
     )
-    blocks = benchmarks(own, n)
     models = {
         name: {
             **{"backend": "openai", "name": server.model.name, "base_url": server.model.address},
@@ -218,15 +228,16 @@ def _configuration(
     if options.fail_if_worse_by:
         compared["fail_if_worse_by"] = options.fail_if_worse_by / 100
     return {
-        "run": {"models": [*models], "benchmarks": [*blocks], "doctor": [compared]},
-        "doctor": {"again": n.again},
+        "run": {"models": [*models], "benchmarks": [*found.benchmarks], "doctor": [compared]},
+        # A gate judges all prompts of a benchmark together: cells of it would need many times as many.
+        "doctor": {"again": found.again, "by": []},
         "models": models,
-        "benchmarks": blocks,
+        "benchmarks": found.benchmarks,
     }
 
 
 def _verdict() -> int:
-    """Print the verdict of the run, and put links to its pages beside the configuration."""
+    """Print the verdict of the run, and put its pages beside the configuration."""
     file = FOLDER / _RESULTS / "doctor.json"
     try:
         found = json.loads(file.read_text(encoding="utf-8"))

@@ -187,7 +187,7 @@ def measure(
         return (longer - first) / n if longer and first else 0.0
 
     pair = each(*pairs)
-    # A pair has 64 hexadecimal digits, of which no tokenizer makes more tokens than characters.
-    if first is None or not 8 <= pair <= 80:
+    # A pair has 80 characters.
+    if first is None or not 8 <= pair <= 100:
         return Tokens(120, 45, dict.fromkeys(words, 2.5), True)
     return Tokens(first, pair, {lang: each(*of) or 2.5 for lang, of in words.items()}, False)

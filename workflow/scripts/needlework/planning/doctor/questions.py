@@ -18,8 +18,10 @@ from needlework.planning.layout import ROOT
 ANSWER = 80
 # The share of the context that the longest prompt takes.
 _FILLED = 0.95
-# Of all prompts: copying, ONERULER, MLNeedle, second answers.
-_SHARES = (0.45, 0.15, 0.15, 0.2)
+_COPYING = "lost_in_the_middle"
+# The shares of first answers and of second ones among all prompts, and the keys of the numbers of examples.
+_SHARES, _AGAIN = {_COPYING: 0.45, "oneruler": 0.2, "mlneedle": 0.15}, 0.2
+_NUMBERS = {_COPYING: "examples", "oneruler": "examples", "mlneedle": "questions"}
 # The fewest words in which a needle is hidden.
 _FEWEST_WORDS = 250
 _SAMPLE = ROOT / "resources/sample"
@@ -34,11 +36,7 @@ _MOST_WORDS = 2048
 def base() -> str:
     """The prompt of copying, without pairs."""
     path = ROOT / "resources/prompts/lost_in_the_middle/pairs.txt"
-    return (
-        path.read_text(encoding="utf-8")
-        .replace("{pairs}", "{}")
-        .replace("{key}", str(uuid.UUID(int=0)))
-    )
+    return path.read_text(encoding="utf-8").replace("{key}", str(uuid.UUID(int=0)))
 
 
 def some_pairs(n: int = 8) -> tuple[int, str]:
@@ -62,22 +60,24 @@ def some_words(languages: Iterable[str], n: int = 150) -> dict[str, tuple[int, s
     return found
 
 
-class Sizes(NamedTuple):
-    """The sizes of prompts: pairs of copying with their tokens, languages, and words of finding."""
+class Questions(NamedTuple):
+    """What a server is asked."""
 
-    pairs: Mapping[int, int]
-    hidden: Sequence[str]
-    hidden_words: Sequence[int]
-    asked: Sequence[str]
-    asked_words: Sequence[int]
+    benchmarks: dict[str, dict[str, Any]]
+    # How many questions of each benchmark are asked a second time.
+    again: int
+    # All requests and about how many tokens their prompts have; the tokens of the longest prompt.
+    prompts: int
+    tokens: int
+    longest: int
     # The languages that do not fit into the context.
-    left_out: Sequence[str]
+    left_out: list[str]
 
 
-def sizes(context: int, tokens: Tokens, prompts: int) -> Sizes:
-    """The sizes of prompts for a context, in tokens of the server.
+def plan(context: int, tokens: Tokens, prompts: int) -> Questions:
+    """At most so many prompts for a context, in tokens of the server, in languages of the sample.
 
-    Raises UserError if the context is too short.
+    Raises UserError if the context is too short, or the prompts too few.
     """
     most = _FILLED * context - ANSWER
     if most < tokens.base + 12 * tokens.pair:
@@ -85,123 +85,124 @@ def sizes(context: int, tokens: Tokens, prompts: int) -> Sizes:
             f"A context of {context:,} tokens is too short for the doctor's prompts: serve the model with a "
             "longer one, or raise --context."
         )
+    # Room for the instruction and a longer answer. The entry's context counts words.
+    room = most - tokens.base - 50
+    words = {lang: room / max(1.0, each) for lang, each in tokens.words.items()}
+    kept = [lang for lang in words if words[lang] >= _FEWEST_WORDS]
+    found = _copying(most, tokens)
+    if kept:
+        fitting = int(min(words[lang] for lang in kept)) // 50 * 50
+        found |= _finding(kept, fitting, one_length=prompts < 60 * len(kept))
+    counts, again = _numbers(found, prompts)
+    for name, count in counts.items():
+        found[name][_NUMBERS[name]] = count
+    a_word = max((tokens.words[lang] for lang in kept), default=0.0)
+    pairs = [tokens.base + entry["n"] * tokens.pair for entry in found[_COPYING]["n_pairs"]]
+    size = {
+        name: a_word * _mean(block["lengths"]) for name, block in found.items() if name != _COPYING
+    }
+    size[_COPYING] = _mean(pairs)
+    asked = _requests(found, counts, again)
+    spent = sum(n * size[name] for name, n in asked.items())
+    left_out = [lang for lang in words if lang not in kept]
+    return Questions(found, again, sum(asked.values()), round(spent), round(max(pairs)), left_out)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _copying(most: float, tokens: Tokens) -> dict[str, dict[str, Any]]:
+    """Pairs of UUIDs in prompts of up to `most` tokens, at least three lengths, at five depths."""
     lengths = [4.0**power * 1024 for power in range(20)]
     lengths = [*(length for length in lengths if length < 0.75 * most), most]
     if len(lengths) < 3:
         lengths = [most * 2 / 9, most / 2, most]
-    counts = [max(5, int((length - tokens.base) / tokens.pair)) for length in lengths]
-    # The words of each language that fit; room for the instruction and a longer answer.
-    words = {lang: (most - tokens.base - 50) / each for lang, each in tokens.words.items()}
-    kept = [lang for lang in words if words[lang] >= _FEWEST_WORDS]
-    longest = int(min((words[lang] for lang in kept), default=0)) // 50 * 50
-    few = prompts < 60 * max(1, len(kept))
-    below = [] if few else [min(1000, longest // 2)]
-    shorter = min(longest * 3 // 4, _MOST_WORDS)
-    return Sizes(
-        {n: round(tokens.base + n * tokens.pair) for n in counts},
-        [lang for lang in kept if lang in HIDDEN],
-        [*below, longest],
-        [lang for lang in kept if lang in ASKED],
-        [shorter] if few or shorter < 1000 else [512, shorter],
-        [lang for lang in words if lang not in kept],
-    )
+    counts = {max(5, int((length - tokens.base) / tokens.pair)) for length in lengths}
+    places = [
+        {"n": n, "indices": [0, *(n * quarter // 4 for quarter in (1, 2, 3)), n - 1]}
+        for n in sorted(counts)
+    ]
+    return {
+        _COPYING: {
+            **{"needles": "sample_questions", "source": "constructed", "tasks": ["key_value"]},
+            **{"keys": ["uuid"], "n_pairs": places, "query_aware_pairs": []},
+            **{"max_new_tokens": ANSWER},
+        }
+    }
 
 
-class Numbers(NamedTuple):
-    """How many examples of each kind are asked, and how many of each a second time."""
+def _finding(kept: Sequence[str], fitting: int, one_length: bool) -> dict[str, dict[str, Any]]:
+    """Needles in texts of up to `fitting` words, in the languages that the sample has for each benchmark."""
+    found: dict[str, dict[str, Any]] = {}
+    if hidden := [lang for lang in kept if lang in HIDDEN]:
+        found["oneruler"] = {
+            **{"data": "sample", "languages": hidden, "cross_lingual": []},
+            **{"tasks": ["niah_single"], "none_option": [True]},
+            **{"lengths": [fitting] if one_length else [min(1000, fitting // 2), fitting]},
+        }
+    if asked := [lang for lang in kept if lang in ASKED]:
+        longest = min(fitting * 3 // 4, _MOST_WORDS)
+        found["mlneedle"] = {
+            **{"needles": "sample_questions", "haystack": "sample_passages", "aligned": True},
+            # One haystack of all languages has fewer prompts than one of each.
+            "haystack_languages": ["multilingual"] if len(asked) > 1 else asked[:],
+            **{"needle_languages": asked[:], "multilingual": asked[:], "question_lang": asked[0]},
+            **{"tasks": ["exact"], "positions": ["middle"], "retrieval": ["random"]},
+            **{"lengths": [longest] if one_length or longest < 1000 else [512, longest]},
+        }
+    return found
 
-    copied: int
-    hidden: int
-    asked: int
-    again: int
+
+def _each(name: str, block: Mapping[str, Any]) -> int:
+    """The prompts of a question: a pair at five places; a needle in all languages and lengths."""
+    if name == _COPYING:
+        return 5
+    if name == "oneruler":
+        return len(block["languages"]) * len(block["lengths"])
+    # And one without other passages.
+    return len(block["needle_languages"]) * (1 + len(block["lengths"]))
 
 
-def _prompts(own: Sizes, n: Numbers) -> tuple[int, int, int, int]:
-    """The prompts of copying, ONERULER and MLNeedle, and the second answers."""
-    hidden = len(own.hidden) * len(own.hidden_words)
-    # Of each question one without other passages.
-    asked = len(own.asked) * (1 + len(own.asked_words))
-    examples = n.copied * len(own.pairs)
-    again = (
-        (min(n.again, examples), 5),
-        (min(n.again, n.hidden), hidden),
-        (min(n.again, n.asked), asked),
-    )
-    return 5 * examples, hidden * n.hidden, asked * n.asked, sum(a * b for a, b in again)
+def _requests(
+    blocks: Mapping[str, Mapping[str, Any]], counts: Mapping[str, int], again: int
+) -> dict[str, int]:
+    """The requests of each benchmark with so many examples: first and second answers."""
+    found = {}
+    for name, count in counts.items():
+        questions = count * (len(blocks[name]["n_pairs"]) if name == _COPYING else 1)
+        found[name] = _each(name, blocks[name]) * (questions + min(again, questions))
+    return found
 
 
-def numbers(own: Sizes, prompts: int) -> Numbers:
-    """The numbers whose prompts are nearest to the shares of `prompts`, and not more.
+def _numbers(blocks: Mapping[str, Mapping[str, Any]], prompts: int) -> tuple[dict[str, int], int]:
+    """The examples of each benchmark, and how many questions are asked again.
 
-    Raises UserError if there are too few.
+    They make at most `prompts` requests, as near to the shares as may be.
     """
-    wanted = [share * prompts for share in _SHARES]
-    one = _prompts(own, Numbers(1, 1, 1, 2))
-    # The sample has few questions, so further prompts are ONERULER's.
-    wanted[1] += max(0, wanted[2] - one[2] * _QUESTIONS)
-    most = [1 + round(own) // max(1, each) for own, each in zip(wanted[:3], one, strict=False)]
-    most[2] = min(most[2], _QUESTIONS)
-    near = [sorted({1, n // 2, n - 2, n - 1, n} - {0, -1}) for n in most]
-    ways = (Numbers(*way) for way in product(*near, range(2, 3 + prompts // 20)))
-    best = min(
-        (way for way in ways if sum(_prompts(own, way)) <= prompts),
-        key=lambda way: sum((a - b) ** 2 for a, b in zip(_prompts(own, way), wanted, strict=True)),
-        default=None,
-    )
+    one = _requests(blocks, dict.fromkeys(blocks, 1), 0)
+    wanted = {name: _SHARES[name] * prompts for name in blocks}
+    if (more := wanted.get("mlneedle", 0) - one.get("mlneedle", 0) * _QUESTIONS) > 0:
+        # The sample has no further questions of MLNeedle's.
+        wanted["mlneedle"] -= more
+        wanted[next(name for name in ("oneruler", _COPYING) if name in wanted)] += more
+    tries = []
+    for name, n in one.items():
+        most = max(1, round(wanted[name] / n + 0.49))
+        tries.append(sorted({1, most // 2, most - 2, most - 1, most} - {0, -1}))
+    best: tuple[float, dict[str, int], int] | None = None
+    for *numbers, again in product(*tries, range(2, 3 + prompts // 20)):
+        counts = dict(zip(blocks, numbers, strict=True))
+        first, both = (_requests(blocks, counts, n) for n in (0, again))
+        second = sum(both.values()) - sum(first.values())
+        off = sum((first[name] - wanted[name]) ** 2 for name in blocks)
+        off += (second - _AGAIN * prompts) ** 2
+        if sum(both.values()) <= prompts and (best is None or off < best[0]):
+            best = off, counts, again
     if best is None:
-        least = sum(_prompts(own, Numbers(1, 1, 1, 2)))
+        least = sum(_requests(blocks, dict.fromkeys(blocks, 1), 2).values())
         raise UserError(
             f"--prompts {prompts} is too few for these languages and lengths: give {least} or more, or fewer "
             "--languages."
         )
-    return best
-
-
-def asked(own: Sizes, n: Numbers, tokens: Tokens) -> tuple[int, int]:
-    """The prompts of a server and about how many tokens they have."""
-    found = _prompts(own, n)
-    each = [
-        sum(own.pairs.values()) / len(own.pairs),
-        _mean(own.hidden_words) * _mean([tokens.words[lang] for lang in own.hidden]),
-        _mean([0, *own.asked_words]) * _mean([tokens.words[lang] for lang in own.asked])
-        + tokens.base,
-    ]
-    first = sum(a * b for a, b in zip(found, each, strict=False))
-    again = found[3] * first / max(1, sum(found[:3]))
-    return sum(found), round(first + again)
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / max(1, len(values))
-
-
-def benchmarks(own: Sizes, n: Numbers) -> dict[str, dict[str, Any]]:
-    """The blocks of the benchmarks that are asked."""
-    places = [
-        {"n": count, "indices": [0, *(count * quarter // 4 for quarter in (1, 2, 3)), count - 1]}
-        for count in own.pairs
-    ]
-    found: dict[str, dict[str, Any]] = {
-        "lost_in_the_middle": {
-            **{"needles": "sample_questions", "source": "constructed", "tasks": ["key_value"]},
-            **{"keys": ["uuid"], "n_pairs": places, "query_aware_pairs": []},
-            **{"examples": n.copied, "max_new_tokens": ANSWER},
-        }
-    }
-    if own.hidden:
-        found["oneruler"] = {
-            **{"data": "sample", "languages": [*own.hidden], "cross_lingual": []},
-            **{"tasks": ["niah_single"], "none_option": [True]},
-            **{"lengths": [*own.hidden_words], "examples": n.hidden},
-        }
-    if own.asked:
-        mixed = len(own.asked) > 1
-        found["mlneedle"] = {
-            **{"needles": "sample_questions", "haystack": "sample_passages", "aligned": True},
-            # One haystack of all languages has fewer prompts than one of each.
-            "haystack_languages": ["multilingual"] if mixed else [*own.asked],
-            **{"needle_languages": [*own.asked], "multilingual": [*own.asked]},
-            **{"question_lang": own.asked[0], "questions": n.asked, "retrieval": ["random"]},
-            **{"tasks": ["exact"], "positions": ["middle"], "lengths": [*own.asked_words]},
-        }
-    return found
+    return best[1:]

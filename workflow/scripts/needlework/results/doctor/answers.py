@@ -24,7 +24,7 @@ QUARTERS = 4
 
 
 @dataclass(frozen=True)
-class Answers:
+class ServerAnswers:
     """The answers of one server.
 
     `first` has a row per prompt: `KEY`, `task`, `example_id`, `part` (benchmark and task), `size` (its budget
@@ -60,7 +60,7 @@ class Answers:
         return self.given.merge(again, on=KEY, suffixes=("", "_again"), validate="one_to_one")
 
 
-class Prompts:
+class PromptTexts:
     """The texts of prompts, rendered when they are asked for."""
 
     def __init__(self) -> None:
@@ -95,7 +95,7 @@ def first_answers(
     metric: str | None,
     asked_in: Callable[[pd.DataFrame, Context], pd.Series] | None,
 ) -> pd.DataFrame:
-    """The rows of `Answers.first` of one benchmark."""
+    """The rows of `ServerAnswers.first` of one benchmark."""
     import pandas as pd
 
     names = [*KEY[1:], "metric", "value", "verdict", "answered_in"]
@@ -120,7 +120,7 @@ def first_answers(
 def second_answers(
     benchmark: str, generations: pa.Table, scores: pa.Table, metric: str | None
 ) -> pd.DataFrame:
-    """The rows of `Answers.again` of one benchmark."""
+    """The rows of `ServerAnswers.again` of one benchmark."""
     import pandas as pd
 
     rated = scores.select([*KEY[1:], "metric", "value"]).to_pandas()

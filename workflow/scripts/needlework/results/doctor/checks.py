@@ -32,7 +32,7 @@ from needlework.answer_states import (
     UNDECODED,
     UNKNOWN_MARK,
 )
-from needlework.results.doctor.answers import Answers, Prompts
+from needlework.results.doctor.answers import PromptTexts, ServerAnswers
 from needlework.results.doctor.comparison import CellRow, beyond, missing, unproven
 from needlework.results.significance import paired_test
 from needlework.results.stats import mcnemar
@@ -100,9 +100,9 @@ class Seen:
     fault; without it, answers must be the same.
     """
 
-    served: Answers
-    other: Answers | None
-    prompts: Prompts
+    served: ServerAnswers
+    other: ServerAnswers | None
+    prompts: PromptTexts
     cells: Sequence[CellRow] = ()
     worse_by: float | None = None
 

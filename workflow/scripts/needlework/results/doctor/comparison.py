@@ -120,7 +120,7 @@ _KEY = ["instance_id", "sample"]
 Array = npt.NDArray[Any]
 
 
-class Rules(NamedTuple):
+class CellRules(NamedTuple):
     """How cells are judged."""
 
     # Per cell.
@@ -230,7 +230,7 @@ def joined(sides: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def cell_rows(
-    benchmark: str, answered: pd.DataFrame, cells: Sequence[CheckupCell], rules: Rules
+    benchmark: str, answered: pd.DataFrame, cells: Sequence[CheckupCell], rules: CellRules
 ) -> list[CellRow]:
     """The table's rows: one per cell of a benchmark. `answered` is the result of `joined`."""
     made = []
@@ -242,7 +242,7 @@ def cell_rows(
     return made
 
 
-def _row(benchmark: str, cell: CheckupCell, asked: pd.DataFrame, rules: Rules) -> CellRow:
+def _row(benchmark: str, cell: CheckupCell, asked: pd.DataFrame, rules: CellRules) -> CellRow:
     available = cell["questions"]
     given = asked[asked[f"given_{BASE}"] & asked[f"given_{CHANGED}"]]
     # What fits into neither context is lost with the setting and without it.
@@ -296,7 +296,7 @@ class _Floors(NamedTuple):
     d: Interval
 
 
-def _floors(twice: pd.DataFrame, column: str, available: int, rules: Rules) -> _Floors:
+def _floors(twice: pd.DataFrame, column: str, available: int, rules: CellRules) -> _Floors:
     """Of texts or of values, where both models answered twice."""
     a, b, a2, b2 = (twice[f"{column}_{side}"].to_numpy() for side in SIDES)
     d = _over_questions(excess(a, a2, b, b2), twice, min(available, rules.again), rules)
@@ -304,7 +304,7 @@ def _floors(twice: pd.DataFrame, column: str, available: int, rules: Rules) -> _
 
 
 def _over_questions(
-    values: npt.NDArray[np.float64], of: pd.DataFrame, available: int, rules: Rules
+    values: npt.NDArray[np.float64], of: pd.DataFrame, available: int, rules: CellRules
 ) -> Interval:
     """The interval of the mean over questions, each the mean of its prompts."""
     names, codes = np.unique(of["example_id"].to_numpy(str), return_inverse=True)
@@ -357,7 +357,7 @@ def unproven(table: Sequence[CellRow], worse_than: float, base: str) -> str:
     remedy = (
         "set a larger doctor.questions"
         if n <= available
-        else f"there are {available:,}, so add data, or set a larger fail_if_worse_by"
+        else f"there are {available:,}, so ask more (--prompts), or allow a larger loss"
     )
     return f"{found}, and about {n:,.0f} questions of such prompts would be needed: {remedy}"
 

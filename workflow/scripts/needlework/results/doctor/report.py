@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 
 from needlework import __version__
-from needlework.results.doctor.answers import Answers
+from needlework.results.doctor.answers import ServerAnswers
 from needlework.results.doctor.checks import FAULT, OPEN, SOUND, Check, Evidence, Seen, Verdict
 from needlework.results.doctor.comparison import escaped
 
@@ -126,7 +126,7 @@ def _shortened(text: str, most: int) -> str:
     return f"{text[:half]} … {len(text) - 2 * half:,} characters … {text[-half:]}"
 
 
-def where(served: Answers, other: Answers | None) -> list[dict[str, Any]]:
+def where(served: ServerAnswers, other: ServerAnswers | None) -> list[dict[str, Any]]:
     """For each benchmark and task: a cell per length and place, with how many of its answers are right."""
     made = []
     rows = served.given
@@ -158,7 +158,7 @@ def _counts(rows: pd.DataFrame) -> pd.Series:
     return counted if (counted > 0).all() else rows["n_tokens"]
 
 
-def _languages(served: Answers, other: Answers | None) -> list[dict[str, Any]]:
+def _languages(served: ServerAnswers, other: ServerAnswers | None) -> list[dict[str, Any]]:
     rows = served.given[served.given["asked_in"].notna() & served.given["value"].notna()]
     made = []
     for lang, own in rows.groupby("asked_in"):

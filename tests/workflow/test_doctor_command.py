@@ -1,0 +1,105 @@
+"""`needlework doctor` on a retriever: verdicts, Ctrl-C and kills, keys."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planted_faults import Fault, Habits, Retriever, planted
+from runs import ROOT
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("doctor")]
+
+CONTEXT = 4096
+FEW = ("--prompts", "80", "--context", "4k", "--languages", "en")
+COMMAND = (sys.executable, str(ROOT / "workflow/command/needlework_command.py"), "doctor")
+
+
+@pytest.fixture
+def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Retriever]]:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with Retriever(CONTEXT) as one, Retriever(CONTEXT) as two:
+        yield [one, two]
+
+
+def start(folder: Path, *words: str) -> subprocess.Popen[str]:
+    """The command in a folder, in a process group of its own."""
+    return subprocess.Popen(
+        [*COMMAND, *words, *FEW, "--cores", "2"],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def diagnose(folder: Path, *words: str) -> tuple[int, dict[str, Any], str]:
+    """Exit status, report and terminal of a command that comes to a verdict."""
+    with start(folder, *words) as process:
+        said = process.communicate()[0]
+    assert (folder / "doctor/doctor.json").exists(), said[-3000:]
+    return process.returncode, json.loads((folder / "doctor/doctor.json").read_text()), said
+
+
+def asked(server: Retriever) -> Counter[str]:
+    """How often each prompt of a run was answered, without those of the meeting."""
+    bodies = [r.body for r in server.received if r.path.endswith("/chat/completions")]
+    return Counter(b["messages"][-1]["content"] for b in bodies if b["max_tokens"] > 1)
+
+
+def test_sound_servers_are_sound_and_faults_are_named(servers, tmp_path: Path) -> None:
+    urls = [server.url for server in servers]
+    status, found, said = diagnose(tmp_path, urls[0], "--against", urls[1])
+    assert (status, found["verdict"]) == (0, "sound"), said[-3000:]
+    assert all(check["verdict"] == "sound" for check in found["checks"])
+    page = (tmp_path / "doctor/index.html").read_text(encoding="utf-8")
+    assert found["sentence"] in page and found["checks"][0]["title"] in said
+    # The same command asks nothing and says the same.
+    before = [asked(server) for server in servers]
+    assert diagnose(tmp_path, urls[0], "--against", urls[1])[0] == 0
+    assert [asked(server) for server in servers] == before
+    servers[0].become(planted(CONTEXT)["template"], Habits())
+    status, found, said = diagnose(tmp_path, urls[0], "--against", urls[1], "--anew")
+    faults = {check["name"] for check in found["checks"] if check["verdict"] == "fault"}
+    assert (status, faults) == (1, {"same_prompts"}) and "tokens" in said
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_what_was_answered_is_never_asked_again(servers, tmp_path: Path, number) -> None:
+    server = servers[0]
+    server.become(Fault("none"), Habits(delay=0.05))
+    with start(tmp_path, server.url) as process:
+        while sum(asked(server).values()) < 20:
+            assert process.poll() is None, process.communicate()[0][-3000:]
+            time.sleep(0.05)
+        os.killpg(process.pid, number)
+        process.communicate()
+    assert process.returncode != 0
+    first = asked(server)
+    status, found, _ = diagnose(tmp_path, server.url)
+    assert status == found["exit_status"]
+    # Only those on their way when it was killed are asked again.
+    again = sum(asked(server).values()) - found["prompts"]
+    assert again <= (0 if number == signal.SIGINT else 2 * 16) and sum(first.values()) >= 20
+
+
+def test_a_key_is_in_no_file_and_never_shown(servers, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("MY_KEY", secret := "sk-doctor-0123456789abcdef")
+    _, _, said = diagnose(tmp_path, servers[0].url, "--key-env", "MY_KEY")
+    sent = {
+        r.headers.get("authorization", r.headers.get("Authorization")) for r in servers[0].received
+    }
+    assert sent == {f"Bearer {secret}"} and secret not in said
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert files and not [path for path in files if secret.encode() in path.read_bytes()]
