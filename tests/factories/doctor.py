@@ -21,8 +21,8 @@ from needlework.results.doctor.answers import (
     first_answers,
     second_answers,
 )
-from needlework.results.doctor.checks import Seen
 from needlework.results.doctor.comparison import SIDES, CellRules, cell_rows, joined
+from needlework.results.doctor.seen import Seen
 
 FACTORS = {"length": "int32", "lang": "string"}
 SIZES, PLACES, EACH = (10, 40, 160), (0.0, 0.25, 0.5, 0.75, 1.0), 6

@@ -18,7 +18,7 @@ from needlework.results.doctor.answers import (
     first_answers,
     second_answers,
 )
-from needlework.results.doctor.checks import Seen, checked
+from needlework.results.doctor.checks import checked
 from needlework.results.doctor.comparison import (
     ALPHA,
     BASE,
@@ -37,6 +37,7 @@ from needlework.results.doctor.comparison import (
 )
 from needlework.results.doctor.page import write_page
 from needlework.results.doctor.report import in_markdown, report
+from needlework.results.doctor.seen import Seen
 
 Files = dict[str, dict[str, list[str]]]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from needlework.errors import UserError
 from needlework.jobs.job import running
-from needlework.results.doctor.checks import FAULT, SOUND
+from needlework.results.doctor.seen import FAULT, SOUND
 
 with running(snakemake) as logger:
     report = Path(snakemake.input[0])

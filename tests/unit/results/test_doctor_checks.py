@@ -22,7 +22,8 @@ from needlework.answer_states import (
 )
 from needlework.results.doctor import checks
 from needlework.results.doctor.answers import ServerAnswers
-from needlework.results.doctor.checks import FAULT, OPEN, SOUND, Check, checked
+from needlework.results.doctor.checks import checked
+from needlework.results.doctor.seen import FAULT, OPEN, SOUND, Check
 
 
 def told(name: str, *given: Any, **more: Any) -> Check:

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from factories.doctor import EACH, LANGUAGES, SIZES, asked, seen, server, tokens, wrong_where
-from needlework.results.doctor.checks import FAULT, OPEN, SOUND, Check, Evidence, checked
+from needlework.results.doctor.checks import checked
 from needlework.results.doctor.report import in_markdown, report
+from needlework.results.doctor.seen import FAULT, OPEN, SOUND, Check, Evidence
 
 
 def made(*verdicts: Any, **more: Any) -> Any:

@@ -9,8 +9,8 @@ import numpy as np
 
 from needlework import __version__
 from needlework.results.doctor.answers import ServerAnswers
-from needlework.results.doctor.checks import FAULT, OPEN, SOUND, Check, Evidence, Seen, Verdict
 from needlework.results.doctor.comparison import escaped
+from needlework.results.doctor.seen import FAULT, OPEN, SOUND, Check, Evidence, Seen, Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
