@@ -60,7 +60,7 @@ def test_a_broken_template_and_a_missing_package_are_named() -> None:
     assert "`chat: false`" in str(caught.value) and "\n" not in str(caught.value)
     error = not_installed(WHERE, ModuleNotFoundError("No module named 'torch'", name="torch"))
     assert "models.mine: the package 'torch' is not installed" in str(error)
-    assert "requirements/all.txt" in str(error)
+    assert "run `make setup`" in str(error)
 
 
 def test_a_variant_is_part_of_the_identity_if_set() -> None:

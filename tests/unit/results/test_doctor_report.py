@@ -51,7 +51,7 @@ def test_text_of_models_breaks_no_markdown() -> None:
     assert row == r"| ✗ | \[t\](u) | a\|b \<c\> \`d\`. To tell: \*e\*. |"
 
 
-def test_a_report_counts_by_place_and_language_beside_the_other_server() -> None:
+def test_a_report_counts_answers_by_place_and_language() -> None:
     reply = wrong_where(lambda p: p["place"] == 0.5 and p["length"] == 160)
     of = seen(server(reply), server())
     found = report(of, checked(of), "2026-11-28", [])

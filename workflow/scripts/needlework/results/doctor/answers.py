@@ -108,8 +108,8 @@ def first_answers(
     if "n_documents" in asked:
         asked["size"] = asked["size"].where(asked["size"] > 0, asked["n_documents"])
     asked["part"] = f"{benchmark} " + asked["task"]
-    # No card reads the run.
-    asked["asked_in"] = None if asked_in is None else asked_in(asked, None)  # type: ignore[arg-type]
+    none: Any = None  # No card reads the run.
+    asked["asked_in"] = None if asked_in is None else asked_in(asked, none)
     answers = generations.to_pandas().assign(benchmark=benchmark)
     made = answers.merge(asked, on="instance_id", validate="many_to_one")
     made = made.merge(rated, on=KEY[1:], how="left", validate="one_to_one")

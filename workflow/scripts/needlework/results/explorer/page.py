@@ -41,6 +41,7 @@ REMARKS = {
     answer_states.UNKNOWN_MARK: "unknown tag at the beginning",
     answer_states.UNDECODED: "letters of a tokenizer",
     answer_states.DROPPED: "a setting that the provider ignores",
+    answer_states.RETRIED: "an earlier attempt failed",
 }
 
 
