@@ -20,7 +20,8 @@ import needlework_command as command
 from http_server import OpenAIServer, Received, Reply, completion, prompt_of, refusal
 from needlework.errors import UserError
 from needlework.planning.doctor import door, meeting
-from needlework.planning.doctor.questions import ASKED, HIDDEN, plan
+from needlework.planning.doctor.questions import plan
+from needlework.planning.doctor.sample_texts import ASKED, HIDDEN
 
 ROOT = Path(__file__).resolve().parents[2]
 KEY = "sk-verysecret0123456789"

@@ -6,31 +6,17 @@ import argparse
 import fcntl
 import json
 import re
-import shlex
 import shutil
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
-import yaml
-
-from needlework import safe_yaml
-from needlework.atomic import atomic_write
 from needlework.errors import UserError
-from needlework.planning.doctor.meeting import Met, measure, meet
-from needlework.planning.doctor.questions import ASKED, HIDDEN, base, plan, some_pairs, some_words
-from needlework.planning.preflight.first_request import too_short
+from needlework.planning.doctor.configured import CONFIGURATION, FOLDER, RESULTS, prepare, say
+from needlework.planning.doctor.meeting import meet
 from needlework.printable import printable
 
-FOLDER = Path("doctor")
-CONFIGURATION = FOLDER / "doctor.yaml"
-_RESULTS = Path("results/doctor/served")
 _PAGES = ("index.html", "doctor.md", "doctor.json")
-# Of a server that names no limit.
-_CONTEXT = 8192
 
 
 class _Options(argparse.ArgumentParser):
@@ -57,9 +43,9 @@ def doctor(words: list[str], run: Callable[[str, list[str], int], int]) -> int:
                     "server with --against, or another model of this one with --model-against."
                 )
         for server in met.values():
-            _say(*server.notices)
+            say(*server.notices)
         with _locked() as lock:
-            _prepare(options, met)
+            prepare(options, met)
             # Snakemake's own lock would outlive a kill.
             own_options = ["--nolock", "--directory", str(FOLDER)]
             if status := run(str(CONFIGURATION), [*own_options, *further], lock):
@@ -71,9 +57,9 @@ def doctor(words: list[str], run: Callable[[str, list[str], int], int]) -> int:
                 raise UserError("A dry run has no verdict: leave out -n.")
             return _verdict()
     except UserError as error:
-        _say(f"Error: {error}")
+        say(f"Error: {error}")
     except KeyboardInterrupt:
-        _say("Stopped before the run.")
+        say("Stopped before the run.")
     return 2
 
 
@@ -127,118 +113,9 @@ def _tokens(text: str) -> int:
     return int(found[1]) * {"": 1, "k": 1024, "m": 1024**2}[found[2]]
 
 
-def _prepare(options: argparse.Namespace, met: Mapping[str, Met]) -> None:
-    """Write the configuration, unless the same command has written it."""
-    old = _old() if CONFIGURATION.exists() and not options.anew else {}
-    _check_same(old.get("models", {}), met)
-    parts = [options.url]
-    for name, value in vars(options).items():
-        if value and name not in ("url", "anew"):
-            text = ",".join(value) if name == "languages" else str(value)
-            parts += [f"--{name.replace('_', '-')}", text]
-    first = printable(f"# needlework doctor {shlex.join(parts)}", lines=False)
-    if old and CONFIGURATION.read_text(encoding="utf-8").partition("\n")[0] == first:
-        _say(f"{CONFIGURATION} is this command's, which goes on; --anew asks from the beginning.")
-        return
-    stamp = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}"
-    if old:
-        stamp = str(old["models"]["served"]["variant"]).partition(" ")[0]
-    text = yaml.safe_dump(
-        _configuration(options, met, stamp), sort_keys=False, allow_unicode=True, width=110
-    )
-    with atomic_write(CONFIGURATION) as part:
-        part.write_text(f"{first}\n{text}", encoding="utf-8")
-    # A verdict of other questions must not be taken for this one's.
-    for folder in (FOLDER, FOLDER / _RESULTS):
-        (folder / "doctor.json").unlink(missing_ok=True)
-
-
-def _old() -> Any:
-    """The configuration that an earlier command has written."""
-    try:
-        found = safe_yaml.read(CONFIGURATION)
-        for entry in found["models"].values():
-            str(entry["name"]), str(entry["base_url"]), str(entry["variant"])
-        return found if found["models"]["served"] else {}
-    except (OSError, ValueError, yaml.YAMLError, LookupError, TypeError, AttributeError):
-        raise UserError(
-            f"{CONFIGURATION} is not as the doctor writes it: move it away, or name --anew to write it again."
-        ) from None
-
-
-def _check_same(old: Mapping[str, Any], met: Mapping[str, Met]) -> None:
-    """Raise UserError if the folder's answers are of another model or address."""
-    for name, server in met.items():
-        was = old.get(name, {"name": server.model.name, "base_url": server.model.address})
-        if (was["name"], was["base_url"]) != (server.model.name, server.model.address):
-            raise UserError(
-                f"{CONFIGURATION} was written for {was['name']} at {was['base_url']}, and this is "
-                f"{server.model.name} at {server.model.address}: name --anew to ask it from the start, or "
-                "run the command in another folder."
-            )
-
-
-def _context(wished: int | None, met: Mapping[str, Met]) -> int:
-    limits = [server.limit for server in met.values() if server.limit]
-    if wished is None and not limits:
-        _say(
-            f"The server names no limit of its context: {_CONTEXT:,} tokens are taken; --context says more."
-        )
-    for server in met.values():
-        if wished and (refused := too_short(wished, server.limit)):
-            said, remedy = (text.replace("`context`", "--context") for text in refused)
-            raise UserError(f"{server.model.address}: {said.removeprefix('it ')}: {remedy}.")
-    return wished or min(limits, default=_CONTEXT)
-
-
-def _configuration(
-    options: argparse.Namespace, met: Mapping[str, Met], stamp: str
-) -> dict[str, Any]:
-    """The configuration of the run. Measures tokens, and says how many prompts and tokens it asks."""
-    context = _context(options.context, met)
-    languages = [lang for lang in options.languages if lang in (*HIDDEN, *ASKED)]
-    tokens = measure(met["served"].model, base(), some_pairs(), some_words(languages))
-    if tokens.assumed:
-        _say(
-            f"The server counts no tokens of prompts: {tokens.pair:.0f} for each pair of UUIDs are assumed."
-        )
-    found = plan(context, tokens, options.prompts)
-    lacking = [lang for lang in options.languages if lang not in languages]
-    left_out = [f"{lang} (not in the sample)" for lang in lacking]
-    if left_out := [*left_out, *(f"{lang} (does not fit)" for lang in found.left_out)]:
-        _say(f"Languages that are left out: {', '.join(left_out)}.")
-    _say(
-        f"Each server gets {found.prompts:,} prompts with about {found.tokens:,} tokens, the longest of "
-        f"{found.longest:,}."
-    )
-    models = {
-        name: {
-            **{"backend": "openai", "name": server.model.name, "base_url": server.model.address},
-            **{"key_env": server.model.key_env, "tokenizer": "words", "context": context},
-            # The two may share their name, and answers are found by it.
-            **{"sampling": {"temperature": 0}, "variant": f"{stamp} {name}"},
-            # What is lost is a finding, and ends no job.
-            "max_failed": 1_000_000,
-        }
-        for name, server in met.items()
-    }
-    compared: dict[str, Any] = {"model": "served"}
-    if "other" in met:
-        compared["against"] = "other"
-    if options.fail_if_worse_by:
-        compared["fail_if_worse_by"] = options.fail_if_worse_by / 100
-    return {
-        "run": {"models": [*models], "benchmarks": [*found.benchmarks], "doctor": [compared]},
-        # A gate judges all prompts of a benchmark together: cells of it would need many times as many.
-        "doctor": {"again": found.again, "by": []},
-        "models": models,
-        "benchmarks": found.benchmarks,
-    }
-
-
 def _verdict() -> int:
     """Print the verdict of the run, and put its pages beside the configuration."""
-    file = FOLDER / _RESULTS / "doctor.json"
+    file = FOLDER / RESULTS / "doctor.json"
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
         lines = [f"{found['verdict']}: {found['sentence']}", ""]
@@ -255,8 +132,3 @@ def _verdict() -> int:
         shutil.copyfile(file.with_name(name), FOLDER / name)
     print(printable("\n".join(lines)))
     return status if status in (0, 1) else 2
-
-
-def _say(*sentences: str) -> None:
-    for sentence in sentences:
-        print(printable(sentence), file=sys.stderr, flush=True)

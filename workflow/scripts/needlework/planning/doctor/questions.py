@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import random
-import uuid
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice, product
+from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
-from needlework.data.words import WORD
 from needlework.errors import UserError
 from needlework.planning.doctor.meeting import Tokens
-from needlework.planning.layout import ROOT
+from needlework.planning.doctor.sample_texts import ASKED, HIDDEN
 
 # The limit of an answer: a UUID has at most 36 tokens.
 ANSWER = 80
@@ -24,40 +20,9 @@ _SHARES, _AGAIN = {_COPYING: 0.45, "oneruler": 0.2, "mlneedle": 0.15}, 0.2
 _NUMBERS = {_COPYING: "examples", "oneruler": "examples", "mlneedle": "questions"}
 # The fewest words in which a needle is hidden.
 _FEWEST_WORDS = 250
-_SAMPLE = ROOT / "resources/sample"
-# The languages of the sample's ONERULER, and of its questions and passages.
-HIDDEN = ("en", "fa", "hi", "ko", "ru", "sw", "zh")
-ASKED = ("ar", "de", "en", "es", "hi", "vi", "zh")
 _QUESTIONS = 15
 # Passages of the sample have so many words in all.
 _MOST_WORDS = 2048
-
-
-def base() -> str:
-    """The prompt of copying, without pairs."""
-    path = ROOT / "resources/prompts/lost_in_the_middle/pairs.txt"
-    return path.read_text(encoding="utf-8").replace("{key}", str(uuid.UUID(int=0)))
-
-
-def some_pairs(n: int = 8) -> tuple[int, str]:
-    """Pairs as the prompts have them, and their number."""
-    draw = random.Random(n)
-    names = [str(uuid.UUID(int=draw.getrandbits(128), version=4)) for _ in range(2 * n)]
-    return n, "".join(f'"{k}": "{v}",\n ' for k, v in zip(names[::2], names[1::2], strict=True))
-
-
-def some_words(languages: Iterable[str], n: int = 150) -> dict[str, tuple[int, str]]:
-    """The beginning of each language's book or first passages, and its number of words."""
-    found = {}
-    for lang in languages:
-        if lang in HIDDEN:
-            text = (_SAMPLE / "oneruler" / lang / "book.txt").read_text(encoding="utf-8")
-        else:
-            town = json.loads((_SAMPLE / "city.json").read_text(encoding="utf-8"))
-            text = " ".join(passage["text"][lang] for passage in town["passages"])
-        ends = [match.end() for match in islice(WORD.finditer(text), n)]
-        found[lang] = len(ends), text[: ends[-1]]
-    return found
 
 
 class Questions(NamedTuple):
