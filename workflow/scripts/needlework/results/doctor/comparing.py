@@ -55,7 +55,7 @@ def same_prompts(seen: Seen) -> Finding:
     return Finding(FAULT, sentence, evidence=seen.evidence(changed, wanted=False))
 
 
-@check("Answers are the other server's")
+@check("Answers are the other server's but for rounding")
 def same_texts(seen: Seen) -> Finding:
     """Whether both servers give the same texts, as far as each gives itself the same ones."""
     both = seen.both
@@ -119,9 +119,12 @@ def not_worse(seen: Seen) -> Finding:
             f"{said}: no cell is worse by more than {100 * seen.worse_by:g} points",
         )
     questions = both["benchmark"] + " " + both["example_id"]
-    p = paired_test(after - before, questions)[0]
-    if lost > won and p < ALPHA and mcnemar(before >= 0.5, after >= 0.5).p < ALPHA:
+    rare = lost > won and mcnemar(before >= 0.5, after >= 0.5).p < ALPHA
+    # Prompts of one question may change together.
+    if rare and paired_test(after - before, questions)[0] < 50 * ALPHA:
         return Finding(FAULT, f"{said}: worse", evidence=worse)
+    if rare:
+        return Finding(OPEN, f"{said}, in too few questions to tell", "ask more prompts")
     if alike(seen) or (len(both) >= 100 and float(np.mean(before)) >= 0.3):
         return Finding(SOUND, said)
     return Finding(

@@ -441,14 +441,16 @@ def settings_lines(of: Setting) -> list[str]:
 
     one, two = _flat(of.base_engine), _flat(of.changed_engine)
     told = {n: (one.get(n), two.get(n)) for n in {**one, **two} if one.get(n) != two.get(n)}
-    lines = [f"Configured: {listed(of.changes) or 'no difference'}.", ""]
+    # A variant alone tells answers apart.
+    changes = of.changes if set(of.changes) != {"variant"} else {}
+    lines = [f"Configured: {listed(changes)}.", ""] if changes else []
     if of.base_engine and of.changed_engine:
         lines += [f"The engine says that it used: {listed(told) or 'the same'}.", ""]
     for model, engine in ((of.base, of.base_engine), (of.changed, of.changed_engine)):
         lines += [
             f"**Ignored** (`{model}`): {escaped(said)}." for said in engine.get("ignored", [])
         ]
-    return lines + [""] * (lines[-1] != "")
+    return lines + [""] * (lines[-1:] not in ([], [""]))
 
 
 def _flat(engine: Mapping[str, Any]) -> dict[str, object]:

@@ -41,8 +41,9 @@ def whole_prompts(seen: Seen) -> Finding:
     rows = seen.served.first
     cut = rows[rows["outcome"] == PROMPT_CUT]
     if len(cut):
-        why = str(cut.iloc[0]["error"])
-        sentence = f"{out_of(len(cut), len(rows), 'prompts')} were cut: {why}"
+        most = int(cut["prompt_tokens"].max())
+        cut_prompts = out_of(len(cut), len(rows), "prompts")
+        sentence = f"{cut_prompts} were cut: the server read at most {most:,} tokens of them"
         return Finding(FAULT, sentence, evidence=seen.evidence(cut, wanted=False))
     counted = seen.served.counted
     told = False
