@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 import numpy as np
 
@@ -18,14 +20,13 @@ from needlework.results.doctor.seen import (
     check,
     out_of,
     percent,
-    rarer,
 )
 from needlework.results.significance import paired_test
 from needlework.results.stats import mcnemar
 
-# Texts of sound servers may differ on more prompts than those of one server, since kernels add numbers in
-# another order: so much more is no fault.
-NOISE = 0.3
+# Sound servers add numbers in another order, so their texts part too, but late: so much more of a text after
+# the first difference, on average, is no fault.
+NOISE = 0.2
 
 
 @check("Both servers read the same tokens")
@@ -65,6 +66,8 @@ def same_texts(seen: Seen) -> Finding:
     floor = sum(int((t["text"] != t["text_again"]).sum()) for t in own)
     total = sum(map(len, own))
     said = f"texts differ on {out_of(k, n, 'prompts')}, and of themselves on {out_of(floor, total)}"
+    between = _parted(both["text"], both["text_other"])
+    within = [share for t in own for share in _parted(t["text"], t["text_again"])]
     if not n or total < 10:
         return Finding(OPEN, f"{said}: too few to tell", "ask more prompts")
     differ = both[both["text"] != both["text_other"]]
@@ -72,7 +75,8 @@ def same_texts(seen: Seen) -> Finding:
         replace(seen.answered(row), note=f"the other server: {row.text_other}")
         for row in differ[:SHOWN].itertuples()
     )
-    if k / n - floor / total > NOISE and rarer(floor, total, k, n) < ALPHA:
+    more_parted = float(np.mean(between) - np.mean(within))
+    if more_parted > NOISE and _larger(between, within) < ALPHA:
         if seen.worse_by is not None:
             return Finding(
                 SOUND,
@@ -82,10 +86,26 @@ def same_texts(seen: Seen) -> Finding:
         sentence = f"{said}: not the same weights, cache, attention, positions or template"
         more = "to allow other texts as long as scores hold, add --fail-if-worse-by 2"
         return Finding(FAULT, sentence, more, notes)
-    if seen.worse_by is None and floor / total > 1 - NOISE:
+    if seen.worse_by is None and np.mean(within) > 1 - NOISE:
         more = "make the answers of each server repeat, or add --fail-if-worse-by 2"
         return Finding(OPEN, f"{said}: more could not differ between them", more)
     return Finding(SOUND, said, evidence=notes)
+
+
+def _parted(texts: Iterable[str], others: Iterable[str]) -> list[float]:
+    """The share of each pair of texts that comes after their first difference: 0 if they are equal."""
+    made = []
+    for a, b in zip(texts, others, strict=True):
+        alike_until = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(a, b)))  # noqa: B905
+        made.append(1 - alike_until / max(len(a), len(b)) if a != b else 0.0)
+    return made
+
+
+def _larger(values: Sequence[float], others: Sequence[float]) -> float:
+    """Mann and Whitney's one-sided p that values are not larger than others."""
+    from scipy.stats import mannwhitneyu
+
+    return float(mannwhitneyu(values, others, alternative="greater").pvalue)
 
 
 def alike(seen: Seen) -> bool:
