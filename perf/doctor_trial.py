@@ -21,6 +21,7 @@ import argparse
 import json
 import os
 import random
+import re
 import shutil
 import socket
 import subprocess
@@ -31,6 +32,7 @@ import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -120,12 +122,17 @@ def free_port() -> int:
 class Stand:
     """Two servers of a kind, which keep their addresses, and the diagnoses of them."""
 
-    def __init__(self, reader: str, options: argparse.Namespace) -> None:
+    def __init__(self, reader: str, options: argparse.Namespace, folder: Path) -> None:
         self.reader, self.options = reader, options
         self.prompts, self.context = SIZES[reader]
         self.prompts = options.prompts or self.prompts
-        kind: Any = Retriever if reader == "retriever" else lambda size: Proxy("", size)
-        self.servers: list[FaultyServer] = [kind(self.context) for _ in range(2)]
+        # Prompts that an earlier trial has made are of servers at these ports.
+        known = folder / f"prompts-{reader}/doctor/doctor.yaml"
+        ports = re.findall(r"127\.0\.0\.1:(\d+)", known.read_text()) if known.exists() else []
+        kind: Any = Retriever if reader == "retriever" else partial(Proxy, "")
+        self.servers: list[FaultyServer] = [
+            kind(self.context, port) for port in [*map(int, dict.fromkeys(ports)), 0, 0][:2]
+        ]
 
     def __enter__(self) -> Stand:
         with ExitStack() as stack:
@@ -318,7 +325,7 @@ def main() -> None:
                 continue
             reader, sides, like = case["reader"], case.pop("sides"), case.pop("like")
             if reader not in stands:
-                stands[reader] = stack.enter_context(Stand(reader, options))
+                stands[reader] = stack.enter_context(Stand(reader, options, folder))
             own = folder / "-".join(key(case)).replace(" ", "_")
             shutil.rmtree(own, ignore_errors=True)
             rows.append(case | stands[reader].diagnose(own, sides, folder / like if like else None))
