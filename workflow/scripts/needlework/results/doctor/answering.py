@@ -23,11 +23,9 @@ from needlework.answer_states import (
 )
 from needlework.results.doctor.comparing import alike
 from needlework.results.doctor.seen import (
-    ABLE,
     ALPHA,
     DRAWN,
     FAULT,
-    LEAST,
     OPEN,
     SHOWN,
     SOUND,
@@ -37,7 +35,6 @@ from needlework.results.doctor.seen import (
     low,
     out_of,
     rarer,
-    right,
 )
 
 if TYPE_CHECKING:
@@ -211,7 +208,7 @@ def languages(seen: Seen) -> Finding:
             if rarer(of, len(both), k, n) < ALPHA:
                 sentence += f"; of the other server's, {out_of(of, len(both))}"
                 return Finding(FAULT, sentence, evidence=seen.evidence(other))
-        elif asked == "en" or into != "en" or _knows(seen, str(asked)):
+        elif asked == "en" or into != "en":
             return Finding(FAULT, sentence, evidence=seen.evidence(other))
         else:
             more = "compare it with another serving of the model (--against)"
@@ -226,13 +223,6 @@ def languages(seen: Seen) -> Finding:
         f"only {len(rows)} answers show a language",
         "ask more prompts, or other --languages",
     )
-
-
-def _knows(seen: Seen, lang: str) -> bool:
-    """Whether the model is right in prompts of a language whose answers show none, such as numbers."""
-    rows = seen.served.given
-    k, n = right(rows[(rows["asked_in"] == lang) & rows["answered_in"].isna()])
-    return n >= LEAST and k >= ABLE * n
 
 
 @check("Replies name the model that was asked for")
