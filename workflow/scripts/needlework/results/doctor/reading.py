@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from needlework.answer_states import PROMPT_CUT
 from needlework.results.doctor.comparing import alike
@@ -33,6 +37,8 @@ if TYPE_CHECKING:
 
 # A mean count of tokens below this share of what shorter prompts have per character: the prompt was cut.
 WHOLE = 0.9
+# Values that are changed, and the share of their characters that stays.
+_LIKE_DRAWN, ALIKE = re.compile(r"[0-9a-f][0-9a-f-]{18,}|\d{5,}"), 0.7
 
 
 @check("Prompts are read whole")
@@ -197,32 +203,43 @@ def _larger(seen: Seen, factor: float) -> str:
 @check("Values come back unchanged")
 def copies(seen: Seen) -> Finding:
     """Whether values come back with some characters changed, as from a cache in few bits."""
-    rows = seen.served.given
-    rows = rows[[len(r) > 0 and all(DRAWN.fullmatch(one) for one in r) for r in rows["references"]]]
-    near = [_near(row.text, row.references) for row in rows.itertuples()]
-    exact = rows["value"] >= 0.5
-    rows = rows.assign(near=[n and not e for n, e in zip(near, exact, strict=True)])
-    able = False
-    for _, own in rows.groupby("part"):
+    rows = _with_values(seen.served.given)
+    theirs = _with_values(seen.other.given) if seen.other is not None else None
+    exact, able = rows["value"] >= 0.5, False
+    for part, own in rows.groupby("part"):
         k, n = int(own["near"].sum()), len(own)
         able |= n >= 2 * LEAST and int((exact[own.index] | own["near"]).sum()) >= ABLE * n
-        if k >= 3 and low(k, n) > 0.01:
-            sentence = (
-                f"{out_of(k, n)} answers have the value with some characters changed: keys and values of "
-                "too few bits, or other wrong numbers in attention"
-            )
-            return Finding(FAULT, sentence, evidence=seen.evidence(own[own["near"]]))
-    return _told_by_scores(
-        seen, able, f"{out_of(int(exact.sum()), len(rows), 'exact')}, none nearly so"
-    )
+        if k < 3 or low(k, n) <= 0.01:
+            continue
+        if theirs is not None:
+            same = theirs[theirs["part"] == part]
+            if rarer(int(same["near"].sum()), len(same), k, n) >= ALPHA:
+                continue
+        sentence = (
+            f"{out_of(k, n)} answers have the value with some characters changed: keys and values of too "
+            "few bits, or other wrong numbers in attention"
+        )
+        return Finding(FAULT, sentence, evidence=seen.evidence(own[own["near"]]))
+    found = f"{out_of(int(exact.sum()), len(rows), 'exact')}, {int(rows['near'].sum())} nearly so"
+    return _told_by_scores(seen, able, found)
+
+
+def _with_values(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows whose references are drawn values; `near` says that an answer has such a value changed."""
+    drawn = [len(r) > 0 and all(DRAWN.fullmatch(one) for one in r) for r in rows["references"]]
+    rows = rows[drawn]
+    near = [_near(row.text, row.references) for row in rows.itertuples()]
+    return rows.assign(near=np.array(near, dtype=bool) & (rows["value"] < 0.5).to_numpy())
 
 
 def _near(text: str, references: Sequence[str]) -> bool:
-    """Whether an answer has a value of a reference's form that equals it in most characters."""
-    for found in DRAWN.findall(text.lower()):
-        for wanted in references:
-            if len(found) == len(wanted) and found != wanted:
-                same = sum(a == b for a, b in zip(found, wanted.lower(), strict=True))
-                if same >= 0.65 * len(wanted):
-                    return True
-    return False
+    """Whether an answer has a text of a reference's form that equals it in most characters.
+
+    The beginning of a value is none: the answer may have been cut there.
+    """
+    return any(
+        not wanted.startswith(found)
+        and SequenceMatcher(None, found, wanted, autojunk=False).ratio() >= ALIKE
+        for found in _LIKE_DRAWN.findall(text.lower())
+        for wanted in map(str.lower, references)
+    )
