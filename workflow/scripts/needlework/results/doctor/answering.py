@@ -82,7 +82,8 @@ def own_answers(seen: Seen) -> Finding:
                 f"{out_of(len(mixed), n, 'answers')} are the other server's to another prompt alone"
             )
             return Finding(FAULT, sentence, evidence=seen.evidence(mixed))
-        return Finding(SOUND, "none has a value, or the other server's text, of another prompt")
+        if len(seen.both) >= 20:
+            return Finding(SOUND, "none has a value, or the other server's text, of another prompt")
     if values >= 20:
         return Finding(SOUND, f"{values:,} answers with a value have it from their own prompt")
     return Finding(

@@ -118,7 +118,7 @@ def alike(seen: Seen) -> bool:
 @check("Scores are the other server's")
 def not_worse(seen: Seen) -> Finding:
     """Whether scores are no worse than the other server's."""
-    both = seen.both
+    both = seen.both.dropna(subset=["value", "value_other"])
     assert seen.other is not None
     before, after = both["value_other"].to_numpy(float), both["value"].to_numpy(float)
     lost, won = int((after < before).sum()), int((after > before).sum())
