@@ -128,7 +128,7 @@ def repeats(seen: Seen) -> Finding:
         )
         return Finding(FAULT, sentence, evidence=notes)
     if n < 10:
-        return Finding(OPEN, f"only {n} prompts have a second answer", "ask more prompts")
+        return Finding(OPEN, f"only {n} prompts have a second answer", seen.more(10, n))
     return Finding(SOUND, said, evidence=notes)
 
 
@@ -178,7 +178,7 @@ def outcomes(seen: Seen) -> Finding:
         sentence = f"of {len(rows):,} requests, " + "; ".join(words for words, _ in found)
         return Finding(FAULT, sentence, evidence=seen.evidence(found[0][1]))
     if len(rows) < 50:
-        return Finding(OPEN, f"only {len(rows)} prompts were asked", "ask more prompts")
+        return Finding(OPEN, f"only {len(rows)} prompts were asked", seen.more(50, len(rows)))
     said = (
         f"all {len(rows):,} have one"
         if not lost
@@ -222,7 +222,7 @@ def languages(seen: Seen) -> Finding:
     return Finding(
         OPEN,
         f"only {len(rows)} answers show a language",
-        "ask more prompts, or other --languages",
+        f"{seen.more(10, len(rows))}, or ask other --languages",
     )
 
 

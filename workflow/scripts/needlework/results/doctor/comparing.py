@@ -69,7 +69,7 @@ def same_texts(seen: Seen) -> Finding:
     between = _parted(both["text"], both["text_other"])
     within = [share for t in own for share in _parted(t["text"], t["text_again"])]
     if not n or total < 10:
-        return Finding(OPEN, f"{said}: too few to tell", "ask more prompts")
+        return Finding(OPEN, f"{said}: too few to tell", seen.more(10, total))
     differ = both[both["text"] != both["text_other"]]
     notes = tuple(
         replace(seen.answered(row), note=f"the other server: {row.text_other}")
@@ -144,11 +144,11 @@ def not_worse(seen: Seen) -> Finding:
     if rare and paired_test(after - before, questions)[0] < 50 * ALPHA:
         return Finding(FAULT, f"{said}: worse", evidence=worse)
     if rare:
-        return Finding(OPEN, f"{said}, in too few questions to tell", "ask more prompts")
+        return Finding(OPEN, f"{said}, in too few questions to tell", seen.more(2, 1))
     if alike(seen) or (len(both) >= 100 and float(np.mean(before)) >= 0.3):
         return Finding(SOUND, said)
+    if float(np.mean(before)) >= 0.3:
+        return Finding(OPEN, f"{said}: too few prompts", seen.more(100, len(both)))
     return Finding(
-        OPEN,
-        f"{said}: too few right answers to lose",
-        "ask more prompts, or what the model can answer",
+        OPEN, f"{said}: too few right answers to lose", "check a model that answers more of them"
     )

@@ -184,22 +184,13 @@ def _told_by_scores(seen: Seen, able: bool, found: str) -> Finding:
     k, n = right(shortest)
     more = "compare it with another serving of the model (--against)"
     if n and k >= ABLE * n:
-        more = (
-            f"ask {4 * LEAST} prompts per place and length or more (--prompts {_larger(seen, 4)})"
-        )
+        more = seen.more(2, 1)
     sentence = (
         f"the model answers {out_of(k, n)} of the shortest prompts rightly"
         if n
         else "no prompt has a place"
     )
     return Finding(OPEN, sentence, more)
-
-
-def _larger(seen: Seen, factor: float) -> str:
-    """A larger number of prompts, and what it costs."""
-    n = len(seen.served.first) + len(seen.served.again)
-    tokens = seen.served.read or int(seen.served.first["n_tokens"].sum())
-    return f"{round(factor * n, -1):,.0f}, about {factor * tokens / 1e6:.1f} million tokens"
 
 
 @check("Values come back unchanged")

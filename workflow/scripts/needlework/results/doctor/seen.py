@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -103,6 +104,14 @@ class Seen:
             [*names, "text", "value", "prompt_tokens", "asked_in", "answered_in"]
         ]
         return self.served.given.merge(theirs, on=names, suffixes=("", "_other"))
+
+    def more(self, needed: float, have: float) -> str:
+        """How many prompts and tokens would give the number that is `needed` where there are `have`."""
+        n = len(self.served.first) + len(self.served.again)
+        tokens = self.served.read or int(self.served.first["n_tokens"].sum())
+        factor = max(1.1, needed / max(1, have))
+        prompts = math.ceil(factor * n / 10) * 10
+        return f"ask {prompts:,} prompts (--prompts), of about {factor * tokens / 1e6:.1f} million tokens"
 
     def answered(self, row: Any, note: str = "", wanted: bool = True) -> Evidence:
         """The evidence of a row of answers."""
