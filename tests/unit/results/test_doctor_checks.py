@@ -219,7 +219,17 @@ def test_a_comparison_without_numbers_cannot_tell() -> None:
     assert told("same_prompts", server(without_counts(right)), server(chatty)).verdict == OPEN
     assert told("not_worse", server(chatty, each=1), server(each=1)).verdict == OPEN
     once = replace(server(), again=server().again[:4])
-    assert told("same_texts", once, once).verdict == OPEN
+    found = told("same_texts", once, once)
+    # 8 second answers of both, where 10 would do.
+    assert found.verdict == OPEN and found.more.startswith("ask 170 prompts (--prompts), of about ")
+
+
+def test_changed_values_on_both_servers_are_the_models() -> None:
+    def changed(prompt: dict[str, Any]) -> str:
+        return right(prompt).replace("a", "b").replace("1", "2")
+
+    alone, both = told("copies", server(changed)), told("copies", server(changed), server(changed))
+    assert alone.verdict == FAULT and both.verdict != FAULT
 
 
 def test_other_texts_are_no_fault_of_a_gate() -> None:
