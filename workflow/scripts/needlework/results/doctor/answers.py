@@ -12,13 +12,14 @@ import pyarrow as pa
 
 from needlework.answer_states import UNANSWERED
 from needlework.prompts.spans import Documents, Span, render
+from needlework.results.doctor.comparison import ANSWER, by_metric
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from needlework.results.result import Context
 
-KEY = ["benchmark", "instance_id", "sample"]
+KEY = ["benchmark", *ANSWER]
 # Where a needle stands, in quarters of the prompt.
 QUARTERS = 4
 
@@ -98,10 +99,8 @@ def first_answers(
     """The rows of `ServerAnswers.first` of one benchmark."""
     import pandas as pd
 
-    names = [*KEY[1:], "metric", "value", "verdict", "answered_in"]
-    rated = scores.select(names).to_pandas()
-    rated = rated.assign(other=rated["metric"] != metric).sort_values("other", kind="stable")
-    rated = rated.drop_duplicates(KEY[1:]).drop(columns=["other", "metric"])
+    names = [*ANSWER, "metric", "value", "verdict", "answered_in"]
+    rated = by_metric(scores.select(names).to_pandas(), metric)
     asked = instances.drop_columns(["prompt", "metric", "benchmark"]).to_pandas()
     asked["chars"], asked["place"] = _measured(instances["prompt"])
     asked["size"] = asked["length"]
@@ -112,7 +111,7 @@ def first_answers(
     asked["asked_in"] = None if asked_in is None else asked_in(asked, none)
     answers = generations.to_pandas().assign(benchmark=benchmark)
     made = answers.merge(asked, on="instance_id", validate="many_to_one")
-    made = made.merge(rated, on=KEY[1:], how="left", validate="one_to_one")
+    made = made.merge(rated, on=ANSWER, how="left", validate="one_to_one")
     made["given"] = ~made["finish_reason"].isin(UNANSWERED)
     return pd.DataFrame(made)
 
@@ -123,11 +122,9 @@ def second_answers(
     """The rows of `ServerAnswers.again` of one benchmark."""
     import pandas as pd
 
-    rated = scores.select([*KEY[1:], "metric", "value"]).to_pandas()
-    rated = rated.assign(other=rated["metric"] != metric).sort_values("other", kind="stable")
-    rated = rated.drop_duplicates(KEY[1:])[[*KEY[1:], "value"]]
-    answers = generations.select([*KEY[1:], "text", "finish_reason"]).to_pandas()
-    made = answers.merge(rated, on=KEY[1:], how="left", validate="one_to_one")
+    rated = by_metric(scores.select([*ANSWER, "metric", "value"]).to_pandas(), metric)
+    answers = generations.select([*ANSWER, "text", "finish_reason"]).to_pandas()
+    made = answers.merge(rated, on=ANSWER, how="left", validate="one_to_one")
     made["given"] = ~made.pop("finish_reason").isin(UNANSWERED)
     return pd.DataFrame(made.assign(benchmark=benchmark))
 

@@ -115,7 +115,8 @@ def _points(share: float) -> str:
 # The answers of a comparison: each model's first ones, and its second ones.
 BASE, CHANGED, BASE_AGAIN, CHANGED_AGAIN = "base", "changed", "base_again", "changed_again"
 SIDES = (BASE, CHANGED, BASE_AGAIN, CHANGED_AGAIN)
-_KEY = ["instance_id", "sample"]
+# What tells the answers to a benchmark apart.
+ANSWER = ["instance_id", "sample"]
 
 Array = npt.NDArray[Any]
 
@@ -202,17 +203,22 @@ def compared_answers(
     """
     import pandas as pd
 
-    names = [*_KEY, "example_id", "metric", "value", "finish_reason"]
+    names = [*ANSWER, "example_id", "metric", "value", "finish_reason"]
     frame = scores.select(names).to_pandas()
     for factor in factors:
         frame[factor] = [None if v is None else str(v) for v in scores[factor].to_pylist()]
-    chosen = frame.assign(other=frame["metric"] != metric).sort_values("other", kind="stable")
-    chosen = chosen.drop_duplicates(_KEY)
+    chosen = by_metric(frame, metric)
     chosen["given"] = ~chosen["finish_reason"].isin(UNANSWERED)
     chosen["skipped"] = chosen["finish_reason"].eq(SKIPPED)
-    texts = generations.select([*_KEY, "text"]).to_pandas()
-    made = chosen.merge(texts, on=_KEY, validate="one_to_one")
-    return pd.DataFrame(made.drop(columns=["finish_reason", "metric", "other"]))
+    texts = generations.select([*ANSWER, "text"]).to_pandas()
+    made = chosen.merge(texts, on=ANSWER, validate="one_to_one")
+    return pd.DataFrame(made.drop(columns=["finish_reason"]))
+
+
+def by_metric(scores: pd.DataFrame, metric: str | None) -> pd.DataFrame:
+    """One row of scores for each answer: that of `metric`, or else of the answer's first metric."""
+    chosen = scores.assign(other=scores["metric"] != metric).sort_values("other", kind="stable")
+    return chosen.drop_duplicates(ANSWER).drop(columns=["metric", "other"])
 
 
 def joined(sides: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -220,10 +226,10 @@ def joined(sides: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     measures = ["text", "value", "given", "skipped"]
     made = sides[BASE].drop(columns=measures)
     for side in SIDES:
-        own = sides[side][[*_KEY, *measures]]
+        own = sides[side][[*ANSWER, *measures]]
         own = own.rename(columns={name: f"{name}_{side}" for name in measures})
         how = "inner" if side in (BASE, CHANGED) else "left"
-        made = made.merge(own, on=_KEY, how=how, validate="one_to_one")
+        made = made.merge(own, on=ANSWER, how=how, validate="one_to_one")
     for side in (BASE_AGAIN, CHANGED_AGAIN):
         made[f"given_{side}"] = made[f"given_{side}"].eq(True)
     return made

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from needlework.results.doctor.answers import PromptTexts, ServerAnswers
+from needlework.results.doctor.answers import KEY, PromptTexts, ServerAnswers
 from needlework.results.doctor.comparison import CellRow
 
 if TYPE_CHECKING:
@@ -99,11 +99,10 @@ class Seen:
         """The prompts that both servers answered: the served one's columns, and `<column>_other`."""
         if self.other is None:
             raise ValueError("there is no other server")
-        names = ["benchmark", "instance_id", "sample"]
         theirs = self.other.given[
-            [*names, "text", "value", "prompt_tokens", "asked_in", "answered_in"]
+            [*KEY, "text", "value", "prompt_tokens", "asked_in", "answered_in"]
         ]
-        return self.served.given.merge(theirs, on=names, suffixes=("", "_other"))
+        return self.served.given.merge(theirs, on=KEY, suffixes=("", "_other"))
 
     def more(self, needed: float, have: float) -> str:
         """How many prompts and tokens would give the number that is `needed` where there are `have`."""
