@@ -114,7 +114,7 @@ def test_a_larger_limit_asks_only_further_questions(run) -> None:
     assert whole["texts_differ"] == whole["texts_floor_base"] == 1 and whole["texts_d"] == 0
     assert {"start", "middle", "end"} < set(table.index)
     assert "`name`: base → changed" in run.result("doctor.md").read_text(encoding="utf-8")
-    assert run.said("same_texts").startswith("cannot tell: texts differ on 36 of 36 prompts, and")
+    assert run.said("same_texts").startswith("fault: texts differ on 36 of 36 prompts, and")
     assert not run.result("passed").exists()
 
 

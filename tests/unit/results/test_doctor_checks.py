@@ -248,3 +248,12 @@ def test_other_texts_are_no_fault_of_a_gate() -> None:
 def test_a_server_without_any_answer_is_faulty() -> None:
     found = checked(seen(server(lambda p: BAD["have no answer, after all attempts"])))
     assert [(one.verdict, one.sentence) for one in found] == [(FAULT, "no prompt was answered")]
+
+
+def test_what_both_servers_lose_is_the_models_weakness() -> None:
+    def forgets(prompt: dict[str, Any]) -> str:
+        return "I cannot find it." if prompt["length"] == 160 else right(prompt)
+
+    assert told("lengths", server(forgets)).verdict == FAULT
+    assert told("lengths", server(forgets), server()).verdict == FAULT
+    assert told("lengths", server(forgets), server(forgets)).verdict != FAULT

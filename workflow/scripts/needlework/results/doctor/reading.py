@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 # A mean count of tokens below this share of what shorter prompts have per character: the prompt was cut.
 WHOLE = 0.9
+# Lengths that are further apart show a model's natural decline.
+NEIGHBOURS = 6
 # Values that are changed, and the share of their characters that stays.
 _LIKE_DRAWN, ALIKE = re.compile(r"[0-9a-f][0-9a-f-]{18,}|\d{5,}"), 0.7
 # Characters of an answer in which they are looked for.
@@ -131,7 +133,7 @@ def places(seen: Seen) -> Finding:
                     continue
                 shorter = groups[i - 1] if i else own[:0]
                 before, asked = right(shorter[shorter["place"].isin(region)])
-                if LOST * asked < before < ABLE * asked:
+                if LOST * asked < before < ABLE * asked or _also_lost(seen, own[inside]):
                     continue
                 sentence = (
                     f"{out_of(k, n)} right if the answer stands {where} of prompts of {tokens_of(own)}, "
@@ -159,8 +161,11 @@ def lengths(seen: Seen) -> Finding:
             (of, total), (k, n) = right(short), right(long)
             if of < ABLE * total:
                 break
+            if long["chars"].mean() > NEIGHBOURS * short["chars"].mean():
+                continue
             able |= rarer(0, n, total, total) < ALPHA
-            if k <= LOST * n and rarer(k, n, of, total) < ALPHA:
+            lost = k <= LOST * n and rarer(k, n, of, total) < ALPHA
+            if lost and not _also_lost(seen, long):
                 sentence = (
                     f"{out_of(of, total)} right in prompts of {tokens_of(short)}, {out_of(k, n)} in those "
                     f"of {tokens_of(long)}: a lower limit, cut prompts, or positions that are scaled wrongly"
@@ -168,6 +173,14 @@ def lengths(seen: Seen) -> Finding:
                 wrong = long[long["value"] < 0.5]
                 return Finding(FAULT, sentence, evidence=seen.evidence(wrong))
     return _told_by_scores(seen, able, "no length from which answers are lost")
+
+
+def _also_lost(seen: Seen, rows: pd.DataFrame) -> bool:
+    """Whether another server is not more often right in these prompts: then it is the model's weakness."""
+    if seen.other is None:
+        return False
+    theirs = seen.other.given[seen.other.given["instance_id"].isin(set(rows["instance_id"]))]
+    return rarer(*right(rows), *right(theirs)) >= ALPHA
 
 
 def _told_by_scores(seen: Seen, able: bool, found: str) -> Finding:
