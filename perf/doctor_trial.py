@@ -40,6 +40,7 @@ import machine
 from planted_faults import ROOT, Fault, FaultyServer, Habits, Proxy, Retriever, planted
 
 SOUND = Fault("none")
+READERS = {"retriever": "the retriever", "smollm2": "SmolLM2"}
 # Prompts per server and tokens of context.
 SIZES = {"retriever": (300, 32768), "smollm2": (100, 2048)}
 # Sound pairs of SmolLM2: parameters of llama.cpp's servers, and whether the proxy has it stream.
@@ -250,34 +251,38 @@ def key(row: Mapping[str, Any]) -> list[str]:
 
 
 def page(rows: list[dict[str, Any]]) -> str:
-    """The tables in Markdown: the faults, and the sound pairs."""
-    lines = [
-        "| fault | reader | way | verdict | named by | other faults said |",
-        "|---|---|---|---|---|---|",
+    """The tables in Markdown: the checks that called each fault one, and the sound pairs.
+
+    Checks that a fault is not named by are in brackets.
+    """
+    columns = [("retriever", "alone"), ("retriever", "against"), ("smollm2", "against")]
+    heads = ["fault", *(f"{READERS[reader]} {way}" for reader, way in columns)]
+    lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
+    for name, fault in planted(1).items():
+        own = {(r["reader"], r["way"]): r for r in rows if r.get("fault") == name}
+        cells = [_named(own.get(column), fault) for column in columns]
+        if own:
+            lines.append(f"| {' | '.join([fault.title, *cells])} |")
+    lines += [
+        "",
+        "| sound pairs | sound | cannot tell | a fault | no verdict |",
+        "|---|---|---|---|---|",
     ]
-    for row in rows:
-        if "fault" not in row:
-            continue
-        fault = planted(1)[row["fault"]]
-        faulty = [name for name, verdict in row.get("checks", {}).items() if verdict == "fault"]
-        right, other = (
-            ", ".join(f"`{name}`" for name in faulty if (name in fault.named_by) == own) or "-"
-            for own in (True, False)
-        )
-        odd = (
-            "" if row.get("exit_status", 2) == row["status"] else f" (exit status {row['status']})"
-        )
-        cells = (fault.title, row["reader"], row["way"], row["verdict"] + odd, right, other)
-        lines.append(f"| {' | '.join(cells)} |")
-    lines += ["", "| sound | way | diagnoses | sound | cannot tell | faulty | no verdict |"]
-    lines.append("|---|---|---|---|---|---|---|")
-    for reader, way in sorted({(row["reader"], row["way"]) for row in rows if "pair" in row}):
-        said = [
-            r["verdict"] for r in rows if "pair" in r and (r["reader"], r["way"]) == (reader, way)
-        ]
-        counts = [said.count(verdict) for verdict in ("sound", "cannot tell", "fault", "none")]
-        lines.append(f"| {reader} | {way} | {len(said)} | {' | '.join(map(str, counts))} |")
+    for reader in dict.fromkeys(row["reader"] for row in rows if "pair" in row):
+        of = [r["verdict"] for r in rows if "pair" in r and r["reader"] == reader]
+        counts = [of.count(verdict) for verdict in ("sound", "cannot tell", "fault", "none")]
+        lines.append(f"| {len(of)} of {READERS[reader]} | {' | '.join(map(str, counts))} |")
     return "\n".join(lines) + "\n"
+
+
+def _named(row: Mapping[str, Any] | None, fault: Fault) -> str:
+    """The checks that found a fault, or the verdict without one."""
+    if row is None:
+        return ""
+    faulty = [name for name, verdict in row.get("checks", {}).items() if verdict == "fault"]
+    own = [f"`{n}`" if n in fault.named_by else f"(`{n}`)" for n in faulty]
+    odd = "" if row.get("exit_status", 2) == row["status"] else f" (exit status {row['status']})"
+    return (", ".join(own) or row["verdict"]) + odd
 
 
 def main() -> None:
