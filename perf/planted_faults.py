@@ -19,6 +19,7 @@ import re
 import string
 import sys
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -314,7 +315,7 @@ class Habits:
     stream: bool = False
 
 
-class FaultyServer(Server):
+class FaultyServer(Server, ABC):
     """Answers chats, with a fault."""
 
     path = "/v1"
@@ -354,13 +355,13 @@ class FaultyServer(Server):
             body.pop("usage", None)
         return Reply(body, delay=delay)
 
+    @abstractmethod
     def other(self, received: Received) -> Reply:
         """The reply to any other request."""
-        raise NotImplementedError
 
+    @abstractmethod
     def complete(self, body: Mapping[str, Any], limit: int) -> tuple[int, dict[str, Any]]:
         """Status and body of the reply to a chat, whose answer may have `limit` tokens."""
-        raise NotImplementedError
 
 
 class Retriever(FaultyServer):

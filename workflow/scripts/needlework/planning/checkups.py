@@ -1,4 +1,4 @@
-"""The checkups of `run.doctor`: models that are no server's, and pairs that cannot be compared."""
+"""The checkups of `run.doctor`: which models cannot be checked, and which pairs cannot be compared."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The door of the doctor: what a server says of itself, and what it is asked."""
+"""The command `needlework doctor`: it asks a server about itself, and writes the configuration of its run."""

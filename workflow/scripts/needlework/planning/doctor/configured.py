@@ -138,5 +138,6 @@ def _configuration(
 
 
 def say(*sentences: str) -> None:
+    """Print sentences to the terminal, without control characters."""
     for sentence in sentences:
         print(printable(sentence), file=sys.stderr, flush=True)

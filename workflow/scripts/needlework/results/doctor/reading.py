@@ -180,7 +180,8 @@ def _also_lost(seen: Seen, rows: pd.DataFrame) -> bool:
     if seen.other is None:
         return False
     theirs = seen.other.given[seen.other.given["instance_id"].isin(set(rows["instance_id"]))]
-    return rarer(*right(rows), *right(theirs)) >= ALPHA
+    # The fault itself is shown by prompts of one server, so this may be less certain.
+    return rarer(*right(rows), *right(theirs)) >= 10 * ALPHA
 
 
 def _told_by_scores(seen: Seen, able: bool, found: str) -> Finding:

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 
 from needlework import __version__
 from needlework.results.doctor.answers import ServerAnswers
 from needlework.results.doctor.comparison import escaped
-from needlework.results.doctor.seen import FAULT, OPEN, SOUND, Check, Evidence, Seen, Verdict
-
-if TYPE_CHECKING:
-    import pandas as pd
+from needlework.results.doctor.page import SIGNS
+from needlework.results.doctor.seen import (
+    FAULT,
+    OPEN,
+    SOUND,
+    Check,
+    Evidence,
+    Seen,
+    Verdict,
+    counts,
+)
 
 EXIT_STATUS: dict[Verdict, int] = {SOUND: 0, FAULT: 1, OPEN: 2}
 # Characters of a prompt's part, and of an answer, that are shown.
@@ -146,16 +153,11 @@ def where(served: ServerAnswers, other: ServerAnswers | None) -> list[dict[str, 
                 cell |= {"right_other": int((same["value"] >= 0.5).sum()), "n_other": len(same)}
             cells.append(cell)
         sizes = [
-            {"size": int(size), "tokens": int(np.median(_counts(here)))}
+            {"size": int(size), "tokens": int(np.median(counts(here)))}
             for size, here in own.groupby("size")
         ]
         made.append({"part": str(part), "sizes": sizes, "cells": cells})
     return made
-
-
-def _counts(rows: pd.DataFrame) -> pd.Series:
-    counted = rows["prompt_tokens"].fillna(0)
-    return counted if (counted > 0).all() else rows["n_tokens"]
 
 
 def _languages(served: ServerAnswers, other: ServerAnswers | None) -> list[dict[str, Any]]:
@@ -175,9 +177,6 @@ def _languages(served: ServerAnswers, other: ServerAnswers | None) -> list[dict[
     return made
 
 
-_SIGNS: dict[str, str] = {SOUND: "✓", FAULT: "✗", OPEN: "?"}
-
-
 def in_markdown(found: Report) -> str:
     """The report for the comment of a pull request."""
     lines = [f"## needlework doctor: {found['verdict']}", "", escaped(found["sentence"]), ""]
@@ -185,7 +184,7 @@ def in_markdown(found: Report) -> str:
     for check in found["checks"]:
         more = f" To tell: {check['more']}." if check["more"] else ""
         said = escaped(check["sentence"] + "." + more)
-        lines.append(f"| {_SIGNS[check['verdict']]} | {escaped(check['title'])} | {said} |")
+        lines.append(f"| {SIGNS[check['verdict']]} | {escaped(check['title'])} | {said} |")
     lines += ["", *found["settings"]]
     lines += [
         f"{found['prompts']:,} requests, the last on {found['asked']}; needlework {found['version']}. "

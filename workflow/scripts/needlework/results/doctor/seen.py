@@ -37,7 +37,7 @@ DRAWN = re.compile(rf"\b(?:{_UUID}|\d{{6,}})\b")
 
 @dataclass(frozen=True)
 class Evidence:
-    """A prompt, by its benchmark and id, the answer, the one that was wanted, and what to see in them."""
+    """A prompt by its benchmark and id, its answer, the wanted answer, and a note for the reader."""
 
     benchmark: str
     instance_id: str
@@ -68,7 +68,7 @@ class Check:
 
 
 def check(title: str) -> Callable[[Callable[[Seen], Finding]], Callable[[Seen], Check]]:
-    """Make a function that finds something a check with its name and this title."""
+    """A decorator: the function becomes a check that has the function's name and this title."""
 
     def made(finds: Callable[[Seen], Finding]) -> Callable[[Seen], Check]:
         @wraps(finds)
@@ -144,18 +144,24 @@ def rarer(k: int, n: int, of: int, total: int) -> float:
 
 
 def percent(share: float) -> str:
+    """A share in [0, 1] as whole percent."""
     return f"{100 * share:.0f}%"
 
 
 def out_of(k: int, n: int, noun: str = "") -> str:
+    """A count as "3 of 1,200 prompts"."""
     return f"{k:,} of {n:,}" + f" {noun}" * bool(noun)
 
 
-def tokens_of(rows: pd.DataFrame) -> str:
-    """How long prompts are, by the server's count or else by ours."""
+def counts(rows: pd.DataFrame) -> pd.Series:
+    """The tokens of prompts by the server's count, or by ours if it counts not all of them."""
     counted = rows["prompt_tokens"].fillna(0)
-    own = counted if (counted > 0).all() else rows["n_tokens"]
-    number = float(own.median())
+    return counted if (counted > 0).all() else rows["n_tokens"]
+
+
+def tokens_of(rows: pd.DataFrame) -> str:
+    """The median length of prompts, in words."""
+    number = float(counts(rows).median())
     return f"{number:,.0f} tokens" if number < 1000 else f"{round(number, -2):,.0f} tokens"
 
 
