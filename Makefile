@@ -7,8 +7,8 @@ BIN = $(VENV)/bin
 SET_UP = PYTHON="$(PYTHON)" sh requirements/set_up.sh
 
 .PHONY: setup setup-demo setup-cluster setup-vllm setup-inspect setup-harnesses setup-explorer explorer-bundle \
-	weights demo report test test-engines test-environments test-light-environments check check-newer lint docs \
-	pictures clean
+	weights demo report check test test-large test-all test-environments test-light-environments check-newer lint \
+	docs pictures clean
 
 # The demo needs no PyTorch.
 $(VENV)/.demo: requirements/demo.txt
@@ -88,13 +88,19 @@ demo: setup-demo
 report: setup-demo
 	$(BIN)/snakemake --report report.html
 
-# All tests but those of the environments; those of engines where their environment is. `make check` leaves
-# out the slow ones.
-test: setup weights
-	$(BIN)/python -m pytest -n auto --ignore=tests/environments
+# The quick tests, for while one writes: those that took least in perf/tests.json.
+check: setup
+	$(BIN)/python -m pytest -n auto -m "not slow" tests/unit
 
-test-engines: setup setup-vllm
-	$(BIN)/python -m pytest -n0 tests/engines
+# All tests but those that need a cluster or an environment of gigabytes.
+test: setup weights
+	$(BIN)/python -m pytest -n auto -m "not large" --ignore=tests/environments
+
+# Those of vLLM, of other harnesses and of Slurm, as far as each is here.
+test-large: setup setup-cluster
+	$(BIN)/python -m pytest -n auto -m large tests/engines tests/harnesses tests/workflow
+
+test-all: test setup-vllm setup-harnesses test-large test-light-environments
 
 # Installs each file of envs/ and runs the demo's jobs in it. The heavy ones take gigabytes.
 test-environments: setup weights
@@ -102,9 +108,6 @@ test-environments: setup weights
 
 test-light-environments: setup weights
 	$(BIN)/python -m pytest -n0 -m "not heavy" tests/environments
-
-check: setup
-	$(BIN)/python -m pytest -n auto -m "not slow"
 
 # Checks that the demo without a language model gives the same tables in another Python, NEWER.
 check-newer:

@@ -2,7 +2,8 @@
 
     python perf/mutations.py                     120 faults, drawn by seed; writes perf/mutations.json
     python perf/mutations.py --rooms journal     of one room alone
-    python perf/mutations.py --same FILE         the faults of an earlier result, at this commit
+    python perf/mutations.py --same FILE         the faults of an earlier result, at this commit; of a fault's
+                                                 tests, the one that found it is tried first
 
 The quick tests run once, to see which of them call which function. Then each fault gets the tests that
 call its function, the shortest first, until one fails or 40 seconds of a processor have passed. A result
@@ -40,7 +41,7 @@ import machine
 ROOT = Path(__file__).resolve().parents[1]
 RESULT = Path(__file__).with_suffix(".json")
 LIBRARY = "workflow/scripts/needlework"
-SEED, NUMBER, SECONDS = 39, 120, 40
+SEED, NUMBER, SECONDS = 65, 120, 40
 # Globs below the library, and where the tests of each are.
 ROOMS = {
     "construction": (
@@ -280,15 +281,21 @@ def coverage(root: Path, tests: list[str]) -> dict[str, tuple[float, list[str]]]
 OPTIONS = ["-q", "-n0", "-p", "no:cacheprovider"]
 
 
-def trial(root: Path, fault: Fault, tests: dict[str, tuple[float, list[str]]]) -> dict[str, object]:
-    """What finds a fault: a test's name, or nothing; "time" for a loop, or more tests than fit."""
+def trial(
+    root: Path, fault: Fault, tests: dict[str, tuple[float, list[str]]], earlier: str = ""
+) -> dict[str, object]:
+    """What finds a fault: a test's name, or nothing; "time" for a loop, or more tests than fit.
+
+    Of the tests that call its function, the `earlier` one is tried first, then the shortest.
+    """
     path = root / fault.file
     text = path.read_text(encoding="utf-8")
     made = put(fault, text)
     if made is None:
         return asdict(fault) | {"found": "not there"}
     place = f"{Path(fault.file).relative_to(LIBRARY)}:{made[1]}"
-    own = sorted((took, name) for name, (took, called) in tests.items() if place in called)
+    calling = [(took, name) for name, (took, called) in tests.items() if place in called]
+    own = sorted(calling, key=lambda one: (one[1] != earlier, *one))
     first = First()
     start = time.monotonic()
     found: object = None
@@ -335,11 +342,13 @@ def main() -> None:
     )
     parser.add_argument("--out", type=Path, default=RESULT)
     given = parser.parse_args()
+    earlier: dict[Fault, str] = {}
     if given.same:
-        kept = json.loads(given.same.read_text(encoding="utf-8"))["faults"]
-        faults = [Fault(**{k: v for k, v in f.items() if k in Fault.__annotations__}) for f in kept]
+        for kept in json.loads(given.same.read_text(encoding="utf-8"))["faults"]:
+            own = {key: value for key, value in kept.items() if key in Fault.__annotations__}
+            earlier[Fault(**own)] = str(kept.get("found"))
     else:
-        faults = draw(given.root, given.rooms, given.number)
+        earlier = dict.fromkeys(draw(given.root, given.rooms, given.number), "")
     # Python writes no bytecode: a fault and its repair may have the same size and second.
     sys.dont_write_bytecode = True
     for name in ("numpy", "pandas", "pyarrow.parquet", "matplotlib.figure", "yaml"):
@@ -353,8 +362,8 @@ def main() -> None:
             if given.coverage:
                 given.coverage.write_text(json.dumps(tests), encoding="utf-8")
         tried = []
-        for fault in faults:
-            tried.append(trial(root, fault, tests))
+        for fault, found in earlier.items():
+            tried.append(trial(root, fault, tests, found))
             print(json.dumps(tried[-1]), flush=True)
             result = {"machine": machine.describe(["pytest"]), "seed": SEED, "faults": tried}
             result["found"] = sum("::" in str(one["found"]) for one in tried)

@@ -1,6 +1,6 @@
 """How long the tests take, by group and by test.
 
-    python perf/tests.py                what `make test` runs, without engines and Slurm
+    python perf/tests.py                what `make test` runs
     python perf/tests.py REPORT.xml     of such a run: `-o junit_family=xunit1 --junitxml=REPORT.xml`
 
 Writes perf/tests.json. Run it on a machine that does nothing else, in a checkout without a finished demo: if
@@ -22,9 +22,8 @@ from xml.etree import ElementTree
 import machine
 
 ROOT = Path(__file__).resolve().parents[1]
-LEFT_OUT = ("tests/environments", "tests/engines", "tests/workflow/test_slurm.py")
-COMMAND = [sys.executable, "-m", "pytest", "-n", "auto", *(f"--ignore={p}" for p in LEFT_OUT)]
-SLOW = 0.5
+OPTIONS = ("-n", "auto", "-m", "not large", "--ignore=tests/environments")
+SLOW = 0.2
 """Seconds; a test that took longer is slow."""
 
 
@@ -56,7 +55,7 @@ def main() -> None:
         report = given.report or Path(folder, "report.xml")
         if given.report is None:
             options = ["-o", "junit_family=xunit1", f"--junitxml={report}"]
-            subprocess.run([*COMMAND, *options], cwd=ROOT, check=True)
+            subprocess.run([sys.executable, "-m", "pytest", *OPTIONS, *options], cwd=ROOT, check=True)
         (suite,) = ElementTree.parse(report).iter("testsuite")
         groups, slow = read(report)
     result = {
