@@ -115,6 +115,11 @@ def test_a_metric_is_a_record_and_a_function(tmp_path) -> None:
         passes(root, "adding-a-metric", RECORDS)
 
 
+GOLDEN = """
+import sys, golden_runs
+sys.argv[1:] = ["mlneedle"]
+golden_runs.main()
+"""
 # The ids of MLNeedle's prompts without a haystack, and their columns.
 IDS = """
 from pathlib import Path
@@ -137,12 +142,11 @@ def test_a_column_and_a_result_change_no_id(tmp_path) -> None:
     root = applied("adding-a-result", tmp_path / "copy")
     golden = root / "tests/golden/mlneedle"
     before = {path.name: path.read_bytes() for path in golden.iterdir()}
-    run(root, "tests/golden_runs.py", "mlneedle")
+    *with_it, there = run(root, "-c", GOLDEN + IDS).splitlines()
     after = {path.name: path.read_bytes() for path in golden.iterdir()}
     assert after.keys() - before.keys() == {"question_length.csv"}
     assert before.items() <= after.items()
     passes(root, "adding-a-result", "tests/unit/results/test_golden.py", "-k", "question")
-    *with_it, there = run(root, "-c", IDS).splitlines()
     *without, lacking = run(ROOT, "-c", IDS).splitlines()
     assert (there, lacking) == ("True", "False")
     assert with_it == without and len(without) > 10

@@ -57,14 +57,26 @@ def draw_of(benchmark, name, frame):
 @cache
 def shipped(benchmark, name):
     """The figure of the golden run, or its first page."""
-    return laid_out(draw_of(benchmark, name, numbers(benchmark, name))[0])
+    return draw_of(benchmark, name, numbers(benchmark, name))[0]
+
+
+def form(benchmark, name):
+    """What the layout of a figure depends on."""
+    own = load_benchmark(benchmark).by_name[name].shown
+    panels = own.panel == "model", bool(own.panel), len(own.row), isinstance(own.x, str)
+    return type(own), panels, own.scaled, own.level is None, getattr(own, "horizontal", False)
+
+
+# One figure of each form, the last.
+LAID_OUT = {form(*one.values): tuple(one.values) for one in ALL}.values()
 
 
 @pytest.mark.parametrize("benchmark, name", ALL)
 def test_pictures_say_n_and_only_what_is_drawn(benchmark, name):
     """Dashes are explained where the paper has numbers; no caption promises what may not be drawn."""
     figure = shipped(benchmark, name)
-    check_print(figure)
+    if (benchmark, name) in LAID_OUT:
+        check_print(laid_out(figure))
     text, frame = words(figure).replace("\n", " "), numbers(benchmark, name)
     assert re.search(r"n\s=\s[\d,]+", text)
     result = load_benchmark(benchmark).by_name[name]
@@ -183,7 +195,7 @@ def test_the_heat_map_has_every_number_and_the_papers():
 def test_only_the_chosen_metric_is_drawn(name):
     frame = numbers("oneruler", name)
     strict = frame[frame["metric"] == "strict"]
-    alone = words(laid_out(only(draw_of("oneruler", name, strict))))
+    alone = words(only(draw_of("oneruler", name, strict)))
     assert len(strict) < len(frame) and words(shipped("oneruler", name)) == alone
 
 
