@@ -20,7 +20,6 @@ PAGES = ("adding-a-metric", "adding-a-result", "adding-a-key")
 BLOCK = re.compile(
     r'^```python title="([^",]+)(?:, ([^"]+))?"\n(.*?)^```$', re.MULTILINE | re.DOTALL
 )
-NAMED = re.compile(r"`((?:workflow|tests|docs|resources)/[\w./-]+)`")
 
 
 def text_of(page: str) -> str:
@@ -70,13 +69,6 @@ def passes(root: Path, page: str, *more: str) -> None:
     own = [name for name, place, _ in BLOCK.findall(text_of(page)) if not place]
     assert own, "the page has no test"
     run(root, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", *own, *more)
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_the_files_that_a_page_names_exist(page: str) -> None:
-    named = [*NAMED.findall(text_of(page)), *(n for n, at, _ in BLOCK.findall(text_of(page)) if at)]
-    assert len(named) >= 4
-    assert [name for name in named if not (ROOT / name).exists()] == []
 
 
 @pytest.mark.parametrize("page", PAGES)

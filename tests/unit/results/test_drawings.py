@@ -60,12 +60,7 @@ FACTORS = {
     "lang": Factor("lang", label="Language", order=("en", "de"), format=language_name),
     "length": Factor("length", label="Context length", format=in_1024),
 }
-PLAIN = Lines(
-    x="lang",
-    panel="length",
-    nothing="nobody answered",
-    paper="the paper's Table 9",
-)
+PLAIN = Lines(x="lang", panel="length", nothing="nobody answered", paper="the paper's Table 9")
 
 
 def shown(drawing, data, **run):
@@ -196,12 +191,7 @@ def test_lines_of_many_languages_get_panels_of_seven_at_most():
 
 def test_many_panels_get_pages_each_with_titles_and_axes(tmp_path):
     names = [f"model {i}" for i in range(9)]
-    drawing = replace(
-        PLAIN,
-        panel="model",
-        row=("lang",),
-        words="Plain.",
-    )
+    drawing = replace(PLAIN, panel="model", row=("lang",), words="Plain.")
     pages = draw(drawing, frame_of(names, langs=("l0", "l1", "l2")), FACTORS, {})
     for page in pages:
         width, height = page.get_size_inches()
@@ -413,23 +403,12 @@ def test_points_of_equal_value_do_not_hide_each_other():
 
 # Machado, Oliveira and Fernandes (2009), of linear RGB, at full severity.
 SEEN = {
-    "normal": np.eye(3),
-    "deuteranopia": [
-        [0.367322, 0.860646, -0.227968],
-        [0.280085, 0.672501, 0.047413],
-        [-0.011820, 0.042940, 0.968881],
-    ],
-    "protanopia": [
-        [0.152286, 1.052583, -0.204868],
-        [0.114503, 0.786281, 0.099216],
-        [-0.003882, -0.048116, 1.051998],
-    ],
+    "normal": "1 0 0 0 1 0 0 0 1",
+    "deuteranopia": "0.367322 0.860646 -0.227968 0.280085 0.672501 0.047413 -0.01182 0.04294 0.968881",
+    "protanopia": "0.152286 1.052583 -0.204868 0.114503 0.786281 0.099216 -0.003882 -0.048116 1.051998",
 }
-XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]) / [
-    [0.9505],
-    [1],
-    [1.089],
-]
+XYZ = np.reshape("0.4124 0.3576 0.1805 0.2126 0.7152 0.0722 0.0193 0.1192 0.9505".split(), (3, 3))
+XYZ = XYZ.astype(float) / [[0.9505], [1], [1.089]]
 
 
 def linear(colour):
@@ -439,7 +418,8 @@ def linear(colour):
 
 def lab(colour, eye="normal"):
     """Lightness, and the coordinates of hue, as this eye sees the colour."""
-    xyz = XYZ @ np.clip(SEEN[eye] @ linear(colour), 0, 1)
+    seen = np.reshape(SEEN[eye].split(), (3, 3)).astype(float)
+    xyz = XYZ @ np.clip(seen @ linear(colour), 0, 1)
     x, y, z = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
     return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
 
