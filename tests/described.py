@@ -18,9 +18,14 @@ from needlework.results.result import Context, Result
 COMPARED = {"covers", "above", "below"}
 
 
-def golden(*values: str) -> Any:
+def group(benchmark: str) -> pytest.MarkDecorator:
+    """The mark of tests for the worker that has a benchmark's golden tables."""
+    return pytest.mark.xdist_group(f"golden-{benchmark}")
+
+
+def golden(*values: Any) -> Any:
     """Parameters, of which the first is a benchmark, for the worker that has its golden tables."""
-    return pytest.param(*values, marks=pytest.mark.xdist_group(f"golden-{values[0]}"))
+    return pytest.param(*values, marks=group(values[0]))
 
 
 BENCHMARKS = [golden(name) for name in names()]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
 
-from needlework.results.drawing.style import COLUMN, PAGE, SMALLEST, TALLEST
+from needlework.results.drawing.style import COLUMN, PAGE, SMALLEST, TALLEST, style
 
 
 def check_print(figure: Figure, wide: float = PAGE) -> None:
@@ -48,3 +49,28 @@ def assert_apart(labels: list[Any], others: list[Any]) -> None:
             across = min(a.x1, b.x1) - max(a.x0, b.x0)
             down = min(a.y1, b.y1) - max(a.y0, b.y0)
             assert across < 1.5 or down < 1.5, f"{one.get_text()!r} on {other.get_text()!r}"
+
+
+def only(pages: Sequence[Figure]) -> Figure:
+    """The figure of a single page."""
+    (page,) = pages
+    return page
+
+
+def words(figure: Figure) -> str:
+    """All text of a figure, lines joined."""
+    found = figure.findobj(match=lambda artist: hasattr(artist, "get_text"))
+    return "\n".join(artist.get_text().replace("\n", " ") for artist in found)
+
+
+def laid_out(figure: Figure) -> Figure:
+    """What fails in a layout fails here."""
+    with style():
+        figure.draw_without_rendering()
+    return figure
+
+
+def lines_of(ax: Any, label: str) -> list[Any]:
+    """The lines of a panel that its legend calls so."""
+    handles, labels = ax.get_legend_handles_labels()
+    return [handle for handle, one in zip(handles, labels, strict=True) if one == label]

@@ -82,6 +82,8 @@ def _snakemake(
     try:
         main()
     finally:
+        # Such as that which saves what this run has learnt of the code.
+        atexit._run_exitfuncs()
         _note("snakemake", seconds)
 
 

@@ -78,14 +78,7 @@ def make() -> pd.DataFrame:
 
 def golden() -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
     """Tasks of every ability at three lengths; places, questions without texts, and both metrics."""
-    chosen = (
-        "c3",
-        "nq-open",
-        "hotpotqa",
-        "drcd_explicit-single",
-        "dureader",
-        "tedtalks-zh2en",
-    )
+    chosen = ("c3", "nq-open", "hotpotqa", "drcd_explicit-single", "dureader", "tedtalks-zh2en")
     made: list[dict[str, Any]] = []
     for place, (task, length, model) in enumerate(product(chosen, (1000, 4000, 8000), ("a", "b"))):
         right = [float(i % 7 < 5 - place % 3) for i in range(8)]

@@ -336,11 +336,7 @@ def test_never_more_prompts_than_asked(prompts: int, languages: list[str], conte
         len(languages) * len(hidden["lengths"]),
         len(languages) * (1 + len(asked["lengths"])),
     ]
-    questions = [
-        len(pairs["n_pairs"]) * pairs["examples"],
-        hidden["examples"],
-        asked["questions"],
-    ]
+    questions = [len(pairs["n_pairs"]) * pairs["examples"], hidden["examples"], asked["questions"]]
     total = sum(a * (b + min(found.again, b)) for a, b in zip(each, questions, strict=True))
     assert total == found.prompts <= prompts
     if prompts >= 300:

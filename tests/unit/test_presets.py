@@ -22,6 +22,11 @@ from runs import ROOT, Workflow
 
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
 PRESETS = sorted((ROOT / "presets").glob("*.yaml"))
+# Dry runs of own_passages and own_questions are tests/workflow/test_recipes.py's. That of doctor_smollm2
+# plans what that of doctor_fp8 does, and that of smollm2 what that of small does.
+PLANNED = [
+    p for p in PRESETS if not p.stem.startswith("own_") and p.stem not in ("doctor_fp8", "small")
+]
 PAGE = ROOT / "docs/models.md"
 
 
@@ -69,7 +74,7 @@ def test_a_papers_preset_inherits_nothing_of_the_demos_size(benchmark: str) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("preset", PRESETS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("preset", PLANNED, ids=lambda path: path.stem)
 def test_a_dry_run_of_a_preset_answers_within_seconds(preset: Path, tmp_path: Path) -> None:
     """Counted in processor time, which other tests beside this one do not change."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -91,7 +96,8 @@ def test_a_dry_run_is_short_and_lists_jobs_if_asked(tmp_path: Path) -> None:
     short = workflow.run("--dry-run").stdout
     assert len(short.splitlines()) < 60 and max(map(len, short.splitlines())) <= 80
     assert "total " in short
-    assert "reason: " in workflow.run("--dry-run", "--quiet", "host").stdout.lower()
+    listed = workflow.run("--dry-run", "--quiet", "host", "--", "mlongrr_construction")
+    assert "reason: " in listed.stdout.lower()
 
 
 @pytest.mark.slow

@@ -1,8 +1,7 @@
-"""Figures from their descriptions: every shipped one on made-up scores, new ones on made-up frames."""
+"""Figures from their descriptions alone, on made-up frames, and their files."""
 
 import re
 from dataclasses import replace
-from functools import cache
 from itertools import combinations, pairwise
 from xml.etree import ElementTree
 
@@ -15,14 +14,10 @@ from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb
 from matplotlib.image import imread
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-import factories.oneruler
-import golden_runs
-from described import BENCHMARKS, each, results
-from needlework.benchmarks.benchmark import load_benchmark
 from needlework.data.language_names import language_name
 from needlework.factor import Factor, in_1024
 from needlework.results import published
-from needlework.results.drawing import NothingToDraw, draw, notice
+from needlework.results.drawing import NothingToDraw, draw
 from needlework.results.drawing.marks import HEAT
 from needlework.results.drawing.save import save_figure, save_notes
 from needlework.results.drawing.style import (
@@ -38,7 +33,6 @@ from needlework.results.drawing.style import (
     Printing,
     on_pages,
     ordered_colours,
-    style,
 )
 from needlework.results.result import (
     Bars,
@@ -49,69 +43,7 @@ from needlework.results.result import (
     without_controls,
     without_incomparable,
 )
-from print_rules import check_print, of_many
-
-OF_RUN = {
-    "metric": "strict",
-    "unit_of_length": "words",
-    "needle_languages": ["en", "de", "hi"],
-    "long_contexts": "contexts of 64K and 128K",
-    "reference_name": "GPT-3.5-Turbo-16K",
-}
-ALL = each("figures")
-
-
-@cache
-def oneruler():
-    """Scores of more languages than the golden run has, some of which the paper prints."""
-    models = ("gemini", "o3", "qwen7b", "qwen7b-equal")
-    langs, lengths = ("en", "ko", "hi", "pl", "st"), (8000, 64000, 128000)
-    return factories.oneruler.make(models, langs, lengths, examples=2)
-
-
-def run_of(benchmark):
-    """The golden run; ONERULER's by the paper's other metric, which leaves both in its tables."""
-    own = {**OF_RUN, **golden_runs.run(benchmark)}
-    return own | ({"metric": "strict"} if benchmark == "oneruler" else {})
-
-
-@cache
-def numbers(benchmark, name):
-    """The numbers of a shipped figure. Not to be changed."""
-    if benchmark != "oneruler" or name == "figure24":
-        return of_many(golden_runs.table(benchmark, name))
-    return of_many(golden_runs.changed(benchmark, name, oneruler(), metric="strict"))
-
-
-def draw_of(benchmark, name, frame):
-    """The pages of a shipped figure with these numbers."""
-    known = load_benchmark(benchmark)
-    return draw(known.by_name[name].shown, frame, known.called, run_of(benchmark))
-
-
-@cache
-def shipped(benchmark, name):
-    """The figure of the golden run, or its first page."""
-    return laid_out(draw_of(benchmark, name, numbers(benchmark, name))[0])
-
-
-def only(pages):
-    """The figure of a single page."""
-    (page,) = pages
-    return page
-
-
-def words(figure):
-    """All text of a figure, lines joined."""
-    found = figure.findobj(match=lambda artist: hasattr(artist, "get_text"))
-    return "\n".join(artist.get_text().replace("\n", " ") for artist in found)
-
-
-def laid_out(figure):
-    """What fails in a layout fails here."""
-    with style():
-        figure.draw_without_rendering()
-    return figure
+from print_rules import check_print, laid_out, lines_of, only, words
 
 
 def frame_of(models=("a", "b"), langs=("en", "de"), lengths=(1024, 2048), **columns):
@@ -128,174 +60,11 @@ FACTORS = {
     "lang": Factor("lang", label="Language", order=("en", "de"), format=language_name),
     "length": Factor("length", label="Context length", format=in_1024),
 }
-PLAIN = Lines(
-    x="lang",
-    panel="length",
-    nothing="nobody answered",
-    paper="the paper's Table 9",
-)
+PLAIN = Lines(x="lang", panel="length", nothing="nobody answered", paper="the paper's Table 9")
 
 
 def shown(drawing, data, **run):
     return laid_out(only(draw(drawing, data, FACTORS, run)))
-
-
-def lines_of(ax, label):
-    handles, labels = ax.get_legend_handles_labels()
-    return [handle for handle, one in zip(handles, labels, strict=True) if one == label]
-
-
-# Every figure that is shipped
-
-
-@pytest.mark.parametrize("benchmark, name", ALL)
-def test_pictures_say_n_and_only_what_is_drawn(benchmark, name):
-    """Dashes are explained where the paper has numbers; no caption promises what may not be drawn."""
-    figure = shipped(benchmark, name)
-    check_print(figure)
-    text, frame = words(figure).replace("\n", " "), numbers(benchmark, name)
-    assert re.search(r"n\s=\s[\d,]+", text)
-    result = load_benchmark(benchmark).by_name[name]
-    drawing = result.shown
-    assert ("95% interval" in text) == drawing.intervals
-    assert f"prompts per {drawing.mark}" in text or name in ("figure21", "figure24")
-    rows = frame.query(drawing.where.format_map(run_of(benchmark))) if drawing.where else frame
-    printed = "published" in rows and rows["published"].notna().any()
-    assert (f"{drawing.paper_look}: " in text) == bool(printed)
-    marks = r"Dashed|Hollow|Hatched|Dotted|Error bars|Small numbers"
-    assert not re.search(marks, result.full_caption)
-
-
-# Dots, lines, a heat map, bars and points.
-KINDS = {("mlneedle", "figure1"), ("mlneedle", "figure3")} | {
-    ("oneruler", f"figure{n}") for n in ("3", "4b", "18")
-}
-
-
-@pytest.mark.parametrize("benchmark, name", [one for one in ALL if one.values in KINDS])
-def test_no_dashes_are_explained_without_the_papers_numbers(benchmark, name):
-    frame = numbers(benchmark, name)
-    ours = frame[frame["source"] == "ours"] if "source" in frame else frame
-    none = ours.assign(published=np.nan)
-    looks = load_benchmark(benchmark).by_name[name].shown.paper_look
-    assert f"{looks}: " not in words(only(draw_of(benchmark, name, none)))
-
-
-@pytest.mark.parametrize("benchmark", BENCHMARKS)
-def test_no_rows_are_no_picture_but_a_reason(benchmark):
-    """Every reason fits its picture."""
-    for name, result in results(benchmark, "figures").items():
-        empty = numbers(benchmark, name).iloc[:0]
-        with pytest.raises(NothingToDraw, match=re.escape(result.shown.nothing)) as raised:
-            draw_of(benchmark, name, empty)
-        figure = laid_out(notice(f"Nothing to draw: {raised.value}"))
-        assert result.shown.nothing in words(figure) and not figure.axes
-        (text,) = figure.texts
-        box, size = text.get_window_extent(), figure.get_size_inches() * figure.dpi
-        assert min(box.x0, box.y0) >= 0 and (box.x1, box.y1) <= tuple(size)
-
-
-@pytest.mark.parametrize("benchmark", BENCHMARKS)
-def test_a_run_of_one_model_is_drawn(benchmark):
-    scores = golden_runs.scores(benchmark)
-    alone = scores[scores["model"] == scores["model"].iloc[0]]
-    for name, result in results(benchmark, "figures").items():
-        if result.needs == "scores":
-            try:
-                draw_of(benchmark, name, of_many(golden_runs.changed(benchmark, name, alone)))
-            except NothingToDraw as reason:
-                assert str(reason) == result.shown.nothing
-
-
-def test_words_of_a_figure_are_those_of_paper_and_run():
-    lines = words(shipped("mlneedle", "figure3")).split("\n")
-    assert {"mistral", "Mistral-7B-Instruct-v0.2 (paper)", "Cohere-Aya-23-8B (paper)"} <= set(lines)
-    assert not any(line.endswith("mistral (paper)") for line in lines)
-    panels = words(shipped("mlneedle", "figure4"))
-    assert "8K words" in panels and "High and medium resource (en, de)" in panels
-    assert "Low resource (hi)" in panels
-    for name in ("figure4a", "figure4b", "figure18"):
-        assert "n contexts of 64K and 128K" in words(shipped("oneruler", name))
-    text = words(shipped("lost_in_the_middle", "figure5"))
-    assert "10 documents" in text and "oracle" not in text.split("\n")
-    assert "Dashed: the paper's Tables 5, 6 and 7." in text
-    text = words(shipped("lost_in_the_middle", "figure10"))
-    assert "EXPERIMENTS.md" in text
-
-
-def test_models_that_are_left_out_are_named():
-    scores = golden_runs.scores("lost_in_the_middle")
-    lost = (scores["model"] == "mpt-instruct") & (scores["n_documents"] == 20)
-    several = scores.assign(finish_reason=scores["finish_reason"].mask(lost, "skipped"))
-    every = scores.assign(finish_reason="skipped")
-    some, none = (
-        of_many(golden_runs.changed("lost_in_the_middle", "figure18", rows))
-        for rows in (several, every)
-    )
-    text = words(only(draw_of("lost_in_the_middle", "figure18", some)))
-    assert "Left out, with answers to less than 50% of the prompts: mpt-instruct (" in text
-    assert "20 documents" in text.partition("mpt-instruct (")[2]
-    with pytest.raises(NothingToDraw, match=r"every answer was skipped or failed\. Questions that"):
-        draw_of("lost_in_the_middle", "figure18", none)
-
-
-def test_the_heat_map_has_every_number_and_the_papers():
-    frame = numbers("oneruler", "figure3").query("metric == 'strict'")
-    text = words(shipped("oneruler", "figure3")).split("\n")
-    for value in (*frame["value"].dropna(), *frame["published"].dropna()):
-        assert f"{100 * value:.0f}" in text
-    assert {"All languages", "Sesotho", "128K"} <= set(text)
-
-
-@pytest.mark.parametrize("name", ["figure1a", "figure3", "figure5", "figure22"])
-def test_only_the_chosen_metric_is_drawn(name):
-    frame = numbers("oneruler", name)
-    strict = frame[frame["metric"] == "strict"]
-    alone = words(laid_out(only(draw_of("oneruler", name, strict))))
-    assert len(strict) < len(frame) and words(shipped("oneruler", name)) == alone
-
-
-def test_short_prompts_are_hollow_and_hatched():
-    frame = numbers("oneruler", "figure5")
-    frame = frame.query("metric == 'strict' and task != 'niah' and group != 'all'")
-    figure = only(draw_of("oneruler", "figure5", frame))
-    hatched = [patch for ax in figure.axes for patch in ax.patches if patch.get_hatch()]
-    assert len(hatched) == (frame["n_exhausted"] > 0).sum() > 0
-    figure = shipped("oneruler", "figure23")
-    white = [
-        line for ax in figure.axes for line in ax.lines
-        if line.get_linestyle() == "None" and to_hex(line.get_markerfacecolor()) == "#ffffff"
-    ]  # fmt: skip
-    assert white and "vocabulary or text ran out" in words(figure)
-
-
-@pytest.mark.parametrize("name", ["figure1a", "figure1b"])
-def test_differences_of_two_lines_are_no_third_line(name):
-    """The axis would begin at -75% for the difference of five prompts."""
-    frame, figure = numbers("oneruler", name), shipped("oneruler", name)
-    kind = "group" if name == "figure1a" else "prompt"
-    assert frame[kind].isin(["gap", "drop"]).any() and frame["ci_low"].min() < 0
-    assert figure.axes and all(ax.get_ylim()[0] > -0.1 for ax in figure.axes)
-    assert not {"gap", "drop"} & set(words(figure).split("\n"))
-
-
-def test_few_english_answers_give_way_to_all_languages():
-    frame = numbers("oneruler", "figure1b")
-    assert "English." in words(shipped("oneruler", "figure1b"))
-    few = frame[frame["context_lang"] == "en"].assign(n=9)
-    frame = pd.concat([frame[frame["context_lang"] == "all"], few, few.assign(context_lang="ko")])
-    text = words(only(draw_of("oneruler", "figure1b", frame)))
-    assert "English, Korean" in text and "Not drawn" not in text
-
-
-def test_a_model_has_one_colour_in_every_figure():
-    found = set()
-    for name in ("figure3", "figure4"):
-        frame = numbers("mlneedle", name)
-        figure = only(draw_of("mlneedle", name, frame[frame["model"] != "mistral-base"]))
-        found.add(to_hex(lines_of(figure.axes[0], "llama3")[0].lines[0].get_color()))
-    # Fourth of the run's models, though only the third that is drawn.
-    assert found == {COLOURS[3].lower()}
 
 
 # A figure by its description alone
@@ -310,11 +79,13 @@ NEW = {
 }
 
 
-def test_a_description_alone_gives_the_same_files(tmp_path):
-    for folder in "ab":
-        pages = [page for one in NEW.values() for page in draw(one, frame_of(), FACTORS, {})]
-        save_figure(pages, tmp_path / folder)
-    assert len(pages) == len(NEW)
+def test_a_description_gives_the_same_files_with_any_matplotlibrc(tmp_path):
+    theirs = {"savefig.bbox": "tight", "font.weight": "bold", "figure.facecolor": "gray"}
+    for folder, settings in (("a", {}), ("b", theirs | {"text.usetex": True, "lines.marker": "x"})):
+        with matplotlib.rc_context(settings):
+            pages = [page for one in NEW.values() for page in draw(one, frame_of(), FACTORS, {})]
+            save_figure(pages, tmp_path / folder)
+            assert matplotlib.rcParams["font.weight"] == settings.get("font.weight", "normal")
     for page, kind in zip(pages, NEW, strict=True):
         assert ("95% intervals" in words(page)) == (kind not in ("points", "heatmap"))
     for kind in ("svg", "pdf", "png"):
@@ -322,18 +93,6 @@ def test_a_description_alone_gives_the_same_files(tmp_path):
         assert first == second != b""
     text = (tmp_path / "a.svg").read_text()
     assert "DejaVu Sans" in text and "dc:date" not in text
-
-
-def test_a_users_matplotlibrc_changes_no_figure(tmp_path):
-    theirs = {"savefig.bbox": "tight", "font.weight": "bold", "figure.facecolor": "gray"}
-    for folder, settings in (("a", {}), ("b", theirs | {"text.usetex": True, "lines.marker": "x"})):
-        with matplotlib.rc_context(settings):
-            pages = [page for one in NEW.values() for page in draw(one, frame_of(), FACTORS, {})]
-            save_figure(pages, tmp_path / folder)
-            assert matplotlib.rcParams["font.weight"] == settings.get("font.weight", "normal")
-    for kind in ("svg", "pdf", "png"):
-        first, second = ((tmp_path / f"{folder}.{kind}").read_bytes() for folder in "ab")
-        assert first == second
 
 
 def test_six_models_have_a_colour_and_the_others_are_grey():
@@ -432,12 +191,7 @@ def test_lines_of_many_languages_get_panels_of_seven_at_most():
 
 def test_many_panels_get_pages_each_with_titles_and_axes(tmp_path):
     names = [f"model {i}" for i in range(9)]
-    drawing = replace(
-        PLAIN,
-        panel="model",
-        row=("lang",),
-        words="Plain.",
-    )
+    drawing = replace(PLAIN, panel="model", row=("lang",), words="Plain.")
     pages = draw(drawing, frame_of(names, langs=("l0", "l1", "l2")), FACTORS, {})
     for page in pages:
         width, height = page.get_size_inches()
@@ -649,23 +403,12 @@ def test_points_of_equal_value_do_not_hide_each_other():
 
 # Machado, Oliveira and Fernandes (2009), of linear RGB, at full severity.
 SEEN = {
-    "normal": np.eye(3),
-    "deuteranopia": [
-        [0.367322, 0.860646, -0.227968],
-        [0.280085, 0.672501, 0.047413],
-        [-0.011820, 0.042940, 0.968881],
-    ],
-    "protanopia": [
-        [0.152286, 1.052583, -0.204868],
-        [0.114503, 0.786281, 0.099216],
-        [-0.003882, -0.048116, 1.051998],
-    ],
+    "normal": "1 0 0 0 1 0 0 0 1",
+    "deuteranopia": "0.367322 0.860646 -0.227968 0.280085 0.672501 0.047413 -0.01182 0.04294 0.968881",
+    "protanopia": "0.152286 1.052583 -0.204868 0.114503 0.786281 0.099216 -0.003882 -0.048116 1.051998",
 }
-XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]) / [
-    [0.9505],
-    [1],
-    [1.089],
-]
+XYZ = np.reshape("0.4124 0.3576 0.1805 0.2126 0.7152 0.0722 0.0193 0.1192 0.9505".split(), (3, 3))
+XYZ = XYZ.astype(float) / [[0.9505], [1], [1.089]]
 
 
 def linear(colour):
@@ -675,7 +418,8 @@ def linear(colour):
 
 def lab(colour, eye="normal"):
     """Lightness, and the coordinates of hue, as this eye sees the colour."""
-    xyz = XYZ @ np.clip(SEEN[eye] @ linear(colour), 0, 1)
+    seen = np.reshape(SEEN[eye].split(), (3, 3)).astype(float)
+    xyz = XYZ @ np.clip(seen @ linear(colour), 0, 1)
     x, y, z = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
     return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
 

@@ -7,13 +7,7 @@ from xml.etree import ElementTree
 import pandas as pd
 
 from needlework.factor import Factor, in_1024
-from needlework.results.result import (
-    INCOMPLETE,
-    FurtherLine,
-    Grid,
-    Mark,
-    Number,
-)
+from needlework.results.result import INCOMPLETE, FurtherLine, Grid, Mark, Number
 from needlework.results.written_tables import MOST_ROWS, html_table
 
 GRID = Grid(

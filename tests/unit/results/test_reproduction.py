@@ -24,7 +24,10 @@ REASONS = reproduction.read_reasons(ROOT / "resources/reasons.csv")
 
 
 def made(benchmark: str) -> pd.DataFrame:
-    """What a full run of a preset, and one of its own, say of each printed number."""
+    """What a full run of a preset, and one of its own, say of each printed number.
+
+    Results that print no number, or again those of others, are left out.
+    """
     results = {}
     # M4LE's run of its own has no printed number.
     runs = ["", preset_runs.BESIDE["mlongrr"]] if benchmark == "mlongrr" else [""]
@@ -32,7 +35,10 @@ def made(benchmark: str) -> pd.DataFrame:
         files = preset_runs.layout(benchmark, changes)
         frames = preset_runs.MADE[benchmark](files)
         for result in files.results.filled(benchmark):
-            if result.needs in frames:
+            again = (
+                result.needs == "scores" and result.name not in preset_runs.ALL_NUMBERS[benchmark]
+            )
+            if result.needs in frames and not again:
                 run = preset_runs.context(files, benchmark, result.needs)
                 results[f"{result.name}/{i}"] = result(frames[result.needs], run)
     numbers = published.load(ROOT / f"resources/published/{benchmark}.csv")
