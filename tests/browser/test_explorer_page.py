@@ -117,11 +117,7 @@ ENDS, FIVE = (0.0, 1.0), (0.0, 0.25, 0.5, 0.75, 1.0)
         # No model was asked two sizes.
         ({1000: ("a", ENDS), 2000: ("b", FIVE)}, "", 5),
         # Sizes with the same places stay.
-        (
-            {1000: ("a", FIVE), 2000: ("a", FIVE), 4000: ("a", ENDS)},
-            "f.size=1000&f.size=2000",
-            5,
-        ),
+        ({1000: ("a", FIVE), 2000: ("a", FIVE), 4000: ("a", ENDS)}, "f.size=1000&f.size=2000", 5),
         ({1000: ("a", FIVE), 2000: ("a", FIVE)}, "", 5),
         # A size that goes with the place cannot be held.
         ({1000: ("a", ENDS[:1]), 2000: ("a", ENDS[1:])}, "", 2),

@@ -99,11 +99,7 @@ class Process:
     """
 
     def __init__(
-        self,
-        run: Path | str,
-        *arguments: Path | str,
-        terminal: Path,
-        more: Mapping[str, str] | None = None,
+        self, run: Path | str, *arguments: Path | str, terminal: Path, more: Mapping[str, str] = {}
     ) -> None:
         self.returncode: int | None = None
         asked = {
@@ -111,7 +107,7 @@ class Process:
             "is_module": isinstance(run, str),
             "arguments": list(map(str, arguments)),
             "terminal": str(terminal),
-            "environment": dict(more or {}),
+            "environment": dict(more),
         }
         server = _server()
         assert server.stdin is not None and server.stdout is not None
@@ -173,9 +169,13 @@ class Job:
         tokens_ahead: int | None = None,
         turn: str | None = None,
         cold: bool = False,
+        more: Mapping[str, str] = {},
     ) -> None:
-        """With `turn`, the first or the second answers of the doctor. `cold`: a new Python runs it."""
-        self.folder, self._cold = folder, cold
+        """With `turn`, the first or the second answers of the doctor. `cold`: a new Python runs it.
+
+        A job that is not cold has `more` in its environment.
+        """
+        self.folder, self._cold, self._more = folder, cold, more
         self.journal = folder / "journal"
         config = configuration(model, journal=str(self.journal))
         given = {
@@ -211,7 +211,7 @@ class Job:
                     [str(PYTHON), str(self._file)], env=environment(), stdout=file, stderr=file
                 )
         else:
-            self.process = Process(self._file, terminal=terminal)
+            self.process = Process(self._file, terminal=terminal, more=self._more)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -14,7 +14,7 @@ import pytest
 from needlework.models.backends.openvino.engines import BLOCK, OpenvinoEngine
 from needlework.models.backends.openvino.gguf_models import kept_folder
 from needlework.prompts.openvino_runtime import genai, runtime
-from smollm2 import first_layers
+from smollm2 import TOKENS
 
 # To import it here would let it report itself.
 if find_spec("openvino_genai") is None:
@@ -24,10 +24,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("openvino")]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model of two layers: what the engine keeps of a prompt does not depend on their number."""
-    made = tmp_path_factory.mktemp("openvino")
-    return kept_folder(first_layers(2, made), made)
+def folder(small: Path, journal: Path) -> Path:
+    """A small model: what the engine keeps of a prompt does not depend on its layers."""
+    return kept_folder(small, journal / "openvino")
 
 
 def started(folder: Path, at_once: int = 1, device: str = "CPU", **changes: Any) -> OpenvinoEngine:
@@ -44,7 +43,7 @@ def families(number: int) -> list[list[int]]:
     seeded = random.Random(3)
 
     def some(least: int, most: int) -> list[int]:
-        return [seeded.randint(100, 40_000) for _ in range(seeded.randint(least, most))]
+        return [seeded.randint(100, TOKENS - 1) for _ in range(seeded.randint(least, most))]
 
     made = [some(20, 300)]
     while len(made) < number:
@@ -100,7 +99,7 @@ def test_a_full_caches_tokens_are_those_not_computed(folder: Path) -> None:
     engine = started(folder, cache_size=0, num_kv_blocks=40, max_num_batched_tokens=BLOCK)
     lost, prompts = 0, families(60)
     for place, prompt in enumerate(prompts):
-        send(engine, place, prompt, 40)
+        send(engine, place, prompt, 4)
         steps, ended = 0, None
         while ended is None:
             ended = next((answer for _, answer in engine.ended()), None)

@@ -14,22 +14,27 @@ from runs import ROOT, Workflow
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("vllm")]
 
-MODEL = "qwen2.5-0.5b-instruct"
+MODEL, NEW_TOKENS = "qwen2.5-0.5b-instruct", 8
 
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Workflow:
-    """The preset to a table; only the names of model and tokenizer are replaced."""
+    """The preset to a table; its model and tokenizer are small, and answers have few tokens.
+
+    On one core: threads of PyTorch that wait for each other take most of the time otherwise.
+    """
     folder = tmp_path_factory.mktemp("small")
     make_tokenizer(folder / "tiny")
     make_model(folder / "tiny")
     name = str(folder / "tiny")
     local = {"models": {MODEL: {"name": name}}, "tokenizers": {"qwen2.5": {"name": name}}}
+    local["benchmarks"] = {"mlneedle": {"max_new_tokens": NEW_TOKENS}}
     (folder / "tiny.yaml").write_text(yaml.safe_dump(local))
     workflow = Workflow(ROOT, folder / "run")
     workflow.run(
         *("mlneedle_table2", "results/tables/mlneedle/prompts-qwen2.5.csv"),
         *("--configfile", str(ROOT / "presets/small.yaml"), str(folder / "tiny.yaml")),
+        *("--cores", "1"),
         env={**os.environ, "HF_HUB_OFFLINE": "1"},
     )
     return workflow
@@ -43,7 +48,7 @@ def test_the_model_answers_every_prompt_and_skips_none(small) -> None:
     answers = pq.read_table(small.result(f"generations/{MODEL}/mlneedle.parquet")).to_pandas()
     assert len(answers) == prompts.loc[~left_out, "prompts"].sum() > 60
     assert set(answers["finish_reason"]) == {"stop", "length"}
-    assert answers["completion_tokens"].between(1, 64).all()
+    assert answers["completion_tokens"].between(1, NEW_TOKENS).all()
     assert answers["text"].nunique() > 10
     log = (small.directory / f"logs/generate_answers/{MODEL}/mlneedle.log").read_text()
     assert "The first prompt, " in log and ":\n<s>[user] Write a" in log, "in its chat template"

@@ -6,6 +6,7 @@ import json
 import re
 import time
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -92,15 +93,8 @@ def made(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def job(
-    folder: Path,
-    made: Path,
-    tokens_ahead: int | None = None,
-    turn: str | None = None,
-    cold: bool = False,
-    **changes: Any,
-) -> Job:
-    """The tiny model's job on the instances, with changes of the model's entry."""
+def job(folder: Path, made: Path, how: Mapping[str, Any] = {}, **changes: Any) -> Job:
+    """The tiny model's job on the instances: `how` it runs, and changes of the model's entry."""
     entry = {
         "backend": "vllm",
         "name": str(made / "model"),
@@ -113,7 +107,15 @@ def job(
         **changes,
     }
     corpus, instances = made / "corpora/made/en.parquet", made / "instances.parquet"
-    return Job(folder, entry, corpus, instances, tokens_ahead, turn, cold)
+    return Job(folder, entry, corpus, instances, **how)
+
+
+def finished(folder: Path, made: Path, how: Mapping[str, Any] = {}, **changes: Any) -> Job:
+    """A job that ended well."""
+    with job(folder, made, how, **changes) as done:
+        said = done.finish()
+        assert done.process.returncode == 0, f"{said}\n{done.log()[-5000:]}"
+    return done
 
 
 def answers(table: pa.Table) -> dict[tuple[str, int], dict[str, Any]]:
@@ -126,11 +128,8 @@ def answers(table: pa.Table) -> dict[tuple[str, int], dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def undisturbed(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Job:
-    """A job that nothing disturbed, finished. It is started as Snakemake does."""
-    with job(tmp_path_factory.mktemp("undisturbed"), made, cold=True) as done:
-        said = done.finish()
-        assert done.process.returncode == 0, f"{said}\n{done.log()[-5000:]}"
-    return done
+    """A job that nothing disturbed. It is started as Snakemake does."""
+    return finished(tmp_path_factory.mktemp("undisturbed"), made, {"cold": True})
 
 
 def test_every_prompt_is_answered_stopped_or_cut(undisturbed: Job) -> None:
@@ -196,25 +195,34 @@ def test_nothing_of_a_finished_job_is_left(undisturbed: Job) -> None:
 
 def test_a_second_run_starts_no_engine(undisturbed: Job, made: Path) -> None:
     before, records = answers(undisturbed.table()), undisturbed.records()
-    with job(undisturbed.folder, made) as again:
-        said = again.finish()
-        assert again.process.returncode == 0, said
-        assert "EngineCore" not in again.log()
+    again = finished(undisturbed.folder, made)
+    assert "EngineCore" not in again.log()
     assert answers(again.table()) == before and again.records() == records
 
 
-def test_kills_at_random_moments_lose_and_double_nothing(
+def test_stops_and_kills_lose_and_double_nothing(
     undisturbed: Job, made: Path, tmp_path: Path
 ) -> None:
-    """Of the job, and of its engine, which starts again once."""
-    with job(tmp_path, made, cold=True) as running:
-        running.wait_for(lambda: bool(running.records()))
+    """Of the run, of the job and of its engine, which starts again once."""
+    stop = tmp_path / "stop"
+    stop.touch()
+    with job(tmp_path / "run", made, {"more": {FILE: str(stop)}}) as stopped:
+        stopped.wait_for(lambda: bool(stopped.records()))
+        stop.write_text("SIGTERM")
+        said = stopped.finish()
+        assert stopped.process.returncode == 1 and "stopped by SIGTERM" in said
+        assert stopped.survivors() == [] and not (stopped.folder / "answers.parquet").exists()
+        kept = stopped.records()
+        # All its prompts were with the engine.
+        assert 0 < len(kept) < QUESTIONS * SAMPLES
+    with job(tmp_path / "run", made) as killed:
+        killed.wait_for(lambda: len(killed.records()) > len(kept))
         time.sleep(rng("kill", "job").uniform(0, 0.5))
-        running.kill()
-        assert running.survivors() == [], "the engine outlived its job"
-        kept = running.records()
+        killed.kill()
+        assert killed.survivors() == [], "the engine outlived its job"
+        kept = killed.records()
     # A prompt at a time: on a busy machine, all would be answered together before the kill.
-    with job(tmp_path, made, tokens_ahead=1) as dying:
+    with job(tmp_path / "run", made, {"tokens_ahead": 1}) as dying:
         dying.wait_for(lambda: len(dying.records()) > len(kept))
         dying.kill_engine()
         dying.wait_for(lambda: "it starts again with" in dying.log(), 60)
@@ -230,32 +238,9 @@ def test_kills_at_random_moments_lose_and_double_nothing(
         records = {record["key"]: record for record in dying.records()}
         assert all(records[record["key"]] == record for record in kept)
         assert len(records) < 2 * QUESTIONS * SAMPLES, "killed too late"
-    with job(tmp_path, made) as resumed:
-        said = resumed.finish()
-        assert resumed.process.returncode == 0, said
+    resumed = finished(tmp_path / "run", made)
     keys = Counter(record["key"] for record in resumed.records())
     assert len(keys) == 2 * QUESTIONS * SAMPLES and set(keys.values()) == {1}
-    assert answers(resumed.table()) == answers(undisturbed.table())
-
-
-def test_a_stopped_run_leaves_what_waits_in_the_engine(
-    undisturbed: Job, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = tmp_path / "stop"
-    file.touch()
-    monkeypatch.setenv(FILE, str(file))
-    with job(tmp_path / "run", made, cold=True) as running:
-        running.wait_for(lambda: bool(running.records()))
-        file.write_text("SIGTERM")
-        said = running.finish()
-        assert running.process.returncode == 1 and "stopped by SIGTERM" in said
-        assert running.survivors() == [] and not (running.folder / "answers.parquet").exists()
-        # All its prompts were with the engine.
-        assert 0 < len(running.records()) < QUESTIONS * SAMPLES
-    monkeypatch.delenv(FILE)
-    with job(tmp_path / "run", made, cold=True) as resumed:
-        said = resumed.finish()
-        assert resumed.process.returncode == 0, said
     assert answers(resumed.table()) == answers(undisturbed.table())
 
 
@@ -266,9 +251,7 @@ def test_an_adapter_changes_the_answers(undisturbed: Job, made: Path, tmp_path: 
         "samples": 1,
         "engine": ENGINE | {"max_num_seqs": 16, "max_num_batched_tokens": LIMIT},
     }
-    with job(tmp_path, made, tokens_ahead=600, **changes) as adapted:
-        said = adapted.finish()
-        assert adapted.process.returncode == 0, f"{said}\n{adapted.log()[-5000:]}"
+    adapted = finished(tmp_path, made, {"tokens_ahead": 600}, **changes)
     with_it, without = answers(adapted.table()), answers(undisturbed.table())
     shared = [key for key in with_it if key[0] != "long"]
     assert sum(with_it[key]["text"] != without[key]["text"] for key in shared) > 0.9 * len(shared)
@@ -290,9 +273,7 @@ def test_thoughts_are_no_part_of_an_answer(undisturbed: Job, made: Path, tmp_pat
         for letter in set(re.findall("[a-z]", row["text"][:-1].lower()))
     )
     end = min(letters, key=lambda letter: (abs(letters[letter] - len(whole) / 2), letter))
-    with job(tmp_path, made, reasoning={"max_tokens": 1, "end": end}) as thinking:
-        said = thinking.finish()
-        assert thinking.process.returncode == 0, f"{said}\n{thinking.log()[-5000:]}"
+    thinking = finished(tmp_path, made, reasoning={"max_tokens": 1, "end": end})
     found = answers(thinking.table())
     marked = set()
     for key, row in whole.items():
@@ -323,10 +304,8 @@ def test_a_larger_limit_asks_again_what_a_smaller_one_cut(
     found = []
     for limit in (LIMIT, LIMIT + NEW_TOKENS, LIMIT):
         changes = {"chat": False, "samples": 2, "engine": ENGINE | {"max_model_len": limit}}
-        with job(tmp_path, made, **changes) as running:
-            said = running.finish()
-            assert running.process.returncode == 0, f"{said}\n{running.log()[-5000:]}"
-        found.append((answers(running.table()), len(running.records())))
+        done = finished(tmp_path, made, **changes)
+        found.append((answers(done.table()), len(done.records())))
     (small, before), (large, after), (again, at_last) = found
     cut = [k for k, row in small.items() if k[0] == "long" and row["finish_reason"] == "length"]
     assert cut and {k for k in small if small[k] != large[k]} == set(cut)
@@ -510,9 +489,7 @@ def test_a_setting_is_told_from_its_floor(made: Path, tmp_path: Path) -> None:
     for name, dtype in (("base", "float32"), ("changed", "bfloat16")):
         engine = ENGINE | {"dtype": dtype, "max_num_seqs": 8}
         for turn, place in (("first", "jobs"), ("again", "audits/jobs")):
-            with job(tmp_path / name, made, turn=turn, engine=engine, **greedy) as done:
-                said = done.finish()
-                assert done.process.returncode == 0, f"{said}\n{done.log()[-5000:]}"
+            done = finished(tmp_path / name, made, {"turn": turn}, engine=engine, **greedy)
             rows = sorted(done.table().to_pylist(), key=lambda row: row["instance_id"])
             texts[name, turn] = np.array([row["text"] for row in rows])
             (record,) = Journal(done.journal / place / "tiny").records()

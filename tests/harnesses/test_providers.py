@@ -9,18 +9,19 @@ import signal
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from provider_server import ProviderServer
 
-from factories.models import remote, requests
+from factories.models import block, remote, requests
 from http_server import Reply, completion, prompt_of, refusal
 from needlework.journal import Journal
 from needlework.models import remote_models
 from needlework.models.generation import Policy, generate
+from needlework.planning.preflight import first_request
 from needlework.services.endpoints import PROVIDER_KEYS
 from runs import ROOT
 
@@ -38,8 +39,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.xdist_group("harnesses"),
     pytest.mark.skipif(
-        not PYTHON.exists(),
-        reason="inspect_ai is not here: run `make setup-harnesses`",
+        not PYTHON.exists(), reason="inspect_ai is not here: run `make setup-harnesses`"
     ),
 ]
 
@@ -73,36 +73,51 @@ def asking(home: Path) -> dict[str, str]:
 class Asker:
     """A process that has imported inspect_ai, and forks one for each job: see ask_provider.py."""
 
-    def __init__(self, home: Path, **environment: str) -> None:
+    def __init__(self, home: Path) -> None:
+        self._home = home
         self._process = subprocess.Popen(
             [PYTHON, Path(__file__).parent / "ask_provider.py"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             cwd=home,
-            env=asking(home) | environment,
+            env=asking(home),
         )
 
-    def start(self, own: dict[str, Any], prompts: list[str], folder: Path) -> int:
-        """Start to ask; the id of the process that asks."""
-        (folder / "found.json").unlink(missing_ok=True)
-        job = {"entry": own, "prompts": prompts, "folder": str(folder)}
+    def _send(self, folder: Path, environment: Mapping[str, str], **job: Any) -> int:
+        job |= {"folder": str(folder), "environment": environment}
         print(json.dumps(job), file=self._process.stdin, flush=True)
         return int(self._process.stdout.readline())
+
+    def start(self, own: dict[str, Any], prompts: list[str], folder: Path, **changes: str) -> int:
+        """Start to ask, with changes of the environment; the id of the process that asks."""
+        (folder / "found.json").unlink(missing_ok=True)
+        return self._send(folder, asking(self._home) | changes, entry=own, prompts=prompts)
 
     def wait(self) -> int:
         """The exit status of the process that asks, once it has ended."""
         return int(self._process.stdout.readline())
 
-    def ask(self, own: dict[str, Any], prompts: list[str], folder: Path) -> dict[str, Any]:
-        """What came of it; no secret is in what was said or kept."""
-        self.start(own, prompts, folder)
+    def said(self, folder: Path) -> str:
+        """What the process said, once it has ended well."""
         status, said = self.wait(), (folder / "said.txt").read_text("utf-8")
         assert status == 0, said[-3000:]
-        out = (folder / "found.json").read_text("utf-8")
+        return said
+
+    def ask(
+        self, own: dict[str, Any], prompts: list[str], folder: Path, **changes: str
+    ) -> dict[str, Any]:
+        """What came of it; no secret is in what was said or kept."""
+        self.start(own, prompts, folder, **changes)
+        said, out = self.said(folder), (folder / "found.json").read_text("utf-8")
         for text in (out, said, *(p.read_text() for p in (folder / "journal").rglob("*.jsonl"))):
             assert SECRET not in text
         return json.loads(out) | {"said": said}
+
+    def run(self, code: str, given: str, folder: Path, environment: Mapping[str, str]) -> str:
+        """What lines of Python say of an input."""
+        self._send(folder, environment, code=code, input=given)
+        return self.said(folder)
 
     def close(self) -> None:
         """End the process."""
@@ -305,14 +320,11 @@ def test_a_login_in_an_address_shows_nowhere(server, asker, tmp_path, provider, 
 @pytest.mark.parametrize("provider", NAMES)
 @pytest.mark.parametrize("status", [200, 403, 503])
 def test_a_proxy_that_answers_for_a_local_server_is_named(
-    server, tmp_path, monkeypatch, provider, status
+    server, asker, tmp_path, provider, status
 ) -> None:
     server.reply = lambda number, body: Reply(b"<html>no</html>", status)
-    own = Asker(tmp_path, NO_PROXY="elsewhere", http_proxy=server.host)
-    try:
-        found = own.ask(entry(provider, server), ["a", "b"], tmp_path)
-    finally:
-        own.close()
+    proxy = {"NO_PROXY": "elsewhere", "http_proxy": server.host}
+    found = asker.ask(entry(provider, server), ["a", "b"], tmp_path, **proxy)
     assert "proxy in http_proxy; " in found["failed"]
     assert "add 127.0.0.1 to NO_PROXY" in found["failed"]
 
@@ -352,20 +364,12 @@ print(json.dumps(found))
 """
 
 
-def test_each_provider_reads_the_keys_that_planning_looks_for(tmp_path: Path) -> None:
+def test_each_provider_reads_the_keys_that_planning_looks_for(asker, tmp_path) -> None:
     asked = {name: (f"{name}/some-model", variables) for name, variables in PROVIDER_KEYS.items()}
     asked["openai-api"] = ("openai-api/my-own/some-model", ["MY_OWN_API_KEY"])
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "MY_OWN_BASE_URL": "http://localhost"}
-    done = subprocess.run(
-        [PYTHON, "-c", TRY_KEYS],
-        input=json.dumps(asked),
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env=env,
-        check=True,
-    )
-    found = json.loads(done.stdout.splitlines()[-1])
+    said = asker.run(TRY_KEYS, json.dumps(asked), tmp_path, env)
+    found = json.loads(said.splitlines()[-1])
     # Two providers' packages are in no environment of ours: their modules name the variables.
     modules = next((ROOT / ".venv-inspect").glob("lib/*/site-packages/inspect_ai/model/_providers"))
     for provider, (_, variables) in asked.items():
@@ -379,39 +383,50 @@ def test_each_provider_reads_the_keys_that_planning_looks_for(tmp_path: Path) ->
             assert variables[0] not in said, (provider, variable, said)
 
 
-def first_refusal(own: dict[str, Any], home: Path) -> Any:
-    """What `inspect_refusal` says of an entry, in inspect_ai's environment."""
-    script = """
+REFUSAL = """
 import json, sys
 from needlework.given import given
 from needlework.planning.preflight.first_request import inspect_refusal
-own = given(json.load(sys.stdin))
-print(json.dumps(inspect_refusal(own)))
+print(json.dumps(inspect_refusal(given(json.load(sys.stdin)))))
 """
-    done = subprocess.run(
-        [PYTHON, "-c", script],
-        input=json.dumps(own),
-        capture_output=True,
-        text=True,
-        check=True,
-        env=asking(home),
-    )
-    return json.loads(done.stdout)
+
+
+def test_a_provider_is_asked_in_a_process_of_its_own(server, asker, tmp_path) -> None:
+    server.reply = server.first_reply = lambda *_: refusal(401, f"no such key {SECRET}")
+    own = json.dumps(entry("google", server))
+    trouble, remedy = json.loads(asker.run(REFUSAL, own, tmp_path, asking(tmp_path)))
+    assert trouble.startswith("it refuses the key in ") and "GOOGLE_API_KEY" in remedy
+    assert SECRET not in trouble
 
 
 @pytest.mark.parametrize("provider", NAMES)
-def test_a_provider_is_asked_one_word_before_any_job(server, tmp_path, provider) -> None:
+def test_a_provider_is_asked_one_word_before_any_job(
+    server, asker, tmp_path, monkeypatch, provider
+) -> None:
+    """By the process's own code, in a fork of one that has imported inspect_ai."""
+
+    def forked(command: list[str], *, input: str, env: Mapping[str, str], **_: Any) -> Any:
+        code = f"import runpy; runpy.run_module({command[-1]!r}, run_name='__main__')"
+        said = asker.run(code, input, tmp_path, env)
+        return subprocess.CompletedProcess(command, 0, said)
+
+    def refused() -> tuple[str, str] | None:
+        return first_request.inspect_refusal(block(own))
+
     own = entry(provider, server)
-    assert first_refusal(own, tmp_path) is None
+    for name, value in asking(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(first_request.subprocess, "run", forked)
+    assert refused() is None
     asked = server.received or server.asked_first
     assert len(asked) == 1 and prompt_of(asked[0].body) == "Hi"
     server.reply = server.first_reply = lambda *_: refusal(401, f"no such key {SECRET}")
-    trouble, remedy = first_refusal(own, tmp_path)
+    trouble, remedy = refused()
     (variable,) = [name for name in KEYS if name in remedy]
     assert trouble.startswith("it refuses the key in ") and variable in trouble
     server.reply = server.first_reply = lambda *_: refusal(404, f"no such model {SECRET}")
-    trouble, remedy = first_refusal(own, tmp_path)
+    trouble, remedy = refused()
     assert trouble.startswith("status 404: ") and "`name`" in remedy
     assert SECRET not in trouble
     server.reply = server.first_reply = lambda *_: refusal(429, "slow down")
-    assert first_refusal(own, tmp_path) is None
+    assert refused() is None
