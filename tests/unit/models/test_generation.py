@@ -5,26 +5,21 @@ from __future__ import annotations
 import itertools
 import json
 import random
-import shutil
-import subprocess
-import sys
 import time
-import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from factories.models import backend_of, block, remote
+from factories.generations import Changing, Watched, documents, instances, refuse_bad
+from factories.models import block, remote
 from http_server import Reply, completion
 from needlework.errors import UserError
 from needlework.journal import Journal
@@ -40,101 +35,7 @@ from needlework.models.generation import (
 from needlework.models.other_runs import Turns
 from needlework.models.request_keys import request_key
 from needlework.models.selection import check_room
-from needlework.models.shards import merge
-from needlework.prompts.spans import Span, literal
-from needlework.records import GENERATIONS, instances_schema, read_table, write_table
-
-TOWNS = ("Orveld", "Tamsin", "Quillmouth", "Brackwater", "Ilmar", "Sedgeby")
-
-
-def documents(count: int = 40) -> dict[str, str]:
-    return {
-        f"made/en/{n}": f"{TOWNS[n % 6]} has a harbour. House {n} of {TOWNS[n % 6]} was built in "
-        f"{1500 + n}. Nobody lives there."
-        for n in range(count)
-    }
-
-
-def instances(count: int = 24, passages: int = 10) -> pa.Table:
-    """`count` prompts: which year was house n built, among `passages` passages."""
-    texts = documents()
-    rows = []
-    for n in range(count):
-        shown = [(n + step) % 40 for step in range(passages)]
-        spans = [literal("instruction", "Answer.\n")]
-        for place in shown:
-            source = f"made/en/{place}"
-            role = "needle" if place == n % 40 else "distractor"
-            spans += [literal("haystack", "\n"), Span(role, source, 0, len(texts[source]))]
-        spans += [
-            literal("instruction", "\nQuestion: "),
-            literal("question", f"When was house {n % 40} of {TOWNS[n % 40 % 6]} built?"),
-            literal("answer_format", f"\nAnswer {n}:"),
-        ]
-        rows.append(
-            {
-                "instance_id": f"{(n * 37) % 101:064x}",
-                "benchmark": "made",
-                "task": "exact",
-                "length": 512 * (n % 3),
-                "example_id": str(n),
-                "prompt": [span._asdict() for span in spans],
-                "references": [str(1500 + n % 40)],
-                "metric": "exact",
-                "max_new_tokens": 16,
-                "n_tokens": 100 + n,
-            }
-        )
-    return pa.Table.from_pylist(rows, schema=instances_schema({"length": "int32"}))
-
-
-@pytest.fixture
-def requests(tmp_path: Path) -> InstanceRequests:
-    """24 requests in two instance files."""
-    table, files = instances(), [tmp_path / "a.parquet", tmp_path / "b.parquet"]
-    write_table(table.slice(0, 15), files[0])
-    write_table(table.slice(15), files[1])
-    return InstanceRequests(files, documents())
-
-
-class Watched(Lexical):
-    """The lexical reader, keeping count of what it is asked."""
-
-    def __init__(self, config: Mapping[str, object] | None = None) -> None:
-        super().__init__(config or {})
-        self.loads, self.closes, self.asked = 0, 0, Counter()
-
-    def load(self) -> None:
-        self.loads += 1
-
-    def close(self) -> None:
-        self.closes += 1
-
-    def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
-        self.asked.update((r.instance_id, r.sample) for r in batch)
-        return super().generate(batch)
-
-
-class Changing(Watched):
-    """The same reader with another answer in place of each."""
-
-    asks_a_model = True
-
-    def __init__(self, change: Callable[[Request, Answer], Answer]) -> None:
-        super().__init__()
-        self.change = change
-
-    def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
-        for request, answer in zip(batch, super().generate(batch), strict=True):
-            yield self.change(request, answer)
-
-
-# The sizes of prompts that a model refuses.
-BAD = frozenset({103, 107, 120})
-
-
-def refuse_bad(request: Request, answer: Answer) -> Answer:
-    return Answer("", error=f"refused {request.n_tokens}") if request.n_tokens in BAD else answer
+from needlework.records import GENERATIONS, read_table, write_table
 
 
 def by_fives(backend: Backend) -> Backend:
@@ -221,44 +122,6 @@ def test_prompts_are_sent_so_that_neighbours_share_most(requests) -> None:
     assert [r.instance_id for r in sent] == [r.instance_id for r in requests]
 
 
-@pytest.mark.parametrize("n", [2, 5])
-def test_shards_change_no_byte(requests, tmp_path, n: int) -> None:
-    """All of them share a journal, as the jobs of a model do."""
-    requests.samples = 2
-    whole = generate(requests, Watched(), Journal(tmp_path / "whole"))
-    write_table(whole, tmp_path / "whole.parquet", inputs=requests.files)
-    files, asked = [], Counter()
-    for shard in range(n):
-        backend = Watched()
-        part = InstanceRequests(requests.files, documents(), samples=2, shard=(shard, n))
-        with Journal(tmp_path / "j") as journal:
-            table = generate(part, backend, journal, known=part.known())
-        assert part.known() == requests.known() and len(part.known()) == 48
-        assert abs(table.num_rows - 48 / n) <= 2
-        files.append(tmp_path / f"made.{shard}-of-{n}.parquet")
-        write_table(table, files[-1])
-        asked += backend.asked
-    merged = tmp_path / "merged.parquet"
-    write_table(merge(files), merged, inputs=requests.files)
-    assert set(asked.values()) == {1} and asked.keys() == requests.known()
-    assert merged.read_bytes() == (tmp_path / "whole.parquet").read_bytes()
-
-
-def test_a_replay_reads_all_answers_for_a_shard(requests, tmp_path) -> None:
-    lines = [json.dumps({"instance_id": r.instance_id, "text": "a"}) for r in requests]
-    (tmp_path / "a.jsonl").write_text("\n".join(lines))
-    part = InstanceRequests(requests.files, documents(), shard=(1, 3))
-    backend = backend_of("replay", {"answers": str(tmp_path / "a.jsonl")})
-    table = generate(part, backend, Journal(tmp_path / "j"), known=part.known())
-    assert 6 <= table.num_rows <= 10
-
-
-@pytest.mark.parametrize("shard", [(2, 2), (-1, 2), (0, 0)])
-def test_there_is_no_such_shard(shard: tuple[int, int]) -> None:
-    with pytest.raises(ValueError, match="there is no shard"):
-        InstanceRequests([], {}, shard=shard)
-
-
 def test_equal_prompts_are_asked_once_and_count_in_each_row(tmp_path) -> None:
     rows = instances(2).to_pylist()
     rows[1]["prompt"] = rows[0]["prompt"]
@@ -272,86 +135,6 @@ def test_equal_prompts_are_asked_once_and_count_in_each_row(tmp_path) -> None:
     assert whole["error"].to_pylist() == ["no", "no"]
     with pytest.raises(UserError, match="2 of 2 requests failed"):
         generate(requests, refusing, Journal(tmp_path / "j"), Policy(max_failed=1))
-
-
-def test_a_limit_shows_in_all_shards_together(requests, tmp_path) -> None:
-    """One prompt of each shard was cut at 300 tokens: a count that is no limit to the shard alone."""
-    own = [400 + 30 * i if i % 8 == 0 else 100 + i for i in range(24)]
-    sizes = pa.array(own, pa.int32())
-    table = instances().drop_columns("n_tokens").append_column("n_tokens", sizes)
-    write_table(table, tmp_path / "long.parquet")
-    cutting = Changing(lambda r, answer: replace(answer, prompt_tokens=min(300, r.n_tokens)))
-    files = []
-    for place in range(3):
-        write_table(table.slice(8 * place, 8), tmp_path / f"{place}.parquet")
-        part = InstanceRequests([tmp_path / f"{place}.parquet"], documents())
-        files.append(tmp_path / f"made.{place}-of-3.parquet")
-        with Journal(tmp_path / "j") as journal:
-            write_table(generate(part, cutting, journal), files[-1])
-        assert read_table(files[-1])["outcome"].to_pylist() == ["answered"] * 8
-    whole = InstanceRequests([tmp_path / "long.parquet"], documents()).sizes()
-    with pytest.raises(UserError, match=r"cut 3 of 24 prompts.*read 300 of 400 tokens.*shards: 1"):
-        merge(files, sizes=whole)
-    merged = merge(files, max_failed=3, sizes=whole).filter(pc.field("outcome") == "prompt_cut")
-    assert merged["text"].to_pylist() == [""] * 3 and all(merged["raw_text"].to_pylist())
-    assert merged["finish_reason"].to_pylist() == ["error"] * 3
-    # They count with what failed otherwise.
-    rows = read_table(files[0]).to_pylist()
-    rows[1] |= {"finish_reason": "error", "error": "no", "outcome": "failed"}
-    write_table(pa.Table.from_pylist(rows, GENERATIONS), files[0])
-    with pytest.raises(UserError, match="With them 4 requests failed"):
-        merge(files, max_failed=3, sizes=whole)
-
-
-def test_a_cached_beginning_is_no_cut_in_shards_either(tmp_path) -> None:
-    """All begin alike, and the server counts the ends of half of them."""
-    table = instances().slice(0, 12)
-    begin = {"role": "haystack", "text": "a b " * 5000, "source": None, "start": None, "end": None}
-    rows = [
-        row | {"prompt": [begin, *row["prompt"]], "n_tokens": 1000} for row in table.to_pylist()
-    ]
-    write_table(pa.Table.from_pylist(rows, table.schema), tmp_path / "alike.parquet")
-
-    def asked(shard: int = 0, shards: int = 1, samples: int = 1) -> InstanceRequests:
-        files = [tmp_path / "alike.parquet"]
-        return InstanceRequests(files, documents(), shard=(shard, shards), samples=samples)
-
-    assert all(900 < r.shared < 1000 for r in asked())
-    sizes = asked().sizes()
-    assert {r.instance_id: r.shared for r in asked()} == {k: s.shared for k, s in sizes.items()}
-    assert {s.shared for s in asked(samples=2).sizes().values()} == {1000}
-    ends = {name: 70 + i for i, name in enumerate(sizes) if i % 2}
-
-    def counting(request: Request, answer: Answer) -> Answer:
-        return replace(answer, prompt_tokens=ends.get(request.instance_id, 1000))
-
-    files = []
-    for shard in range(2):
-        files.append(tmp_path / f"made.{shard}-of-2.parquet")
-        with Journal(tmp_path / "j") as journal:
-            found = generate(asked(shard, 2), Changing(counting), journal)
-        write_table(found, files[-1])
-        assert set(found["outcome"].to_pylist()) == {"answered"}
-    assert set(merge(files, sizes=sizes)["outcome"].to_pylist()) == {"answered"}
-    unshared = {name: size._replace(shared=0) for name, size in sizes.items()}
-    with pytest.raises(UserError, match="cut 6 of 12 prompts"):
-        merge(files, sizes=unshared)
-
-
-def test_failures_of_all_shards_count_together(requests, tmp_path) -> None:
-    files = []
-    for shard in range(3):
-        part = InstanceRequests(requests.files, documents(), shard=(shard, 3))
-        files.append(tmp_path / f"made.{shard}-of-3.parquet")
-        with Journal(tmp_path / "j") as journal:
-            own = generate(part, Changing(refuse_bad), journal, Policy(max_failed=3))
-            write_table(own, files[-1])
-    assert merge(files, max_failed=3).num_rows == 24
-    with pytest.raises(UserError, match=r"3 of 24 requests .* refused 1\d\d\..*-of-3") as error:
-        merge(files, max_failed=2)
-    for file in files:
-        failed = "error" in read_table(file)["finish_reason"].to_pylist()
-        assert (file.name in str(error.value)) == failed
 
 
 def test_what_exceeds_the_context_is_skipped_and_not_asked(requests, tmp_path) -> None:
@@ -430,27 +213,14 @@ def test_no_answered_request_is_asked_again(runs, size, backwards) -> None:
 
 
 class Ordered(Lexical):
-    """Answers in another order, and dies where that has None."""
+    """Answers in another order."""
 
     def __init__(self, order: Callable[[list[Any]], list[Any]]) -> None:
         super().__init__({})
         self.order = order
 
     def answers(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:
-        for found in self.order(list(super().answers(requests))):
-            if found is None:
-                raise RuntimeError("killed")
-            yield found
-
-
-def test_an_answer_waits_for_no_earlier_one(requests, tmp_path) -> None:
-    with pytest.raises(RuntimeError, match="killed"):
-        backwards = Ordered(lambda found: [*found[:0:-1], None])
-        generate(requests, backwards, Journal(tmp_path / "j"))
-    kept = Journal(tmp_path / "j").load()
-    whole = generate(requests, Lexical({}), Journal(tmp_path / "whole")).to_pylist()
-    texts = {row["request_key"]: row["text"] for row in whole}
-    assert len(kept) == 23 and all(own["text"] == texts[key] for key, own in kept.items())
+        yield from self.order(list(super().answers(requests)))
 
 
 def many(tmp_path: Path, count: int) -> InstanceRequests:
@@ -515,12 +285,10 @@ def test_prompts_are_made_as_the_backend_takes_them(tmp_path) -> None:
 
 @pytest.mark.parametrize("change", [-1, 1])
 def test_a_wrong_number_of_answers_is_noticed(requests, tmp_path, change: int) -> None:
-    class Miscounting(Lexical):
-        def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
-            return (Answer("a") for _ in range(len(batch) + change))
-
+    backend = Watched()
+    backend.generate = lambda batch: (Answer("a") for _ in range(len(batch) + change))
     with pytest.raises((ValueError, IndexError)):
-        generate(requests, Miscounting({}), Journal(tmp_path / "j"))
+        generate(requests, backend, Journal(tmp_path / "j"))
 
 
 def test_an_answer_is_journalled_before_its_batch_ends(requests, tmp_path) -> None:
@@ -594,81 +362,7 @@ def test_a_changed_reference_or_role_changes_its_readers_key(requests) -> None:
     assert Lexical({}).depends_on(moved) != Lexical({}).depends_on(request)
 
 
-def test_memory_holds_a_batch_and_not_all_prompts(tmp_path) -> None:
-    write_table(instances(60, passages=1), tmp_path / "i.parquet")
-    long = {source: text.ljust(1_000_000) for source, text in documents().items()}
-
-    class Whole(InstanceRequests):
-        def __iter__(self) -> Iterator[Request]:
-            for request in super().__iter__():
-                spans = [s._replace(end=1_000_000) if s.source else s for s in request.spans]
-                yield changed(request, spans=spans)
-
-    tracemalloc.start()
-    try:
-        generate(Whole([tmp_path / "i.parquet"], long), Oracle({}), Journal(tmp_path / "j"))
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak < 20_000_000, "60 prompts of 1 MB each"
-
-
 # Jobs that run at once
-
-JOB = """
-import sys, time
-from pathlib import Path
-sys.path[:0] = {paths!r}
-from test_generation import documents
-from needlework.models.backends.lexical import Lexical
-from needlework.models.generation import InstanceRequests, generate
-from needlework.journal import Journal
-from needlework.records import write_table
-
-class Slow(Lexical):
-    batch_size = {batch}
-
-    def generate(self, batch):
-        for answer in super().generate(batch):
-            time.sleep({pause})
-            yield answer
-
-folder = Path({folder!r})
-with Journal(folder / "journal") as journal:
-    requests = InstanceRequests([folder / "instances.parquet"], documents())
-    write_table(generate(requests, Slow({{}}), journal), folder / "answers.parquet")
-"""
-
-
-def start_job(folder: Path, pause: float = 0, batch: int = 256) -> subprocess.Popen[bytes]:
-    paths = [str(Path(__file__).parent), *filter(None, sys.path)]
-    code = JOB.format(paths=paths, folder=str(folder), pause=pause, batch=batch)
-    return subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
-
-
-@pytest.mark.slow
-def test_two_jobs_at_once_give_what_one_gives(tmp_path) -> None:
-    """On one journal, started together, so that most requests are under way twice."""
-    (file,) = many(tmp_path, 200).files
-    folders = [tmp_path / name for name in ("one", "two", "alone")]
-    for folder in folders:
-        folder.mkdir()
-        shutil.copy(file, folder / "instances.parquet")
-    journal = folders[0] / "journal"
-    journal.mkdir()
-    (folders[1] / "journal").symlink_to(journal)
-    jobs = [start_job(folder, pause=0.02, batch=16) for folder in folders[:2]]
-    jobs.append(start_job(folders[2]))
-    assert [job.wait(60) for job in jobs] == [0, 0, 0]
-    one, two, alone = ((folder / "answers.parquet").read_bytes() for folder in folders)
-    assert one == two == alone
-    files = sorted(journal.glob("*.jsonl"))
-    assert len(files) == 2 and all(file.stat().st_size for file in files), "only one job asked"
-    keys = Counter(record["key"] for record in Journal(journal).records())
-    # What both have under way when they meet may be asked twice; a batch is 16.
-    assert len(keys) == 200 and keys.total() <= 200 + 3 * 16
-    assert start_job(folders[0]).wait(60) == 0
-    assert len(list(journal.glob("*.jsonl"))) == 2, "a third job asked again"
 
 
 class Numbered(Watched):
@@ -773,17 +467,12 @@ def test_a_job_without_room_for_its_template_asks_nothing(requests, tmp_path) ->
 
 
 def test_a_job_says_what_it_will_send_before_it_does(requests, tmp_path, capsys) -> None:
+    tokens = sum(request.n_tokens for request in requests)
+    said = f"will send 24 prompts of {tokens:,} tokens in all; answers may have up to {24 * 16}"
     with Journal(tmp_path) as journal:
-        generate(requests, Changing(lambda _, answer: answer), journal)
-        said = capsys.readouterr().err
-        tokens = sum(request.n_tokens for request in requests)
-        limits = sum(request.max_new_tokens for request in requests)
-        assert (
-            f"will send 24 prompts of {tokens:,} tokens in all; answers may have up to {limits:,}"
-            in said
-        )
-        generate(requests, Changing(lambda _, answer: answer), journal)
-        assert "will send" not in capsys.readouterr().err
+        for new in (True, False):
+            generate(requests, Changing(lambda _, answer: answer), journal)
+            assert (said in capsys.readouterr().err) == new
 
 
 # Where runs that share a journal go on

@@ -12,10 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
-from dataclasses import replace
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 import pyarrow as pa
@@ -357,7 +354,7 @@ def test_google_gets_the_texts_and_the_key_in_a_header(service):
     assert got.body == {"q": texts[:128], "target": "en", "format": "text"}
 
 
-def test_llm_gets_the_text_as_a_user_s_message(service):
+def test_llm_gets_the_text_as_a_user_s_message(service, monkeypatch):
     service.reply = lambda number, body: llm_answer(body)
     check_translator(llm(service))
     texts = [f"texto {number}" for number in range(30)]
@@ -368,14 +365,12 @@ def test_llm_gets_the_text_as_a_user_s_message(service):
     assert got.headers["authorization"] == f"Bearer {SECRET}"
     assert (got.body["model"], got.body["temperature"]) == ("some-model", 0)
     assert [message["role"] for message in got.body["messages"]] == ["system", "user"]
-
-
-def test_llm_without_a_key_sends_none_and_may_refuse(service, monkeypatch):
+    # Without a key none is sent. A model may answer nothing.
     monkeypatch.delenv("A_KEY")
     service.reply = lambda number, body: Reply({"choices": [{"message": {"content": None}}]})
     check_translator(llm(service, key_env=None))
     assert load_translator(llm(service, key_env=None)).translate(["uno"], ["es"]) == [""]
-    assert "authorization" not in service.received[0].headers
+    assert "authorization" not in service.received[-1].headers
 
 
 def numbered(count: int) -> list[str]:
@@ -390,105 +385,68 @@ def asked(service: OpenAIServer) -> list[str]:
     )
 
 
-def test_a_refused_request_discards_no_translation_that_has_come(
-    service, kind, tmp_path, monkeypatch
-):
-    monkeypatch.setattr("needlework.scoring.translators.google.MAX_TEXTS", 1)
-    block, answer = kind
-    texts, refused = numbered(20), threading.Event()
-
-    def respond(number: int, body: Any) -> Reply:
-        if texts[-1] in json.dumps(body, ensure_ascii=False):
-            # The others that were sent with it are still under way.
-            refused.set()
-            return Reply({"error": {"message": "no such model"}}, 400)
-        if block is llm and number >= 17:
-            refused.wait(60)
-            time.sleep(0.2)
-        return answer(body)
-
-    service.reply = respond
-    with pytest.raises(UserError, match=r"status 400: .*no such model"):
-        translate(texts, load_translator(block(service)), tmp_path)
-    assert asked(service) == sorted(texts)
-    service.received.clear()
-    service.reply = lambda number, body: answer(body)
-    assert [text for _, text in translate(texts, load_translator(block(service)), tmp_path)] == [
-        f"<{text}>" for text in texts
-    ]
-    assert asked(service) == texts[-1:]
-
-
-def test_a_stopped_run_keeps_what_is_translated(
-    service, kind, stop_run, tmp_path, monkeypatch
+@pytest.mark.parametrize("ends", ["refused", "stopped", "full"])
+def test_what_is_translated_when_a_run_ends_is_kept(
+    service, kind, stop_run, tmp_path, monkeypatch, ends
 ) -> None:
-    monkeypatch.setattr("needlework.scoring.translators.google.MAX_TEXTS", 1)
+    """A lasting fault, a signal, a full disk: nothing more is sent, and nothing again."""
+    monkeypatch.setattr(google_translator, "MAX_TEXTS", 1)
     block, answer = kind
-    texts = numbered(40)
+    texts, append = numbered(40), Journal.append
 
     def respond(number: int, body: Any) -> Reply:
-        if number == 9:
+        if number == 9 and ends == "refused":
+            return Reply({"error": {"message": "no such model"}}, 400)
+        if number == 9 and ends == "stopped":
             stop_run()
         return Reply(answer(body).body, delay=0.05)
 
+    def full(journal: Journal, records: Any) -> None:
+        if len(service.received) > 9:
+            raise UserError("the disk is full")
+        append(journal, records)
+
     service.reply = respond
-    with pytest.raises(Stopped):
+    with monkeypatch.context() as patch, pytest.raises((UserError, Stopped)) as error:
+        if ends == "full":
+            patch.setattr(Journal, "append", full)
         translate(texts, load_translator(block(service)), tmp_path)
-    before = asked(service)
-    assert len(before) < 30
+    said = {"refused": "status 400: ", "stopped": "SIGTERM", "full": "the disk is full"}
+    assert said[ends] in str(error.value)
+    assert len(service.received) < 30
     monkeypatch.setattr("needlework.jobs.stop._signal", "")
     monkeypatch.delenv(FILE)
-    translate(texts, load_translator(block(service)), tmp_path)
-    assert asked(service) == sorted(texts), "each once"
+    kept = len([*Journal(tmp_path).records()])
+    service.received.clear()
+    service.reply = lambda number, body: answer(body)
+    found = translate(texts, load_translator(block(service)), tmp_path)
+    assert [text for _, text in found] == [f"<{text}>" for text in texts]
+    assert len(service.received) == 40 - kept < 40
 
 
-@pytest.mark.parametrize("fault", ["no such model", "the disk is full"])
-def test_nothing_is_sent_after_a_lasting_fault(service, tmp_path, monkeypatch, fault):
-    cancelled, cancel = Event(), Future.cancel
-
-    def cancelling(future: Future[Any]) -> bool:
-        if done := cancel(future):
-            cancelled.set()
-        return done
-
-    def respond(number: int, body: Any) -> Reply:
-        reply = Reply(fault.encode(), 400) if fault == "no such model" else llm_answer(body)
-        # The others wait for what the translator makes of the first.
-        return replace(reply, after=cancelled) if number else reply
-
-    def full(*_: object) -> None:
-        raise UserError(fault)
-
-    monkeypatch.setattr(Future, "cancel", cancelling)
-    service.reply = respond
-    if fault == "the disk is full":
-        monkeypatch.setattr("needlework.journal.Journal.append", full)
-    with pytest.raises(UserError, match=fault):
-        translate(numbered(40), load_translator(llm(service)), tmp_path)
-    assert len(service.received) < 20
-
-
-@pytest.mark.parametrize(
-    "refused",
-    [
-        refusal(400, "No.", "content_filter"),
-        refusal(400, "Azure OpenAI's content management policy"),
-        refusal(403, "Your input was flagged"),
-        Reply({"choices": [{"message": {"content": "The r"}, "finish_reason": "content_filter"}]}),
-    ],
-)
-def test_a_text_refused_for_its_content_is_not_translated(service, tmp_path, caplog, refused):
+def test_a_text_refused_for_its_content_is_not_translated(service, tmp_path, caplog):
     texts = numbered(3)
-    service.reply = lambda number, body: (
-        refused if "Nummer 1" in body["messages"][-1]["content"] else llm_answer(body)
-    )
-    for _ in range(2):
-        found = translate(texts, load_translator(llm(service)), tmp_path)
-        assert [text for _, text in found] == [f"<{texts[0]}>", "", f"<{texts[2]}>"]
-    assert asked(service) == texts
-    (warning,) = [r.message for r in caplog.records if r.levelname == "WARNING"]
-    assert "begins with 'Der Fluss Nummer 1" in warning
-    assert "is left without a translation" in warning
+    cut = {"message": {"content": "The r"}, "finish_reason": "content_filter"}
+    for place, refused in enumerate(
+        (
+            refusal(400, "No.", "content_filter"),
+            refusal(400, "Azure OpenAI's content management policy"),
+            refusal(403, "Your input was flagged"),
+            Reply({"choices": [cut]}),
+        )
+    ):
+        caplog.clear()
+        service.received.clear()
+        service.reply = lambda number, body, refused=refused: (
+            refused if "Nummer 1" in body["messages"][-1]["content"] else llm_answer(body)
+        )
+        for _ in range(2):
+            found = translate(texts, load_translator(llm(service)), tmp_path / str(place))
+            assert [text for _, text in found] == [f"<{texts[0]}>", "", f"<{texts[2]}>"]
+        assert asked(service) == texts
+        (warning,) = [r.message for r in caplog.records if r.levelname == "WARNING"]
+        assert "begins with 'Der Fluss Nummer 1" in warning
+        assert "is left without a translation" in warning
     # A refused key is no refused text.
     service.reply = lambda number, body: refusal(401, "suspended", "content_policy")
     with pytest.raises(UserError, match=r"status 401: .*suspended"):
@@ -538,18 +496,23 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_is_tried_again_and_told_if_it_lasts(service, kind, fault, monkeypatch):
+def test_a_fault_is_tried_again_and_told_if_it_lasts(service, kind, monkeypatch):
     monkeypatch.setattr(http, "ATTEMPTS", 3)
     block, answer = kind
     translator = load_translator(block(service))
-    service.reply = lambda number, body: FAULTS[fault] if number < 2 else answer(body)
-    assert translator.translate(["uno"], ["es"]) == ["<uno>"]
-    service.reply = lambda number, body: FAULTS[fault]
-    with pytest.raises(UserError, match=r"failed: .* \(attempt 3\); check .* run again") as error:
-        translator.translate(["uno"], ["es"])
-    assert service.address in str(error.value)
-    assert len(service.received) == 6
+    lasts = r"failed: .* \(attempt 3\); check .* run again"
+    for fault in FAULTS.values():
+        service.received.clear()
+        service.reply = lambda number, body, fault=fault: fault if number < 2 else answer(body)
+        assert translator.translate(["uno"], ["es"]) == ["<uno>"]
+        service.reply = lambda number, body, fault=fault: fault
+        with pytest.raises(UserError, match=lasts) as error:
+            translator.translate(["uno"], ["es"])
+        assert service.address in str(error.value)
+        assert len(service.received) == 6
+    nobody = block(service, base_url="http://127.0.0.1:9")
+    with pytest.raises(UserError, match=r"the connection failed .*\(attempt 3\)"):
+        load_translator(nobody).translate(["uno"], ["es"])
 
 
 def test_retry_after_is_honoured_unless_it_asks_for_hours(service, kind, monkeypatch):
@@ -609,12 +572,6 @@ def test_a_key_that_json_escapes_shows_nowhere(service, kind, tmp_path, caplog, 
     assert "ABSK" not in kept + str(error.value) + caplog.text
 
 
-def test_nobody_listens(service, monkeypatch):
-    monkeypatch.setattr(http, "ATTEMPTS", 2)
-    with pytest.raises(UserError, match=r"the connection failed .*\(attempt 2\)"):
-        load_translator(llm(service, base_url="http://127.0.0.1:9")).translate(["uno"], ["es"])
-
-
 def test_missing_keys_and_wrong_urls_are_named_before_work(service, kind, monkeypatch):
     block, answer = kind
     for url in ("", "localhost:8000/v1", "ftp://host/v1", "http://", "http://a:b:c/"):
@@ -669,11 +626,10 @@ for lang, text in translate(texts, translator, sys.argv[2]):
 """
 
 
-@pytest.mark.parametrize("status", [200, 400])
-def test_broken_replies_give_one_sentence(service, monkeypatch, status):
+def test_broken_replies_give_one_sentence(service, monkeypatch):
     monkeypatch.setattr(http, "ATTEMPTS", 1)
     headers = {"Content-Type": "text/plain; charset=punycode", "Content-Encoding": "gzip"}
-    for content in (b"\xff\xfeno", bytes(70_000_000)):
+    for status, content in ((200, bytes(70_000_000)), (400, b"\xff\xfeno")):
         reply = Reply(gzip.compress(content, 1), status, headers)
         service.reply = lambda number, body, reply=reply: reply
         with pytest.raises(UserError, match=r"the translator some-model .* failed: "):
@@ -716,12 +672,13 @@ def test_a_killed_run_loses_only_what_was_under_way(service, tmp_path, root):
     assert asked(service) == sorted(set(texts) - kept)
 
 
-@pytest.mark.parametrize("secret", ["none", "1234", "text"])
-def test_a_dummy_key_corrupts_no_translation(service, monkeypatch, secret) -> None:
-    monkeypatch.setenv("A_KEY", secret)
-    service.reply = lambda number, body: completion(body, f"The word {secret}.")
-    assert load_translator(llm(service)).translate(["x"], ["es"]) == [f"The word {secret}."]
-    assert len(service.received) == 1
+def test_a_dummy_key_corrupts_no_translation(service, monkeypatch) -> None:
+    for secret in ("none", "1234", "text"):
+        monkeypatch.setenv("A_KEY", secret)
+        service.reply = lambda number, body, said=f"The word {secret}.": completion(body, said)
+        english = load_translator(llm(service)).translate(["x"], ["es"])
+        assert english == [f"The word {secret}."]
+    assert len(service.received) == 3
 
 
 def test_an_unusable_proxy_is_named_without_its_password(monkeypatch) -> None:
@@ -731,17 +688,15 @@ def test_an_unusable_proxy_is_named_without_its_password(monkeypatch) -> None:
     assert "ssword1" not in str(error.value)
 
 
-@pytest.mark.parametrize("status", [200, 403, 503])
-def test_a_proxy_that_answers_for_a_local_service_is_named(
-    service, kind, monkeypatch, status
-) -> None:
+def test_a_proxy_that_answers_for_a_local_service_is_named(service, kind, monkeypatch) -> None:
     block, answer = kind
     monkeypatch.setenv("NO_PROXY", "elsewhere")
     monkeypatch.setenv("http_proxy", f"http://someone:{SECRET}@{service.address}")
-    service.reply = lambda number, body: Reply(b"<html>no</html>", status)
     own = block(service, base_url="http://127.0.0.1:9/v1")
-    with pytest.raises(UserError, match=r"proxy in http_proxy; .* to NO_PROXY") as error:
-        load_translator(own).translate(["uno"], ["es"])
-    assert len(service.received) == 1 and SECRET not in str(error.value)
+    for number, status in enumerate((200, 403, 503), 1):
+        service.reply = lambda number, body, status=status: Reply(b"<html>no</html>", status)
+        with pytest.raises(UserError, match=r"proxy in http_proxy; .* to NO_PROXY") as error:
+            load_translator(own).translate(["uno"], ["es"])
+        assert len(service.received) == number and SECRET not in str(error.value)
     service.reply = lambda number, body: answer(body)
     assert load_translator(own).translate(["uno"], ["es"]) == ["<uno>"]
