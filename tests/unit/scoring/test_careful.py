@@ -1,4 +1,4 @@
-"""The second scorer on answers with a human's verdict: one test a line of tests/data/verdicts."""
+"""The second scorer on answers with a human's verdict: the lines of tests/data/verdicts."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from needlework.benchmarks.oneruler import scores as oneruler
 from needlework.scoring.careful import verdicts, words
 from verdict_cases import FOLDER, cases, verdict
 
-ALL = [
-    pytest.param(case, id=f"{file.stem}-{number}")
-    for file in sorted(FOLDER.glob("*.jsonl"))
-    for number, case in enumerate(cases(file), start=1)
-]
+FILES = sorted(FOLDER.glob("*.jsonl"))
 
 
-@pytest.mark.parametrize("case", ALL)
-def test_verdict_agrees_with_the_human(case):
-    value, why = verdict(case)
-    # A line that is known to be misread or left undecided says so: mended, it loses the mark.
-    assert (value is None) == case.get("undecided", False), why
-    if value is not None:
-        assert (bool(value) == case["right"]) is not case.get("missed", False), why
+@pytest.mark.parametrize("file", FILES, ids=[file.stem for file in FILES])
+def test_verdicts_agree_with_the_human(file):
+    """A line that is known to be misread or left undecided says so: mended, it loses the mark."""
+    wrong = []
+    for number, case in enumerate(cases(file), start=1):
+        value, why = verdict(case)
+        undecided, missed = case.get("undecided", False), case.get("missed", False)
+        agrees = value is None or (bool(value) == case["right"]) is not missed
+        if (value is None) != undecided or not agrees:
+            wrong.append(f"{file.name}, line {number}: {value} ({why}), {case['answer']!r}")
+    assert not wrong, "\n".join(wrong)
 
 
 def test_few_cases_are_known_to_be_missed():
-    every = [case for file in sorted(FOLDER.glob("*.jsonl")) for case in cases(file)]
+    every = [case for file in FILES for case in cases(file)]
     missed = Counter(case["benchmark"] for case in every if case.get("missed"))
     undecided = sum(case.get("undecided", False) for case in every)
     assert undecided <= 0.15 * len(every)
@@ -49,7 +49,7 @@ def test_long_answers_are_read_in_linear_time(piece):
         verdicts.of_list(text, ["paris", "lima"], ["en"])
         verdicts.of_yes_or_no(text)
 
-    assert_linear(work, 10_000)
+    assert_linear(work, 4_000)
 
 
 @pytest.mark.parametrize(
