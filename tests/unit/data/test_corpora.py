@@ -205,10 +205,8 @@ NO_PASSAGE = "not a number, a tab and a passage"
     ("line", "problem"),
     [
         *((line, NO_PASSAGE) for line in (b"", b"3 no tab", b"x3\ttext", b"-3\ttext")),
-        ("²\ttext".encode(), NO_PASSAGE),
-        (b"3\t" + b"x" * (2 << 20), NO_PASSAGE),
-        (b"3\t\xff\xfe", "not UTF-8"),
-        (b"3\t \t ", "passage 3 is blank"),
+        *[("²\ttext".encode(), NO_PASSAGE), (b"3\t" + b"x" * (2 << 20), NO_PASSAGE)],
+        *[(b"3\t\xff\xfe", "not UTF-8"), (b"3\t \t ", "passage 3 is blank")],
         (b"1\tagain", "passage 1 is blank or there for the second time"),
     ],
 )

@@ -83,9 +83,7 @@ def found_of(table: pa.Table) -> Found:
 def test_rows_left_out_are_counted_by_reason(tmp_path: Path) -> None:
     wrong = {**QUESTION, "gold": {"text": ["Cy"]}}
     rows = [
-        QUESTION,
-        wrong | {"id": "b"},
-        {**QUESTION, "id": "c", "q": " "},
+        *(QUESTION, wrong | {"id": "b"}, {**QUESTION, "id": "c", "q": " "}),
         {**QUESTION, "id": "d", "gold": {"text": []}},
         {**QUESTION, "id": "e", "gold": {"text": ["Bo", "Cy"]}},
     ]
@@ -185,13 +183,9 @@ def test_rows_of_json_lines_may_leave_keys_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("cell", "separator", "answers"),
     [
-        ('["Bo", "Ann"]', None, ["Bo", "Ann"]),
-        ("[7]", None, ["7"]),
-        ("Bo|Ann", "|", ["Bo", "Ann"]),
-        (" Bo ; Ann ", ";", ["Bo", "Ann"]),
-        ("7|seven", "|", ["7", "seven"]),
-        ("Bo", None, ["Bo"]),
-        ("[sic]", None, ["[sic]"]),
+        *[('["Bo", "Ann"]', None, ["Bo", "Ann"]), ("[7]", None, ["7"])],
+        *[("Bo|Ann", "|", ["Bo", "Ann"]), (" Bo ; Ann ", ";", ["Bo", "Ann"])],
+        *[("7|seven", "|", ["7", "seven"]), ("Bo", None, ["Bo"]), ("[sic]", None, ["[sic]"])],
     ],
 )
 def test_a_list_stands_in_a_cell(
@@ -386,10 +380,8 @@ def test_hub_data_sets_are_streamed_at_their_commit(tmp_path: Path) -> None:
     files: dict[tuple[str, str], Any] = {("me/mine", commit): own for commit, own in data.items()}
     files["me/hidden", COMMIT] = {"train.csv": b"body\nsecret\n"}
     asked: list[tuple[dict[str, Any], Any]] = [
-        ({"rows": 2, "revision": "b" * 40}, ["one", "two"]),
-        ({}, ["one", "two", "three"]),
-        ({"split": "test"}, ["four"]),
-        ({"revision": "f" * 40}, ["007"]),
+        *[({"rows": 2, "revision": "b" * 40}, ["one", "two"]), ({}, ["one", "two", "three"])],
+        *[({"split": "test"}, ["four"]), ({"revision": "f" * 40}, ["007"])],
         ({"revision": "d" * 40}, ["1890-01-10"]),
         ({"name": "me/none"}, "the data set me/none cannot be read"),
         ({"revision": "e" * 40}, "doesn't exist"),

@@ -54,11 +54,7 @@ a:
 @pytest.mark.parametrize(
     "text",
     [
-        "a: [",
-        "a: 1",
-        "[]",
-        "",
-        "a: {files: []}",
+        *("a: [", "a: 1", "[]", "", "a: {files: []}"),
         *(ENTRY.format(id="a/b", rest=rest) for rest in ("sha: 1", "size: 1")),
         *(ENTRY.format(id=name, rest="sha256: x") for name in ("a/../b", "/a/b", "b/b")),
     ],

@@ -83,8 +83,5 @@ def test_a_warning_does_not_stand_twice_in_a_row() -> None:
     shown = ShortLog(print)
     given = ["a", "a", "b", "a"]
     assert [shown.filter(record(text, logging.WARNING)) for text in given] == [
-        True,
-        False,
-        True,
-        True,
+        *(True, False, True, True),
     ]

@@ -92,12 +92,9 @@ def test_only_openai_gets_what_its_variables_say(server, monkeypatch, key_env) -
 
 REFUSED = refusal(400, "flagged by our policy", "content_filter")
 FAULTS = {
-    "429": refusal(429, "slow down"),
-    "500": refusal(500, "oops"),
-    "503": Reply(b"<html>busy</html>", 503),
-    "408": Reply(b"", 408),
-    "no response": Reply(stop_after=0),
-    "half a body": Reply({"choices": []}, stop_after=5),
+    **{"429": refusal(429, "slow down"), "500": refusal(500, "oops")},
+    **{"503": Reply(b"<html>busy</html>", 503), "408": Reply(b"", 408)},
+    **{"no response": Reply(stop_after=0), "half a body": Reply({"choices": []}, stop_after=5)},
     "no JSON": Reply(b"hello"),
     "no bytes of text": Reply(b"\xff\xfe\x00", headers={"Content-Type": "application/json"}),
     "another type": Reply(b"<html></html>", headers={"Content-Type": "text/html"}),

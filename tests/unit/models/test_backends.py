@@ -77,10 +77,8 @@ PASSAGES = {
     "ar": "تقع أورفيلد على البحر. بنت آدا الطاحونة في عام 1912. ثم احترقت؟ لم يهتم أحد.",
 }
 QUESTIONS = {
-    "en": ("Who built the mill?", "Ada Quill"),
-    "zh": ("谁建造了磨坊？", "艾达"),
-    "hi": ("चक्की किसने बनाई थी?", "आडा"),
-    "ar": ("من بنى الطاحونة؟", "آدا"),
+    **{"en": ("Who built the mill?", "Ada Quill"), "zh": ("谁建造了磨坊？", "艾达")},
+    **{"hi": ("चक्की किसने बनाई थी?", "आडा"), "ar": ("من بنى الطاحونة؟", "آدا")},
 }
 
 
@@ -130,10 +128,8 @@ def test_existence(question: str, expected: str) -> None:
         ("Pi is 3.14 here. Next", ["Pi is 3.14 here.", "Next"]),
         ("Am 17. Juli kam J. Quill. Er blieb.", ["Am 17. Juli kam J. Quill.", "Er blieb."]),
         ("一。二！三？四", ["一。", "二！", "三？", "四"]),
-        ("क है। ख है।", ["क है।", "ख है।"]),
-        ("من؟ هنا۔ ہم", ["من؟", "هنا۔", "ہم"]),
-        ("line\nbreak", ["line", "break"]),
-        (" \n ", []),
+        *[("क है। ख है।", ["क है।", "ख है।"]), ("من؟ هنا۔ ہم", ["من؟", "هنا۔", "ہم"])],
+        *[("line\nbreak", ["line", "break"]), (" \n ", [])],
     ],
 )
 def test_sentences(text: str, expected: list[str]) -> None:

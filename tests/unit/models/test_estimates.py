@@ -264,15 +264,10 @@ def test_costs_are_tokens_by_price(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("name", "size"),
     [
-        ("meta-llama/Llama-2-7b-chat-hf", 7),
-        ("CohereLabs/aya-23-8B", 8),
-        ("Qwen/Qwen2.5-0.5B-Instruct", 0.5),
-        ("Qwen/Qwen3-30B-A3B", 3),
-        ("mistralai/Mixtral-8x7B-Instruct-v0.1", 56),
-        ("/models/70B/some-model", None),
-        ("mistralai/Mistral-Nemo-Instruct-2407", None),
-        ("bert-base", None),
-        ("", None),
+        *[("meta-llama/Llama-2-7b-chat-hf", 7), ("CohereLabs/aya-23-8B", 8)],
+        *[("Qwen/Qwen2.5-0.5B-Instruct", 0.5), ("Qwen/Qwen3-30B-A3B", 3)],
+        *[("mistralai/Mixtral-8x7B-Instruct-v0.1", 56), ("/models/70B/some-model", None)],
+        *[("mistralai/Mistral-Nemo-Instruct-2407", None), ("bert-base", None), ("", None)],
     ],
 )
 def test_a_name_tells_a_size(name, size) -> None:

@@ -336,11 +336,8 @@ def test_token_counts_come_back_from_the_journal(requests, tmp_path) -> None:
 def test_each_part_of_a_key_counts() -> None:
     base = {"identity": {"name": "m", "t": 0.7}, "prompt": "p", "sample": 0, "max_new_tokens": 8}
     changes = [
-        {"identity": {"name": "m", "t": 0.1}},
-        {"prompt": "q"},
-        {"sample": 1},
-        {"max_new_tokens": 9},
-        {"extra": ["reference"]},
+        *({"identity": {"name": "m", "t": 0.1}}, {"prompt": "q"}, {"sample": 1}),
+        *({"max_new_tokens": 9}, {"extra": ["reference"]}),
     ]
     keys = {request_key(**{**base, **change}) for change in [{}, *changes]}
     assert len(keys) == 6

@@ -86,12 +86,9 @@ class Pieces:
     [
         ([8, 0, 1, 9, 4, 5, 6, 7, 10], "stop", "Rome.", 4),
         ([0, 1, 2, 3, 4, 5, 6, 7, 10], "stop", "Rome.", 4),
-        ([0, 9, 5, 6, 9, 7], "length", "Rome.", 2),
-        ([0, 9], "length", "", 2),
-        ([9, 5, 6], "length", "Rome", 1),
-        ([5, 6, 7, 10], "stop", "Rome.", 0),
-        ([8, 0, 1, 2], "length", "", 4),
-        ([], "length", "", 0),
+        *[([0, 9, 5, 6, 9, 7], "length", "Rome.", 2), ([0, 9], "length", "", 2)],
+        *[([9, 5, 6], "length", "Rome", 1), ([5, 6, 7, 10], "stop", "Rome.", 0)],
+        *[([8, 0, 1, 2], "length", "", 4), ([], "length", "", 0)],
     ],
 )
 def test_an_answer_has_no_thoughts_and_they_are_counted(tokens, ended, text, count) -> None:

@@ -109,12 +109,10 @@ def test_samples_of_lm_eval_have_no_reason_and_no_usage(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("sent", "same"),
     [
-        (PROMPT, True),
-        (json.dumps([{"role": "user", "content": PROMPT}]), True),
+        *[(PROMPT, True), (json.dumps([{"role": "user", "content": PROMPT}]), True)],
         ([json.dumps([{"role": "user", "content": PROMPT}])], True),
         ([{"role": "user", "content": PROMPT}], True),
-        (f"<|user|>{PROMPT}<|assistant|>", True),
-        (f"<s>[INST] {PROMPT}[/INST]", True),
+        *[(f"<|user|>{PROMPT}<|assistant|>", True), (f"<s>[INST] {PROMPT}[/INST]", True)],
         (f"<|user|>{PROMPT.strip()}<|assistant|>", True),
         (f"<|start_header_id|>user<|end_header_id|>\n\n{PROMPT}<|eot_id|>", True),
         (f"<｜begin▁of▁sentence｜><｜User｜>{PROMPT}<｜Assistant｜><think>\n", True),
@@ -260,16 +258,11 @@ MUCH = {"input_tokens": 2**31 - 1, "input_tokens_cache_read": 5}
 @pytest.mark.parametrize(
     "header, changed",
     [
-        ({"eval": {"model": "m"}, "plan": [1]}, {}),
-        ({"eval": "x"}, {}),
-        ({"eval": {"model": "\ud800"}}, {}),
-        (HEADER, {"output": output(usage=MUCH)}),
-        (HEADER, {"output": output(model="\ud800")}),
-        (HEADER, {"epoch": 2**40}),
-        (HEADER, {"attachments": [], "input": LOST}),
-        (HEADER, {"messages": [3]}),
-        (HEADER, {"events": [3]}),
-        ([1], {}),
+        *[({"eval": {"model": "m"}, "plan": [1]}, {}), ({"eval": "x"}, {})],
+        *[({"eval": {"model": "\ud800"}}, {}), (HEADER, {"output": output(usage=MUCH)})],
+        *[(HEADER, {"output": output(model="\ud800")}), (HEADER, {"epoch": 2**40})],
+        *[(HEADER, {"attachments": [], "input": LOST}), (HEADER, {"messages": [3]})],
+        *[(HEADER, {"events": [3]}), ([1], {})],
     ],
 )
 def test_damaged_values_in_a_log_are_one_sentence(tmp_path, header, changed) -> None:

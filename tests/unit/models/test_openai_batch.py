@@ -48,10 +48,7 @@ def test_a_batch_is_submitted_and_collected(server, tmp_path, chat) -> None:
     assert lines[0]["body"] | {"seed": 0} == {
         "model": "some-model",
         **({"messages": [{"role": "user", "content": "a"}]} if chat else {"prompt": "a"}),
-        "temperature": 0,
-        "top_p": 1,
-        "seed": 0,
-        "max_tokens": 16,
+        **{"temperature": 0, "top_p": 1, "seed": 0, "max_tokens": 16},
     }
 
 
@@ -265,12 +262,10 @@ def test_a_malformed_result_is_its_request_s_error(server, tmp_path, result, err
 
 
 FAULTS = {
-    "429": refusal(429, "slow down"),
-    "500": Reply(b"<html>", 500),
+    **{"429": refusal(429, "slow down"), "500": Reply(b"<html>", 500)},
     "no response": Reply(stop_after=0),
     "half a body": Reply({"id": "file-0", "status": "completed"}, stop_after=5),
-    "no JSON": Reply(b"hello"),
-    "no id": Reply({}),
+    **{"no JSON": Reply(b"hello"), "no id": Reply({})},
 }
 
 

@@ -110,9 +110,7 @@ def test_the_key_shows_nowhere(server, tmp_path, caplog, monkeypatch, form) -> N
 
 
 DUMMIES = {
-    "none": "<answer>none</answer>",
-    "1234": "The number is 7812345.",
-    "status": "stop",
+    **{"none": "<answer>none</answer>", "1234": "The number is 7812345.", "status": "stop"},
     "choices": "Two choices.",
 }
 

@@ -62,24 +62,19 @@ INSPECT_MORE = [
     {"input": chat(f"system: {OTHER}", PROMPT)},
     {"input": chat(PROMPT, "assistant: It is in")},
     {"input": chat("Where is Rome?", "assistant: Italy", PROMPT)},
-    {"input": [{"role": "user", "content": PICTURE}]},
-    {"input": PROMPT + OTHER},
-    {"input": LOST},
-    {"messages": chat(f"system: {OTHER}", PROMPT, NORTH)},
+    *({"input": [{"role": "user", "content": PICTURE}]}, {"input": PROMPT + OTHER}),
+    *({"input": LOST}, {"messages": chat(f"system: {OTHER}", PROMPT, NORTH)}),
     {"messages": chat(PROMPT + OTHER, NORTH)},
     {"messages": chat(PROMPT, "assistant: hm", "tool: 3", NORTH)},
     {"messages": chat(PROMPT, "assistant: south", "Sure?", NORTH)},
-    {"events": [{"event": "model", "input": chat(PROMPT + OTHER)}]},
-    {"output": output(LOST)},
+    *({"events": [{"event": "model", "input": chat(PROMPT + OTHER)}]}, {"output": output(LOST)}),
 ]
 
 
 LM_EVAL_MORE = [
-    chat(f"system: {OTHER}", PROMPT),
-    json.dumps(chat(f"system: {OTHER}", PROMPT)),
+    *(chat(f"system: {OTHER}", PROMPT), json.dumps(chat(f"system: {OTHER}", PROMPT))),
     json.dumps(chat("Where is Rome?\nItaly\n\n" + PROMPT)),
-    f"Where is Rome?\nItaly\n\n{PROMPT}",
-    f"{PROMPT}\nThink.",
+    *(f"Where is Rome?\nItaly\n\n{PROMPT}", f"{PROMPT}\nThink."),
     f"<|user|>Where is Rome?<|assistant|>Italy<|user|>{PROMPT}<|assistant|>",
     f"<|im_start|>user\nWhere is Rome? Italy {PROMPT}<|im_end|>\n<|im_start|>assistant\n",
     f"<|im_start|>user\n{PROMPT} Think.<|im_end|>\n<|im_start|>assistant\n",
@@ -232,10 +227,8 @@ def appended(path: Path, *samples: Mapping[str, Any]) -> Path:
 @pytest.mark.parametrize(
     "samples, text",
     [
-        ([GONE, sample()], "in the north"),
-        ([sample(), GONE], "in the north"),
-        ([sample(), sample()], "in the north"),
-        ([SOUTH, sample()], "in the north"),
+        *[([GONE, sample()], "in the north"), ([sample(), GONE], "in the north")],
+        *[([sample(), sample()], "in the north"), ([SOUTH, sample()], "in the north")],
         ([sample(), SOUTH, GONE], "south"),
     ],
 )

@@ -172,13 +172,9 @@ TOO_LONG = [
     "prompt is too long: 210000 tokens > 200000 maximum",
     "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
     "The input (9 tokens) is longer than the model's context length (8 tokens).",
-    "context_length_exceeded",
-    "prompt too long; exceeded max context length by 100918 tokens",
-    "the input length exceeds the context length",
-    "Prompt exceeds max length",
-    "Prompt 超长",
-    "invalid params, context window exceeds limit (2013)",
-    "Prompt tokens too long",
+    *("context_length_exceeded", "prompt too long; exceeded max context length by 100918 tokens"),
+    *("the input length exceeds the context length", "Prompt exceeds max length", "Prompt 超长"),
+    *("invalid params, context window exceeds limit (2013)", "Prompt tokens too long"),
 ]
 
 
@@ -249,10 +245,8 @@ EVENTS = b"".join(
     )
 )
 ANSWERS = {
-    "bytes after it": GOOD + b"\n{}garbage",
-    "the same twice": GOOD + b"\n" + GOOD,
-    "an empty text before it": b"{}" + GOOD,
-    "padding before it": b"\0" * 5000 + GOOD,
+    **{"bytes after it": GOOD + b"\n{}garbage", "the same twice": GOOD + b"\n" + GOOD},
+    **{"an empty text before it": b"{}" + GOOD, "padding before it": b"\0" * 5000 + GOOD},
     "UTF-16": json.dumps(body()).encode("utf-16"),
     "a stream of events": EVENTS + b"data: [DONE]\n\n",
     "an empty error beside it": json.dumps(body(_error={"code": 0, "message": ""})).encode(),
@@ -348,10 +342,7 @@ KINDS = {
     "passing": [
         {"error": {"message": "no upstream"}},
         {"error": {"message": "no upstream", "code": 502}},
-        {"error": {"message": "busy", "code": 1301}},
-        {},
-        None,
-        "hello",
+        *({"error": {"message": "busy", "code": 1301}}, {}, None, "hello"),
     ],
     "failed": [{"error": {"message": "top_k is unknown", "code": 400}}],
 }
@@ -409,16 +400,11 @@ def test_another_model_in_the_reply_is_named(server, caplog) -> None:
 @pytest.mark.parametrize(
     ("asked", "served", "same"),
     [
-        ("gpt-4o", "gpt-4o-2024-08-06", True),
-        ("gpt-4", "gpt-4-0613", True),
-        ("gemini-pro", "models/gemini-pro-002", True),
-        ("org/Name", "name", True),
-        ("org/name:free", "org/name", True),
-        ("claude-latest", "claude-20250219", True),
-        ("llama3", "llama3:latest", True),
-        ("/models/x.gguf", "x", True),
-        ("gpt-4o", "gpt-4o-mini", False),
-        ("qwen2:7b", "qwen2:72b", False),
+        *[("gpt-4o", "gpt-4o-2024-08-06", True), ("gpt-4", "gpt-4-0613", True)],
+        *[("gemini-pro", "models/gemini-pro-002", True), ("org/Name", "name", True)],
+        *[("org/name:free", "org/name", True), ("claude-latest", "claude-20250219", True)],
+        *[("llama3", "llama3:latest", True), ("/models/x.gguf", "x", True)],
+        *[("gpt-4o", "gpt-4o-mini", False), ("qwen2:7b", "qwen2:72b", False)],
         ("made", "another-model-v9", False),
     ],
 )

@@ -17,19 +17,8 @@ from needlework.prompts.spans import Span, literal
 IDENTITY = {"backend": "made", "name": "ü"}
 # Pieces of control tokens, so that some stand across the border of two spans.
 PIECES = [
-    "<|im",
-    "_end|>",
-    "<",
-    "|",
-    "</s>",
-    "[INST]",
-    "[/IN",
-    "ST]",
-    "<<SYS>>",
-    "\ud83d",
-    "\ude00",
-    "é",
-    "字",
+    *("<|im", "_end|>", "<", "|", "</s>", "[INST]", "[/IN", "ST]", "<<SYS>>", "\ud83d", "\ude00"),
+    *("é", "字"),
 ]
 PIECES += [" words of a text ", "<|" + "x" * 40 + "|>", "\n"]
 

@@ -24,25 +24,21 @@ HARMONY = "<|channel|>analysis<|message|>Paris?<|end|><|start|>assistant<|channe
 @pytest.mark.parametrize(
     ("text", "answer"),
     [
-        ("London", None),
-        ("<think>Could be Paris?</think>London", "London"),
+        *[("London", None), ("<think>Could be Paris?</think>London", "London")],
         ("<think>\nParis?\n</think>\n\nLondon", "London"),
         ("<Think>Paris?</THINK> London", "London"),
         ("<thinking>Paris?</thinking>London", "London"),
-        ("[THINK]Paris?[/THINK]London", "London"),
-        (HARMONY + "London", "London"),
+        *[("[THINK]Paris?[/THINK]London", "London"), (HARMONY + "London", "London")],
         ("<|channel|>final<|message|>London", "London"),
         ("analysisParis? It may be.assistantfinalLondon", "London"),
         ("analysis of the text: London", None),
         # The chat template has opened the thoughts.
         ("Could be Paris?</think>London", "London"),
         # Nothing ends them.
-        ("<think>Could be Paris?", ""),
-        ("<|channel|>analysis<|message|>Could be Paris?", ""),
+        *[("<think>Could be Paris?", ""), ("<|channel|>analysis<|message|>Could be Paris?", "")],
         ("<think>Paris?</think>London<think>or Rome?</think>.", "London."),
         ("<think>one <think>two</think>London", "London"),
-        ("<think>a [/THINK] b</think>London", "London"),
-        ("It thinks; x < y > z [sic]", None),
+        *[("<think>a [/THINK] b</think>London", "London"), ("It thinks; x < y > z [sic]", None)],
         ("", None),
     ],
 )
@@ -188,10 +184,8 @@ def test_a_thought_is_no_answer_in_any_benchmark(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("text", "mark"),
     [
-        ("<ponder>Paris?</ponder>London", "<ponder>"),
-        ("<b>London</b>", None),
-        ("<answer>London</answer>", None),
-        ("<ponder> is a verb", None),
+        *[("<ponder>Paris?</ponder>London", "<ponder>"), ("<b>London</b>", None)],
+        *[("<answer>London</answer>", None), ("<ponder> is a verb", None)],
     ],
 )
 def test_an_unknown_tag_that_closes_is_told(text: str, mark: str | None) -> None:

@@ -209,17 +209,13 @@ def test_two_metrics_of_one_name_are_refused() -> None:
     [
         ("mlneedle", "containment", ["exact"], "containment (the paper's exact accuracy)"),
         (
-            "mlneedle",
-            "released",
-            ["exact", "existence"],
+            *("mlneedle", "released", ["exact", "existence"]),
             "released (the released scorer's), and Yes or No for existence",
         ),
         ("mlneedle", "careful", ["existence"], "careful (the second scorer's verdict)"),
         ("lost_in_the_middle", "best_subspan_em", ["closed_book"], "best_subspan_em"),
         (
-            "lost_in_the_middle",
-            "best_subspan_em",
-            ["key_value"],
+            *("lost_in_the_middle", "best_subspan_em", ["key_value"]),
             "best_subspan_em, and key_value_accuracy for pairs",
         ),
         ("m4le", "paper", ["marc"], "paper"),

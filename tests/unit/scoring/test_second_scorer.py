@@ -59,9 +59,7 @@ def test_another_persons_initials_are_another_name():
     [
         ("Răspunsul se află în al doilea document, care descrie orașul.", "ro"),
         ("Ответ находится во втором документе.", "ru"),
-        ("The answer is in the second document.", "en"),
-        ("Paris", None),
-        ("1887", None),
+        *[("The answer is in the second document.", "en"), ("Paris", None), ("1887", None)],
     ],
 )
 def test_language_of_an_answer_is_identified(text, lang):

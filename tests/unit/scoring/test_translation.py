@@ -73,12 +73,9 @@ def test_only_what_is_foreign_is_translated_and_each_text_once(tmp_path):
     translator = Dictionary()
     texts = [SENTENCES["de"], SENTENCES["en"], "1942", "გამარჯობა", SENTENCES["de"], ""]
     assert translate(texts, translator, tmp_path) == [
-        Translated("de", f"<{SENTENCES['de']}>"),
-        Translated("en", SENTENCES["en"]),
-        Translated("und", "1942"),
-        Translated("und", "<გამარჯობა>"),
-        Translated("de", f"<{SENTENCES['de']}>"),
-        Translated("und", ""),
+        *(Translated("de", f"<{SENTENCES['de']}>"), Translated("en", SENTENCES["en"])),
+        *(Translated("und", "1942"), Translated("und", "<გამარჯობა>")),
+        *(Translated("de", f"<{SENTENCES['de']}>"), Translated("und", "")),
     ]
     assert translator.batches == [[(SENTENCES["de"], "de"), ("გამარჯობა", "und")]]
 
@@ -160,10 +157,8 @@ def test_the_ceiling_counts_the_gold_answers_that_survive(tmp_path):
         "es": questions(b=["la ciudad vieja", "el pueblo viejo"]),
     }
     english = {
-        "das Meer dort": "the ocean there",
-        "die Altstadt": "the old town",
-        "la ciudad vieja": "the old city",
-        "el pueblo viejo": "town, the",
+        **{"das Meer dort": "the ocean there", "die Altstadt": "the old town"},
+        **{"la ciudad vieja": "the old city", "el pueblo viejo": "town, the"},
     }
     ceiling = translation_ceiling(tables, Dictionary(english), tmp_path, metrics.exact_accuracy)
     assert ceiling.to_pylist() == [
@@ -182,11 +177,8 @@ def test_the_ceiling_counts_the_gold_answers_that_survive(tmp_path):
 
 NLLB_PAIRS = [
     # The same text in two languages: only the source language's code can tell them apart.
-    ("gift", "de", "poison"),
-    ("gift", "sv", "married"),
-    ("pan", "es", "bread"),
-    ("pan", "pl", "mister"),
-    ("hola amigo mio", "es", "hello my friend"),
+    *[("gift", "de", "poison"), ("gift", "sv", "married"), ("pan", "es", "bread")],
+    *[("pan", "pl", "mister"), ("hola amigo mio", "es", "hello my friend")],
 ]
 
 
