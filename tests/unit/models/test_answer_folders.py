@@ -13,11 +13,9 @@ import pytest
 from factories.models import remote, requests
 from http_server import OpenAIServer, completion
 from needlework.journal import Journal
-from needlework.models import generation
 from needlework.models.answer_folders import journal_of, may_have_answers
 from needlework.models.backends.openai.backend import OpenaiBackend
 from needlework.models.generation import generate
-from needlework.models.request_keys import RequestKeys
 
 
 def answer(server: OpenAIServer, folder: Path, entry: str, n: int = 24, **changes: Any) -> list:
@@ -130,22 +128,3 @@ def test_a_folder_names_its_model_and_may_have_answers(tmp_path) -> None:
     assert not may_have_answers(folder, {"backend": "vllm"})
     (folder / "mine/1.jsonl").touch()
     assert may_have_answers(folder, {"backend": "vllm"})
-
-
-def test_former_keys_are_made_only_where_records_may_have_them(
-    server, tmp_path, monkeypatch
-) -> None:
-    """Hashing all prompts once more took a tenth of a job that asks nothing."""
-    made = []
-    monkeypatch.setattr(
-        generation, "RequestKeys", lambda identity: made.append(identity) or RequestKeys(identity)
-    )
-    answer(server, tmp_path, "a")
-    answer(server, tmp_path, "b")
-    assert len(made) == 2
-    with Journal(tmp_path / "generations/c") as journal:
-        journal.append([{"key": "other"}])
-    answer(server, tmp_path, "c")
-    assert len(made) == 3
-    answer(server, tmp_path, "c", n=30)
-    assert len(made) == 5

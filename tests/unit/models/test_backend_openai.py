@@ -174,12 +174,6 @@ def test_a_moved_address_ends_the_job(server) -> None:
     assert len(server.received) == 1
 
 
-def test_a_certificate_file_that_is_missing_is_named(server, monkeypatch) -> None:
-    monkeypatch.setenv("SSL_CERT_FILE", "gone.pem")
-    with pytest.raises(UserError, match="SSL_CERT_FILE"):
-        answer(server)
-
-
 def test_an_answer_that_does_not_come_is_not_waited_for(server) -> None:
     over = threading.Event()
     server.reply = lambda number, body: Reply(
@@ -188,16 +182,6 @@ def test_an_answer_that_does_not_come_is_not_waited_for(server) -> None:
     assert answer(server, timeout=0.2).text == "<Who?>"
     over.set()
     assert len(server.received) == 2
-
-
-def test_a_pause_that_is_asked_for_is_made_by_all(server) -> None:
-    pause = {"Retry_After_Ms": "400", "Retry_After": "0"}
-    server.reply = lambda number, body: (
-        refusal(429, "slow down", **pause) if number == 0 else completion(body)
-    )
-    assert all(a.text for a in answers(backend(server, concurrency=1), requests(*"abc")))
-    waited = [r.time - server.received[0].time for r in server.received[1:]]
-    assert len(waited) == 3 and min(waited) >= 0.4
 
 
 def test_a_limit_without_a_header_is_waited_for(server, monkeypatch) -> None:
@@ -254,18 +238,6 @@ def test_answers_under_way_at_a_fatal_error_are_kept(server, tmp_path) -> None:
             generate(requests(*"abcdef"), backend(server, concurrency=3), journal)
         assert sorted(record["text"] for record in journal.records()) == ["<a>", "<c>"]
     assert len(server.received) == 3
-
-
-def test_what_rests_when_all_is_lost_is_not_waited_for(server) -> None:
-    """A request that was told to come back in a minute."""
-    busy, lost = refusal(503, "later", Retry_After="60"), refusal(401, "No.")
-    server.reply = lambda number, body: (
-        busy if prompt_of(body) == "a" else Reply(lost.body, 401, delay=0.2)
-    )
-    began = time.monotonic()
-    with pytest.raises(UserError, match="status 401"):
-        answers(backend(server, concurrency=2), requests(*"abc"))
-    assert len(server.received) == 2 and time.monotonic() - began < 60
 
 
 @pytest.mark.parametrize(
@@ -356,47 +328,7 @@ def test_few_open_files_lower_the_concurrency_and_lose_nothing(server, hard) -> 
     assert (server.most_at_once <= 16) == (hard == 64)
 
 
-def test_each_answer_follows_once_earlier_ones_are_known(server) -> None:
-    """And what is no longer wanted is given up at once."""
-    known = threading.Event()
-    server.reply = lambda number, body: Reply(
-        completion(body).body, after=known if prompt_of(body) == "late" else None
-    )
-    model = backend(server)
-    model.load()
-    found = model.generate(requests("a", "b", "late"))
-    assert [next(found).text, next(found).text] == ["<a>", "<b>"]
-    while server.under_way < 1:
-        time.sleep(0.01)
-    model.close()
-    found.close()
-    assert server.under_way == 1
-    known.set()
-
-
 # Replies within limits
-
-
-CHARSETS = ("idna", "punycode", "undefined", "hex", "rot13", "utf-16", "none such", "\xe9")
-
-
-def test_a_charset_that_the_server_names_says_nothing(server) -> None:
-    """Nor a compressed reply, of an answer or an error."""
-
-    def reply(number: int, body: Any) -> Reply:
-        status, charset = prompt_of(body)[1:].split("|")
-        right = completion(body) if status == "200" else refusal(400, "content_filter: nö")
-        content = gzip.compress(json.dumps(right.body, ensure_ascii=False).encode())
-        kind = {"Content-Type": f"application/json; charset={charset}", "Content-Encoding": "gzip"}
-        return Reply(content, int(status), kind)
-
-    server.reply = reply
-    prompts = [f"é{status}|{charset}" for status in (200, 400) for charset in CHARSETS]
-    for prompt, found in zip(prompts, answers(backend(server), requests(*prompts)), strict=True):
-        if "200" in prompt:
-            assert found.text == f"<{prompt}>"
-        else:
-            assert "content_filter: nö" in found.error
 
 
 def test_a_reply_that_decompresses_without_end_is_no_answer(server, monkeypatch) -> None:

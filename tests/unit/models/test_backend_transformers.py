@@ -140,14 +140,14 @@ def test_an_answer_ends_where_the_model_ends_it(kind, request) -> None:
 @pytest.mark.slow
 def test_the_company_changes_no_answer(kind, request) -> None:
     folder = request.getfixturevalue(kind)
-    asked = requests(*PROMPTS[:6], samples=2, new=16)
+    asked = requests(*PROMPTS[:4], samples=2, new=12)
     for sampling in (GREEDY, {"temperature": 20.0, "top_k": 40, "top_p": 0.9}):
         together = answers(backend(folder, sampling=sampling, batch_size=8), asked)
         assert together == answers(backend(folder, sampling=sampling, batch_size=1), asked)
         backwards = answers(backend(folder, sampling=sampling, batch_size=3), asked[::-1])
         assert together == backwards[::-1]
         different = sum(a != b for a, b in zip(together[::2], together[1::2], strict=True))
-        assert (different == 0) if sampling == GREEDY else (different >= 3)
+        assert (different == 0) if sampling == GREEDY else (different >= 2)
 
 
 @pytest.mark.slow
@@ -212,14 +212,6 @@ def test_a_prompt_goes_through_the_chat_template(llama, tmp_path) -> None:
     sent = [model._tokenizer.decode(model._encode("Who?")) for model in (chat, other, raw)]
     assert sent == ["<s>[user] Who?\n[assistant] ", "Who?!", "<s>Who?"]
     assert other.identity() != chat.identity()
-
-
-def test_a_model_without_a_chat_template_says_so(t5, tmp_path) -> None:
-    folder = tmp_path / "bare"
-    shutil.copytree(t5, folder)
-    (folder / "chat_template.jinja").unlink()
-    with pytest.raises(UserError, match=r"models\.tiny: .* chat template of .* Set `chat: false`"):
-        loaded(folder, chat=True)
 
 
 def test_prompts_beyond_the_context_are_skipped_and_answers_end_there(llama) -> None:
@@ -300,19 +292,26 @@ def test_dynamic_scaling_forgets_the_prompt_before(llama) -> None:
     model.close()
 
 
+YARN = {"rope_type": "yarn"}
+
+
 @pytest.mark.parametrize(
-    ("kind", "scaling", "wanted"),
+    ("kind", "change", "wanted"),
     [
-        ("llama", {"rope_type": "llama3", "factor": 2}, r"tiny\.rope_scaling: .*Missing required"),
-        ("llama", {"rope_type": "yran", "factor": 2}, "did you mean 'yarn'"),
-        ("llama", {"rope_type": "yarn"}, "lacks the key 'factor'"),
-        ("llama", {"rope_type": "yarn", "factor": 0.5}, "factor is 0.5"),
-        ("t5", {"rope_type": "yarn", "factor": 2}, "does not have rotary positions"),
+        ("llama", {"rope_scaling": {"rope_type": "llama3", "factor": 2}}, "Missing required"),
+        ("llama", {"rope_scaling": {"rope_type": "yran", "factor": 2}}, "did you mean 'yarn'"),
+        ("llama", {"rope_scaling": YARN}, "lacks the key 'factor'"),
+        ("llama", {"rope_scaling": YARN | {"factor": 0.5}}, "factor is 0.5"),
+        ("t5", {"rope_scaling": YARN | {"factor": 2}}, "does not have rotary positions"),
+        ("mpt", {"config": {"max_len": 512}}, "has the key 'max_len', which the configuration of"),
+        ("mpt", {"config": {"max_seq_len": "long"}}, r"\.max_seq_len is 'long': .*Correct it"),
+        ("mpt", {"name": "/nothing"}, r"nothing cannot be loaded: .* Check `name`"),
     ],
 )
-def test_a_wrong_scaling_is_named(request, kind, scaling, wanted) -> None:
-    with pytest.raises(UserError, match=wanted):
-        loaded(request.getfixturevalue(kind), rope_scaling=scaling)
+def test_a_wrong_setting_of_a_model_is_named(request, monkeypatch, kind, change, wanted) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(UserError, match=rf"models\.tiny.*{wanted}"):
+        loaded(request.getfixturevalue(kind), **change)
 
 
 # The model's configuration
@@ -337,18 +336,6 @@ def test_a_key_of_the_model_s_configuration_can_be_changed(mpt, tmp_path) -> Non
     assert found.prompt_tokens + found.completion_tokens == 64
 
 
-@pytest.mark.parametrize(
-    ("change", "wanted"),
-    [
-        ({"max_len": 512}, r"tiny\.config has the key 'max_len', which the configuration of"),
-        ({"max_seq_len": "long"}, r"models\.tiny\.config\.max_seq_len is 'long': .*Correct it"),
-    ],
-)
-def test_a_wrong_key_of_the_configuration_is_named(mpt, change, wanted) -> None:
-    with pytest.raises(UserError, match=wanted):
-        loaded(mpt, config=change)
-
-
 # Batches and memory
 
 
@@ -362,15 +349,6 @@ def batches(model: transformers.TransformersBackend) -> list[tuple[int, int]]:
 
     model._model.register_forward_pre_hook(remember, with_kwargs=True)
     return seen
-
-
-def test_prompts_of_similar_length_are_asked_together(llama) -> None:
-    model = loaded(llama, batch_size=3)
-    shapes = batches(model)
-    found = list(model.generate(requests(*("Orveld " * n for n in (1, 40, 2, 41, 3, 42)), new=4)))
-    lengths = [answer.prompt_tokens for answer in found]
-    assert shapes == [(3, max(lengths)), (3, sorted(lengths)[2])]
-    model.close()
 
 
 def memory_for(model: transformers.TransformersBackend, most: int, error: Exception) -> None:
@@ -470,33 +448,11 @@ def test_the_weights_are_of_the_type_that_is_set(llama) -> None:
         assert loaded(llama, dtype=dtype)._model.dtype == wanted
 
 
-def test_a_model_that_is_not_there_is_named(tmp_path, monkeypatch) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    wanted = r"models\.tiny: .*nothing cannot be loaded: .* Check `name`"
-    with pytest.raises(UserError, match=wanted):
-        loaded(tmp_path / "nothing")
-
-
 def test_only_a_job_on_a_gpu_asks_for_one(llama) -> None:
     assert job_gpus(given(backend(llama, device="cpu").config)) == 0
     assert job_gpus(given(backend(llama, device="auto").config)) == 1
     # A repeatable model answers one prompt at a time.
     assert backend(llama, repeatable=True)._batch_size == 1
-
-
-# Regimes
-
-
-def test_system_prompt_and_answer_prefix_are_sent(llama) -> None:
-    plain, system, begun = (
-        loaded(llama, chat=True, **own)
-        for own in ({}, {"system": "Be brief."}, {"answer_prefix": "It is"})
-    )
-    text = plain.as_sent("Who?")[1]
-    assert "Be brief." in system.as_sent("Who?")[1] and "Be brief." not in text
-    assert begun.as_sent("Who?")[1] == text + "It is"
-    assert begun.identity() == {**plain.identity(), "answer_prefix": "It is"}
-    assert system.overhead() > plain.overhead()
 
 
 def test_a_stop_string_ends_an_answer(llama) -> None:

@@ -65,7 +65,7 @@ OTHER: list[tuple[str, dict[str, Any]]] = [
     ("transformers", {"rope_scaling": {"rope_type": "yarn", "factor": 2}}),
     ("transformers", {"config": {"rms_norm_eps": 1e-5}}),
     *[("vllm", own) for own in ({"name": "org/other"}, {"revision": "abd"}, {"chat": False})],
-    ("vllm", {"lora": "org/adapter"}),
+    *[("vllm", own) for own in ({"lora": "org/adapter"}, {"answer_prefix": "It is"})],
     *[("vllm", {"sampling": own}) for own in ({"temperature": 0}, {"seed": 1})],
     *[("vllm", {"engine": {name: "fp8"}}) for name in ("quantization", "kv_cache_dtype")],
     *[("vllm", {"engine": own}) for own in ({"dtype": "float16"}, {"seed": 1})],

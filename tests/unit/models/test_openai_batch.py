@@ -212,16 +212,6 @@ def test_an_unknown_status_is_polled_for_a_limited_time(server, tmp_path, monkey
     assert server.count("GET", "/batches/batch_0") == 3
 
 
-def test_an_empty_name_of_a_file_is_none(server, tmp_path) -> None:
-    server.finish = lambda batch: batch.setdefault("error_file_id", "")
-    assert texts(server, tmp_path, "ab") == ["<a>", "<b>"]
-    server.finish = lambda batch: batch.setdefault("output_file_id", "")
-    server.answer = lambda body: refusal(400, "flagged")
-    with pytest.raises(UserError, match="all 2 requests that were sent were refused or failed"):
-        texts(server, tmp_path, "cd", max_failed=2)
-    assert sizes(server) == [2, 2]
-
-
 @pytest.mark.parametrize("counts", [True, False])
 def test_a_file_named_late_is_collected_in_the_same_run(server, tmp_path, counts) -> None:
     retrieve = server.retrieve
@@ -286,15 +276,6 @@ def test_a_passing_fault_is_passed_over(server, tmp_path, fault, after) -> None:
     found = answers(backend(server.url, tmp_path), requests("a", "b"))
     assert [a.text for a in found] == ["<a>", "<b>"]
     assert max(server.asked.values()) == 1
-
-
-def test_a_proxy_before_a_local_endpoint_is_named(server, tmp_path, monkeypatch) -> None:
-    monkeypatch.setenv("NO_PROXY", "elsewhere")
-    monkeypatch.setenv("http_proxy", f"http://{server.address}")
-    server.fault = lambda number, method, path: Reply(b"<html>", 503)
-    with pytest.raises(UserError, match=r"proxy in http_proxy; .* add 127.0.0.1 to NO_PROXY"):
-        answers(backend("http://127.0.0.1:9/v1", tmp_path), requests("a"))
-    assert len(server.received) == 1
 
 
 def refuse_b(server: BatchServer) -> None:
@@ -421,17 +402,6 @@ def test_a_lost_batch_costs_the_others_nothing(server, tmp_path, how, monkeypatc
     assert [prompt_of(line["body"]) for line in server.lines(server.batches["batch_3"])] == ["a"]
 
 
-def test_several_lost_batches_are_all_named(server, tmp_path, caplog) -> None:
-    gone = refusal(404, "No such batch.")
-    server.fault = lambda number, method, path: gone if path[-2:] in ("_0", "_2") else None
-    batches.MOST_REQUESTS = 1
-    with pytest.raises(UserError, match=r"batch_0 .* The log has 1 more of this kind\."):
-        texts(server, tmp_path, "abc")
-    assert kept(tmp_path) == ["<b>"]
-    assert "batch_2 cannot be collected" in caplog.text
-    assert server.count("GET", "/batches/") == 3
-
-
 MONEY = refusal(400, "Billing hard limit has been reached.", "billing_hard_limit_reached")
 
 
@@ -468,20 +438,6 @@ def test_batches_share_one_wait_for_a_dead_endpoint(server, tmp_path, monkeypatc
     server.fault = lambda *_: None
     assert len(texts(server, tmp_path, "abcdef")) == 6
     assert len(server.batches) == 6
-
-
-@pytest.mark.parametrize("call", [("POST", "/files"), ("GET", "/batches/batch_0")])
-def test_retry_after_is_honoured(server, tmp_path, call) -> None:
-    times = []
-
-    def fault(number: int, method: str, path: str) -> Reply | None:
-        if (method, path) == call:
-            times.append(time.monotonic())
-        return refusal(429, "slow down", Retry_After_Ms="400") if len(times) == 1 else None
-
-    server.fault = fault
-    assert [a.text for a in answers(backend(server.url, tmp_path), requests("a"))] == ["<a>"]
-    assert times[1] - times[0] >= 0.4
 
 
 HOPELESS = [
