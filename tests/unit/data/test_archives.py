@@ -74,31 +74,6 @@ def test_damaged_archives_and_members_are_reported(tmp_path):
         Archive(tmp_path / "none.zip")
 
 
-def test_an_unreadable_directory_of_members_is_reported(tmp_path):
-    path = zipped(tmp_path / "a.zip", {"a\xe9.txt": b"1"})
-    data = path.read_bytes()
-    path.write_bytes(data.replace("\xe9".encode(), b"\xff\xfe"))
-    with pytest.raises(UserError, match="cannot be read as a zip"):
-        Archive(path)
-    newer = bytearray(data)
-    newer[newer.index(b"PK\x01\x02") + 6] = 99
-    path.write_bytes(newer)
-    with pytest.raises(UserError, match=r"cannot be read as a zip .*9\.9"):
-        Archive(path)
-
-
-def test_an_error_of_the_disk_is_no_damaged_archive(tmp_path, monkeypatch):
-    def fail(*_: object) -> bytes:
-        raise OSError(5, "Input/output error")
-
-    with Archive(zipped(tmp_path / "a.zip", {"a/b.json": b"{}", "a/c.json": b"[]"})) as archive:
-        assert archive.names == {"a/b.json", "a/c.json"}
-        assert archive.read("a/b.json") == b"{}"
-        monkeypatch.setattr(zipfile.ZipExtFile, "_read1", fail)
-        with pytest.raises(OSError, match="Input/output error"):
-            archive.read("a/b.json")
-
-
 def peak_of(work: Callable[[], object]) -> int:
     """The most memory in bytes that Python held at once during `work`."""
     tracemalloc.start()

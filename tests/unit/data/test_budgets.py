@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from needlework.data.budgets import Budget, check_records, size_of
+from needlework.data.budgets import Budget, check_records
 from needlework.errors import UserError
 
 LIBRARY = Path(__file__).resolve().parents[3] / "workflow/scripts"
@@ -53,10 +53,6 @@ def test_rows_of_ordinary_files_are_within_the_budget() -> None:
     with pytest.raises(UserError, match=r"^corpora\.mine: a\.parquet unpacks to more than 1,000,"):
         for place in range(100, 200):
             budget.take(place, {"text": "x" * 9_000_000})
-
-
-def test_nested_values_count() -> None:
-    assert size_of({"a": {"text": ["x" * 100, None]}, "b": 5}) > size_of({"a": "x" * 100})
 
 
 def test_a_quoted_record_goes_on_over_lines(tmp_path: Path, monkeypatch) -> None:

@@ -64,7 +64,6 @@ def remove(destination: Path) -> None:
 
 
 def left_behind(destination: Path) -> set[str]:
-    """What stands in the destination's folder, by suffix."""
     if not destination.parent.exists():
         return set()
     return {path.name.removeprefix(destination.name) for path in destination.parent.iterdir()}
@@ -90,7 +89,6 @@ def test_a_file_arrives_whole_with_its_record(server, source, destination):
 
 
 def arrives(source: SourceFile, destination: Path, **arguments) -> FetchRecord:
-    """Fetch a file that must arrive whole."""
     record = fetch(source, destination, **{"patience": QUICK, **arguments})
     assert destination.read_bytes() == DATA
     return record
@@ -120,17 +118,6 @@ def test_dropped_connections_are_resumed_where_they_ended(server, source, destin
     arrives(source, destination)
     assert server.ranges() == [None, "bytes=100000-", "bytes=150000-"]
     assert server.received[1].headers["if-range"] == ETAG
-
-
-def test_without_etag_the_last_modified_date_is_the_validator(server, source, destination):
-    dated = {"Last-Modified": "Wed, 21 Oct 2015 07:28:00 GMT"}
-    server.faults[ID] = [
-        Fault(stop_after=100_000, send_validators=False, headers=dated),
-        Fault(ignore_range=True, send_validators=False),
-    ]
-    arrives(source, destination)
-    assert server.ranges() == [None, "bytes=100000-"]
-    assert server.received[1].headers["if-range"] == dated["Last-Modified"]
 
 
 UNDATED = Fault(stop_after=100_000, send_validators=False)
@@ -182,11 +169,6 @@ fetch(SourceFile({ID!r}, {source.url!r}, ("en",)), {str(destination)!r})
     assert server.ranges() == [None, f"bytes={arrived}-"]
 
 
-def test_progress_renews_the_patience(server, source, destination):
-    server.faults[ID] = [Fault(stop_after=30_000)] * 10
-    arrives(source, destination, patience=Patience(retries=1, backoff=0.001))
-
-
 @pytest.mark.parametrize("ignore_if_range", [False, True])
 def test_a_part_of_an_older_version_is_not_continued(
     server, source, unknown, destination, ignore_if_range
@@ -197,26 +179,6 @@ def test_a_part_of_an_older_version_is_not_continued(
     server.faults[ID] = [Fault(ignore_if_range=ignore_if_range)]
     # Without a checksum, nothing but the server's validator can tell.
     arrives(unknown, destination)
-
-
-def test_a_part_of_another_url_or_length_is_not_continued(server, source, destination):
-    interrupted(server, source, destination, 100_000)
-    server.files["elsewhere"] = DATA
-    arrives(dataclasses.replace(source, url=f"{server.url}/elsewhere"), destination)
-    assert server.ranges() == [None]
-    remove(destination)
-    interrupted(server, source, destination, 100_000).write_bytes(DATA + b"x")
-    arrives(source, destination)
-
-
-@pytest.mark.parametrize("note", [None, "{", "[]", '{"url": 1}'])
-def test_a_part_without_a_sound_note_is_not_continued(server, source, destination, note):
-    part = kept_part(destination, b"x" * 1000)
-    part.with_name(part.name + ".json").unlink()
-    if note is not None:
-        part.with_name(part.name + ".json").write_text(note)
-    arrives(source, destination)
-    assert server.ranges() == [None]
 
 
 def test_a_complete_part_is_verified_without_a_download(server, source, unknown, destination):
@@ -397,12 +359,6 @@ def test_a_prefix_is_resumed_or_cut_from_a_longer_part(server, source, destinati
     assert server.received == []
 
 
-@pytest.mark.parametrize("prefix", [len(DATA), len(DATA) + 1])
-def test_a_prefix_as_long_as_the_file_is_verified(source, destination, prefix):
-    record = arrives(source, destination, prefix=prefix)
-    assert (record.read, record.verified) == ("whole", "published sha256")
-
-
 # Mirrors
 
 
@@ -410,7 +366,6 @@ def test_a_prefix_as_long_as_the_file_is_verified(source, destination, prefix):
 def a_mirror(
     request: pytest.FixtureRequest, tmp_path: Path
 ) -> Iterator[tuple[str, Callable[[str, bytes], None]]]:
-    """A mirror in either form, and how to put a file into it."""
     if request.param == "directory":
         root = tmp_path / "mirror"
 
@@ -530,12 +485,6 @@ except UserError as error:
     assert left_behind(destination) == {".part", ".part.json"}
     arrives(source, destination)
     assert server.ranges() == [None, "bytes=65536-"]
-
-
-def test_a_destination_that_cannot_be_written(source, tmp_path):
-    (tmp_path / "file").write_text("not a directory")
-    with pytest.raises(UserError, match="permissions or choose another place"):
-        fetch(source, tmp_path / "file" / "data.tsv", patience=QUICK)
 
 
 def test_the_real_mirror_serves_every_file_that_it_has(root, mirror, tmp_path, caplog):

@@ -38,7 +38,6 @@ COLUMNS = {"id": "id", "question": "q", "context": "text", "answers": "gold.text
 
 
 def settings(kind: str, columns: dict[str, str], **more: Any) -> dict[str, Any]:
-    """What the layout gives the reader of a corpus."""
     own = {"name": None, "revision": None, "subset": None, "split": "train", "rows": None}
     return given({"kind": kind, "columns": columns, "separator": None, **own, **more})
 
@@ -79,7 +78,6 @@ def test_questions_are_read_with_nested_answers(tmp_path: Path) -> None:
 
 
 def found_of(table: pa.Table) -> Found:
-    """What a table's metadata say of its data set."""
     return Found(**json.loads(table.schema.metadata[b"needlework.found"]))
 
 
@@ -340,7 +338,6 @@ def test_parquet_leaves_no_thread_that_could_abort(tmp_path: Path) -> None:
 
 
 def output(code: str, argument: str, **environment: str) -> str:
-    """What a program says that a process of its own runs."""
     library = {"PYTHONPATH": str(ROOT / "workflow/scripts")}
     return subprocess.run(
         [sys.executable, "-c", code, argument],

@@ -94,12 +94,6 @@ def test_a_stop_that_ends_a_sentence(lang, parts):
     assert cut(" ".join(parts) if lang not in ("ja", "zh") else "".join(parts), lang) == parts
 
 
-def test_dandas_and_quoted_paragraphs_need_no_space():
-    assert cut("वह आया।मैं गया।", "hi") == ["वह आया।", "मैं गया।"]
-    quoted = ["「はい」", "「いいえ」", "私は行った。"]
-    assert cut("\n".join(quoted), "ja") == quoted
-
-
 # Languages without rules of their own
 
 
@@ -129,17 +123,25 @@ def test_stops_of_further_scripts(lang, parts):
 # Any text
 
 
-def test_no_words_are_no_sentences_or_part_of_another():
-    assert (cut("", "en"), cut(" \n ", "en"), cut("***", "en")) == ([], [], ["***"])
-    assert cut("He left. Then it rained. ***", "en") == ["He left.", "Then it rained. ***"]
-
-
 @given(st.text(alphabet="aB1 .!?…\"“”«»'’()[]-—\n\u3000。」「！？।।字ж", max_size=200))
 def test_any_text_in_sentences_keeps_its_letters(text):
     for lang in ("en", "de", "ja", "hi", "ko"):
         found = cut(text, lang)
         assert re.sub(r"\s", "", "".join(found)) == re.sub(r"\s", "", text)
         assert all(part and part == part.strip() for part in found)
+
+
+@pytest.mark.parametrize(
+    ("lang", "text", "parts"),
+    [
+        *[("en", "", []), ("en", " \n ", []), ("en", "***", ["***"])],
+        ("en", "He left. Then it rained. ***", ["He left.", "Then it rained. ***"]),
+        ("hi", "वह आया।मैं गया।", ["वह आया।", "मैं गया।"]),
+        ("ja", "「はい」\n「いいえ」\n私は行った。", ["「はい」", "「いいえ」", "私は行った。"]),
+    ],
+)
+def test_texts_without_words_or_spaces(lang, text, parts):
+    assert cut(text, lang) == parts
 
 
 @pytest.mark.parametrize(
@@ -157,7 +159,7 @@ def test_a_text_without_stops_is_cut_at_what_it_has(separator, lang):
 
 def test_text_that_defeats_slow_patterns():
     for piece in ("A. ", "a. b? ", '" ', "« ( — ", ".", ". ", "! ", "… ", "x. … ", "1. "):
-        assert_linear(lambda count, piece=piece: cut(piece * count, "en"), 1_000)
+        assert_linear(lambda count, piece=piece: cut(piece * count, "en"), 500)
 
 
 def test_every_language_has_its_abbreviations():

@@ -38,7 +38,6 @@ with running(snakemake) as logger:
 def run(
     directory: Path, body: str, stderr: int = subprocess.PIPE, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run a script with `body` in `directory`, as Snakemake would."""
     script = SCRIPT.format(scripts=str(SCRIPTS), body=textwrap.indent(body, "    "))
     own = {"cwd": directory, "env": {**os.environ, **environment}, "text": True}
     command = [sys.executable, "-c", script]
@@ -132,38 +131,7 @@ def test_a_log_that_cannot_be_written_is_one_sentence(tmp_path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_what_was_logged_before_a_kill_is_there(tmp_path) -> None:
-    done = run(tmp_path, 'logger.info("so far")\nos.kill(os.getpid(), 9)')
-    assert done.returncode == -9
-    assert "so far" in log(tmp_path)
-
-
 # Progress
-
-
-def test_without_a_terminal_progress_is_in_the_log(tmp_path) -> None:
-    """Seldom."""
-    body = "for _ in progress(range(200), desc='prompts'):\n    time.sleep(0.002)"
-    assert run(tmp_path, body).stderr == ""
-    assert "prompts: 100%" in log(tmp_path) and "200/200" in log(tmp_path)
-    assert log(tmp_path).count("prompts:") <= 2
-
-
-def test_long_jobs_report_progress_without_a_terminal(tmp_path) -> None:
-    body = """\
-import needlework.jobs.progress
-needlework.jobs.progress.HEARTBEAT_S = 0.2
-with progress(desc="answers", total=4, unit="prompt", told=True) as bar:
-    bar.update()
-    bar.set_postfix_str("1 failed")
-    # Between two answers too.
-    time.sleep(0.5)
-for _ in progress(range(2), desc="short"):
-    time.sleep(0.3)
-"""
-    first, _ = run(tmp_path, body).stderr.splitlines()
-    assert first.startswith("read_corpus: answers 1 of 4 prompts, ") and " left, 1 failed" in first
-    assert first.endswith("(log: logs/read_corpus/en.log)")
 
 
 def test_progress_is_drawn_on_the_terminal(tmp_path) -> None:

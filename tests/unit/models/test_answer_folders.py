@@ -63,7 +63,6 @@ def test_folders_of_an_older_version_answer_any_entry(server, tmp_path, other: s
 
 
 def test_entries_with_equal_settings_share_answers_at_once(server, tmp_path) -> None:
-    """Both end with the same answers, and what one has is not sent by the other."""
     server.reply = slow_and_different()
     found: dict[str, list] = {}
 
@@ -81,7 +80,6 @@ def test_entries_with_equal_settings_share_answers_at_once(server, tmp_path) -> 
 
 
 def slow_and_different() -> Any:
-    """Answers that say which they are."""
     return lambda number, body: replace(completion(body, f"answer {number}"), delay=0.05)
 
 

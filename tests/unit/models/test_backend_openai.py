@@ -137,7 +137,6 @@ def test_only_passing_faults_are_passed_over(server, monkeypatch) -> None:
 
 
 def test_a_server_that_starts_is_waited_for(server, monkeypatch) -> None:
-    """Longer than the attempts that another fault gets, and not for ever."""
     monkeypatch.setattr(remote_models, "LONGEST_RATE_PAUSE_S", 0.02)
     server.reply = lambda number, body: refusal(502, "loading") if number < 9 else completion(body)
     assert answer(server).text == "<Who?>"
@@ -185,7 +184,6 @@ def test_an_answer_that_does_not_come_is_not_waited_for(server) -> None:
 
 
 def test_a_limit_without_a_header_is_waited_for(server, monkeypatch) -> None:
-    """By all requests together, and for longer than faults are."""
     monkeypatch.setattr(remote_models, "FIRST_PAUSE_S", 0.004)
     began = time.monotonic()
 
@@ -215,7 +213,6 @@ def test_an_endpoint_that_asks_for_hours_is_not_waited_for(server) -> None:
     [(401, None), (402, None), (429, "insufficient_quota"), (400, "billing_hard_limit_reached")],
 )
 def test_what_no_request_can_survive_stops_them_all(server, status, code) -> None:
-    """What has come is given, and nothing more is asked."""
     bad = refusal(status, "No.", code)
     server.reply = lambda number, body: completion(body) if number < 3 else bad
     model = backend(server, concurrency=1)

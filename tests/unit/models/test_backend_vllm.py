@@ -25,7 +25,6 @@ from needlework.planning.job_resources import job_gpus
 
 
 def entry(**changes: Any) -> dict[str, Any]:
-    """What the script hands to the backend."""
     own = {"backend": "vllm", "name": "org/big", "revision": "abc", "context": 4096}
     return configured("big", **own | changes)["models"]["big"] | {"model": "big"}
 
@@ -101,7 +100,6 @@ class Model(vllm.VllmBackend):
 
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the backend imports of vLLM."""
     contents = {
         "vllm": {"SamplingParams": SimpleNamespace},
         "vllm.exceptions": {"VLLMClientError": ValueError},

@@ -211,7 +211,6 @@ def test_openvino_refuses_the_same_templates(tmp_path: Path) -> None:
 
 
 def test_the_process_needs_only_jinja() -> None:
-    """OpenVINO's environment has no transformers."""
     text = Path(template_process.__file__).read_text(encoding="utf-8")
     imported = set(re.findall(r"^\s*(?:from|import) ([\w]+)", text, re.MULTILINE))
     assert imported - {"jinja2"} <= set(sys.stdlib_module_names)

@@ -44,7 +44,6 @@ DOCUMENTS = {
 
 
 def text_of(n: int, salt: str = "") -> str:
-    """n characters."""
     return f"{salt}{'the quick brown fox ' * n}"[:n]
 
 
@@ -112,7 +111,6 @@ def test_further_prompts_cost_as_much_as_the_others(tmp_path) -> None:
 
 
 def test_prompts_are_counted_as_a_model_gets_them(tmp_path) -> None:
-    """Its lengths and those without one, as often as there are samples, without what is too long."""
     file, sizes = tmp_path / "a.parquet", (100, 200, 300, 1001, 50)
     prompts = texts(file, *map(text_of, sizes), lengths=[100, 200, 100, 100, 0])
     found = of({"samples": 3}, prompts, lengths=[100])

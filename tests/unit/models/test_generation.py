@@ -65,7 +65,6 @@ def test_rows_are_complete_and_sorted(requests, tmp_path) -> None:
 
 
 def test_only_what_is_missing_is_asked(requests, tmp_path) -> None:
-    """A run with all answers asks and loads nothing; another identity asks for all."""
     part = InstanceRequests(requests.files[:1], documents())
     first, rest, none, revised = Watched(), Watched(), Watched(), Watched()
     revised.identity = lambda: {**none.identity(), "revision": 2}
@@ -102,15 +101,6 @@ def test_lengths_and_factors_choose_the_instances(requests) -> None:
     expected = {r["instance_id"] for r in rows if r["length"] == 512}
     assert chosen(only=only) == expected and len(expected) == 8
     assert chosen(only={"task": ["absent"]}) == set()
-
-
-def test_a_value_that_no_prompt_has_is_named(requests, caplog) -> None:
-    only = {"example_id": ["3", "city-99"], "task": ["exact"]}
-    (found,) = InstanceRequests(requests.files, requests.documents, only=only)
-    (row,) = (r for r in instances().to_pylist() if r["example_id"] == "3")
-    assert found.instance_id == row["instance_id"]
-    (said,) = caplog.messages
-    assert said.startswith("No prompt has example_id city-99")
 
 
 def test_prompts_are_sent_so_that_neighbours_share_most(requests) -> None:
@@ -170,7 +160,6 @@ RUN = st.lists(st.sampled_from(OUTCOMES), min_size=12, max_size=12)
 @settings(max_examples=10)
 @given(runs=st.lists(RUN, max_size=3), size=st.integers(1, 30), backwards=st.booleans())
 def test_no_answered_request_is_asked_again(runs, size, backwards) -> None:
-    """Whatever fails, is skipped or dies, and whenever."""
     with TemporaryDirectory() as folder:
         write_table(instances(12, passages=2), Path(folder, "i.parquet"))
         requests = InstanceRequests([Path(folder, "i.parquet")], documents(), backwards=backwards)
@@ -224,7 +213,6 @@ class Ordered(Lexical):
 
 
 def many(tmp_path: Path, count: int) -> InstanceRequests:
-    """`count` requests: more than any backend gets at once by default."""
     ids = pa.array([f"{n:064x}" for n in range(count)])
     write_table(instances(count).set_column(0, "instance_id", ids), tmp_path / "many.parquet")
     return InstanceRequests([tmp_path / "many.parquet"], documents())
@@ -345,7 +333,6 @@ def test_each_part_of_a_key_counts() -> None:
 
 
 def changed(request: Request, **fields: Any) -> Request:
-    """The same request but for some fields."""
     return Request(**{name: getattr(request, name) for name in Request.__slots__} | fields)
 
 
@@ -501,11 +488,6 @@ def test_a_run_jumps_from_finished_requests_into_the_widest_gap() -> None:
     jumped = turns.next()
     assert jumped is not None and 600 < jumped < 800
     assert turns.next() == jumped + 1
-
-
-def test_a_run_alone_goes_back_to_the_beginning() -> None:
-    turns = Turns(10, 1, random.Random(1))
-    assert [turns.next() for _ in range(11)] == [*range(5, 10), *range(5), None]
 
 
 @pytest.mark.parametrize("outcome, told", [("prompt_cut", True), ("refused", False)])

@@ -45,7 +45,6 @@ ENTRY = {"backend": "openai", "name": "some-model", "base_url": "http://127.0.0.
 
 
 def configured(**changes: Any) -> dict[str, Any]:
-    """A whole configuration whose model `remote` is behind an endpoint."""
     return factories.models.configured("remote", **{**ENTRY, "key_env": "A_KEY", **changes})
 
 

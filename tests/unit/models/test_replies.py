@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import logging
-import socket
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,6 @@ from needlework.models.backends.openai.batch_endpoint import read_result
 from needlework.models.openai_protocol import (
     Refusal,
     connection_trouble,
-    hopeless_connection,
     is_too_long,
     other_model,
     read_reply,
@@ -43,7 +41,6 @@ def short_pauses(monkeypatch) -> None:
 
 
 def ask(server: OpenAIServer, reply: Any, status: int = 200, **changes: Any) -> Answer:
-    """The answer of a model behind a server that always replies so."""
     server.reply = lambda number, asked: reply if isinstance(reply, Reply) else Reply(reply, status)
     (answer,) = answers(remote(server.url, concurrency=1, **changes), requests("Who?"))
     return answer
@@ -80,7 +77,6 @@ def body(text: str | None = "42", /, **changes: Any) -> dict[str, Any]:
 
 
 def read(said: Any, status: int = 200, chat: bool = True) -> Answer | Refusal:
-    """A reply whose body is JSON, by the reader."""
     return read_reply(status, json.dumps(said).encode(), chat, str, lambda value: value)
 
 
@@ -413,15 +409,6 @@ def test_a_dated_name_is_no_other_model(asked, served, same) -> None:
 
 
 # What no connection came from
-
-
-def test_a_port_above_the_largest_is_named() -> None:
-    with socket.socket() as unconnected, pytest.raises(OverflowError) as raised:
-        unconnected.connect(("127.0.0.1", 99999))
-    group = ExceptionGroup("unhandled errors in a TaskGroup", [raised.value])
-    for error in (raised.value, group):
-        assert "the port of its address" in hopeless_connection(error)
-    assert connection_trouble(group) == "the connection failed (OverflowError)"
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])

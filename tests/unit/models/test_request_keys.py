@@ -90,7 +90,6 @@ def test_a_shared_beginning_is_rendered_once() -> None:
 
 
 def test_keys_of_an_entry_are_known() -> None:
-    """As journals have them."""
     (request,) = requests("Who?")
     known = "c0d1a2ea4cc072b7aed29f75446124cce78682a9b5525795500307e800c12b71"
     assert request_key({"backend": "x"}, "Who?", 0, 16) == known

@@ -26,7 +26,6 @@ from needlework.records import GENERATIONS, read_table, write_table
 
 @pytest.mark.parametrize("n", [2, 5])
 def test_shards_change_no_byte(requests, tmp_path, n: int) -> None:
-    """All of them share a journal, as the jobs of a model do."""
     requests.samples = 2
     whole = generate(requests, Watched(), Journal(tmp_path / "whole"))
     write_table(whole, tmp_path / "whole.parquet", inputs=requests.files)

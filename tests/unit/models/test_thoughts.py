@@ -131,7 +131,6 @@ def test_thoughts_that_nothing_ends_were_cut(tmp_path) -> None:
 
 
 def test_marks_that_are_special_tokens_are_seen(tmp_path) -> None:
-    """An engine shows text without them; the journal has them."""
     answer = Answer(
         "Paris?London",
         whole="[THINK]Paris?[/THINK]London</s>",

@@ -145,7 +145,6 @@ def test_without_a_translator_texts_stay_and_nothing_is_kept(tmp_path):
 
 
 def questions(**answers: list[str]) -> pa.Table:
-    """A table of questions with these answers by example_id."""
     rows = [{"example_id": name, "answers": texts} for name, texts in answers.items()]
     return pa.Table.from_pylist(rows, schema=QUESTIONS)
 
