@@ -5,13 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 import logging
-import os
-import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
+from threading import Event
 from typing import Any
 
 import pytest
@@ -126,11 +124,19 @@ def test_what_is_translated_when_a_run_ends_is_kept(
     """A lasting fault, a signal, a full disk: nothing more is sent, and nothing again."""
     monkeypatch.setattr(google_translator, "MAX_TEXTS", 1)
     block, answer = kind
-    texts, append = numbered(40), Journal.append
+    texts, append, refused = numbered(40), Journal.append, Event()
 
     def respond(number: int, body: Any) -> Reply:
         if number == 9 and ends == "refused":
+            # All that was answered is on the disk by now, so a kill loses no more.
+            end = time.monotonic() + 60
+            while len([*Journal(tmp_path).records()]) < 9:
+                assert time.monotonic() < end
+                time.sleep(0.01)
+            refused.set()
             return Reply({"error": {"message": "no such model"}}, 400)
+        if number > 9 and ends == "refused":
+            refused.wait(60)
         if number == 9 and ends == "stopped":
             stop_run()
         return Reply(answer(body).body, delay=0.05)
@@ -341,25 +347,6 @@ def test_checks_need_the_standard_library_alone(root):
     subprocess.run([sys.executable, "-S", "-c", CHECKS], env=environment, check=True)
 
 
-KILLED = """
-import sys
-from needlework.given import given
-from needlework.scoring.translation import translate
-from needlework.scoring.translators import llm
-from needlework.scoring.translators.base import load_translator
-
-llm.Llm.batch_size = 4
-# Telling languages takes seconds.
-llm.Llm.needs_languages = False
-texts = [f"Der Fluss Nummer {number} fließt durch die alte Stadt." for number in range(40)]
-translator = load_translator(
-    given({"kind": "llm", "name": "some-model", "key_env": None, "base_url": sys.argv[1]})
-)
-for _, text in translate(texts, translator, sys.argv[2]):
-    print(text)
-"""
-
-
 def test_broken_replies_give_one_sentence(service, monkeypatch):
     monkeypatch.setattr(http, "ATTEMPTS", 1)
     headers = {"Content-Type": "text/plain; charset=punycode", "Content-Encoding": "gzip"}
@@ -368,42 +355,6 @@ def test_broken_replies_give_one_sentence(service, monkeypatch):
         service.reply = lambda number, body, reply=reply: reply
         with pytest.raises(UserError, match=r"the translator some-model .* failed: "):
             load_translator(llm(service)).translate(["gift"], ["de"])
-
-
-@pytest.mark.slow
-def test_a_killed_run_loses_only_what_was_under_way(service, tmp_path, root):
-    command = [sys.executable, "-c", KILLED, service.url, str(tmp_path)]
-    library = str(root / "workflow/scripts")
-    environment = os.environ | {"PYTHONPATH": library, "PYTHONIOENCODING": "utf-8"}
-    in_the_middle, killed = threading.Event(), threading.Event()
-
-    def respond(number: int, body: Any) -> Reply:
-        if number < 18:
-            return llm_answer(body)
-        in_the_middle.set()
-        killed.wait(60)
-        return Reply(stop_after=0)
-
-    service.reply = respond
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
-    assert in_the_middle.wait(60)
-    # All that was answered is on the disk, the half of a batch too.
-    deadline = time.monotonic() + 60
-    while sum(1 for _ in Journal(tmp_path).records()) < 18 and time.monotonic() < deadline:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    killed.set()
-    kept = {prompt_of(got.body) for got in service.received[:18]}
-
-    service.received.clear()
-    service.reply = lambda number, body: llm_answer(body)
-    done = subprocess.run(
-        command, env=environment, capture_output=True, encoding="utf-8", check=True
-    )
-    texts = numbered(40)
-    assert done.stdout.splitlines() == [f"<{text}>" for text in texts]
-    assert asked(service) == sorted(set(texts) - kept)
 
 
 def test_a_dummy_key_corrupts_no_translation(service, monkeypatch) -> None:
