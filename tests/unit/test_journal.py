@@ -139,9 +139,6 @@ def test_a_short_write_is_completed_and_a_full_disk_said(tmp_path, monkeypatch) 
     assert Journal(tmp_path).load() == {"k1": record(1), "k3": record(3)}
 
 
-# Publication
-
-
 @pytest.mark.parametrize("published", [True, False])
 def test_the_first_published_counts_else_the_first_writer_s(tmp_path, published) -> None:
     early, late = Journal(tmp_path), Journal(tmp_path)
@@ -219,9 +216,6 @@ def test_news_are_what_others_have_written_since(tmp_path) -> None:
         other.append([record(3)])
         assert list(own.news()) == [record(3)]
         assert list(own.news()) == []
-
-
-# Checksums
 
 
 def test_a_changed_byte_anywhere_is_noticed(tmp_path) -> None:
@@ -334,9 +328,6 @@ def test_an_older_version_reads_what_is_published_now(tmp_path) -> None:
     assert not (tmp_path / f"{path.name} lines").exists()
 
 
-# Older folders
-
-
 def test_older_folders_are_searched_for_what_is_lacking(tmp_path) -> None:
     """In their order; nobody writes there, and their records come behind one's own."""
     for name, numbers in {"new": [1], "a": [1, 2], "b": [2, 3]}.items():
@@ -365,9 +356,6 @@ def test_older_folders_are_read_only_for_what_is_lacking(tmp_path) -> None:
     assert reader.settled({"k1"}) == {"k1": record(1)}
     with pytest.raises(UserError, match="is not a regular file"):
         reader.settled({"k1", "k2"})
-
-
-# What cannot be read
 
 
 WRONG: dict[str, tuple[Callable[[Path], object], str]] = {

@@ -50,9 +50,6 @@ def metadata(path: Path) -> dict[str, str]:
     return {k.decode(): v.decode() for k, v in pq.read_schema(path).metadata.items()}
 
 
-# What is written
-
-
 def values(kind: pa.DataType) -> st.SearchStrategy[Any]:
     if pa.types.is_struct(kind):
         return st.fixed_dictionaries({field.name: values(field.type) for field in kind})
@@ -178,9 +175,6 @@ def test_notes_come_back(tmp_path) -> None:
     assert read_notes(tmp_path / "x") == {}
 
 
-# Whole or not at all
-
-
 @pytest.mark.parametrize(
     ("where", "what"),
     [
@@ -203,9 +197,6 @@ def test_a_failed_write_changes_nothing(tmp_path, monkeypatch, where, what) -> N
         with pytest.raises(ArithmeticError):
             write_table(TABLE.slice(0, 1), target)
     assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
-
-
-# Read or refused
 
 
 def test_a_missing_file_is_named_with_the_remedy(tmp_path) -> None:
@@ -261,9 +252,6 @@ def test_columns_come_as_they_are_asked_for(tmp_path) -> None:
     # Of an older version, for instance.
     with pytest.raises(UserError, match=r"x\.parquet has no column 'y': .*another version; delete"):
         read_table(path, ["text", "y"])
-
-
-# Names of prompts
 
 
 def test_an_instance_id_depends_on_each_part_and_no_order() -> None:

@@ -42,9 +42,6 @@ def assert_answers_stand_in_their_contexts(table: pa.Table) -> None:
             assert row["context"][start : start + len(answer)] == answer
 
 
-# Real data
-
-
 def test_mlqa_dev_is_aligned_with_the_published_counts(mirror):
     """Counts of questions by language, and of languages by question."""
     path = mirror / "mlqa/MLQA_V1.zip"
@@ -82,9 +79,6 @@ def test_mmarco_passages_have_the_same_ids_in_every_language(mirror, root):
         lines = (mirror / source.of(lang)[0].id).read_text("utf-8").split("\n")
         assert table.column("text").to_pylist() == [lines[pid].split("\t", 1)[1] for pid in pids]
     assert len({tuple(table.column("text").to_pylist()) for table in tables.values()}) == 7
-
-
-# SQuAD's format
 
 
 def test_squad_rows_are_sorted_and_count_characters(tmp_path):
@@ -125,9 +119,6 @@ def test_unsound_questions_are_refused(tmp_path, content, problem):
         extractive.read_xquad(path)
 
 
-# MLQA
-
-
 def archive_of(path: Path, *names: str) -> Path:
     """An archive of MLQA's with a question of each split and language, or with nothing."""
     with zipfile.ZipFile(path, "w") as archive:
@@ -151,9 +142,6 @@ def test_mlqa_reads_files_with_one_language(tmp_path):
         extractive.read_mlqa(path, "test", "en")
     with pytest.raises(UserError, match="is not MLQA's archive"):
         extractive.read_mlqa(archive_of(path), "dev", "de")
-
-
-# mMARCO
 
 
 def test_a_sample_is_seeded_and_nested():
@@ -212,9 +200,6 @@ def test_malformed_lines_are_named(tmp_path, line, problem):
     path = collection(tmp_path / "c.tsv", b"0\ta\n1\tb\n" + line + b"\n4\td\n")
     with pytest.raises(UserError, match=rf"c\.tsv, line 3: .*{problem}"):
         mmarco.read(path, [1, 3, 4])
-
-
-# The embedded sample
 
 
 @pytest.fixture

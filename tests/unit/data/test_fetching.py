@@ -316,9 +316,6 @@ def test_secrets_in_a_url_stay_out_of_everything(server, source, destination, ca
     assert "SECRET" not in caplog.text
 
 
-# Prefixes
-
-
 def full_lines(length: int) -> bytes:
     return DATA[: DATA[:length].rindex(b"\n") + 1]
 
@@ -357,9 +354,6 @@ def test_a_prefix_is_resumed_or_cut_from_a_longer_part(server, source, destinati
     assert other.read_bytes() == full_lines(30_000)
     assert record.read == "prefix"
     assert server.received == []
-
-
-# Mirrors
 
 
 @pytest.fixture(params=["directory", "URL"])
@@ -444,9 +438,6 @@ def test_a_list_of_checksums_without_an_end_is_refused(server, tmp_path):
     file = SourceFile("a/b.tsv", f"{server.url}/a/b.tsv", ("en",))
     with pytest.raises(UserError, match="list of checksums is longer than"):
         fetch(file, tmp_path / "b.tsv", mirror=server.url, patience=QUICK)
-
-
-# Disks
 
 
 def test_a_disk_without_room_is_noticed_before_the_download(server, source, destination):

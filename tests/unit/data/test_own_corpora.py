@@ -61,9 +61,6 @@ def config(own: dict[str, Any], **benchmarks: Any) -> dict[str, Any]:
     return made | {"corpora": {"mine": own}}
 
 
-# Local files
-
-
 def test_questions_are_read_with_nested_answers(tmp_path: Path) -> None:
     table = read("questions", COLUMNS, lines(tmp_path / "q.jsonl", QUESTION))
     assert table.schema.equals(QUESTIONS)
@@ -114,9 +111,6 @@ def test_only_so_many_rows_are_read_and_that_is_said(tmp_path: Path) -> None:
     assert not found_of(read("passages", {"text": "body"}, files)).limited
 
 
-# Fields of CSV
-
-
 A_ROW = '{"body": "a", "n": 1.5, "list": ["a", "b"]}\n'
 ENDINGS = ("jsonl", "parquet", "csv")
 WRONG_FILES: list[tuple[str, str | bytes, str, str]] = [
@@ -163,9 +157,7 @@ WRONG_FILES: list[tuple[str, str | bytes, str, str]] = [
 
 
 @pytest.mark.parametrize("case", WRONG_FILES, ids=[said[:30] for *_, said in WRONG_FILES])
-def test_a_wrong_file_is_one_sentence(
-    tmp_path: Path, case: tuple[str, str | bytes, str, str]
-) -> None:
+def test_a_wrong_file_is_one_sentence(tmp_path: Path, case: tuple[str, str | bytes, str, str]):
     ending, content, column, said = case
     path = tmp_path / f"p.{ending}"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -188,9 +180,6 @@ def test_fields_part_at_commas_semicolons_or_tabs(tmp_path: Path) -> None:
         assert found == (*rows[1][:2], ["Bo", "Ann"])
 
 
-# JSON Lines
-
-
 def test_rows_of_json_lines_may_leave_keys_out(tmp_path: Path) -> None:
     whole = {"body": "a", "s": {"c": "news"}}
     columns = {"text": "body", "label": "s.c"}
@@ -203,9 +192,6 @@ def test_rows_of_json_lines_may_leave_keys_out(tmp_path: Path) -> None:
     assert read("records", columns, files)["label"].to_pylist() == ["news", ""]
 
 
-# Lists in one text
-
-
 @pytest.mark.parametrize(
     ("cell", "separator", "answers"),
     [
@@ -214,9 +200,7 @@ def test_rows_of_json_lines_may_leave_keys_out(tmp_path: Path) -> None:
         *[("7|seven", "|", ["7", "seven"]), ("Bo", None, ["Bo"]), ("[sic]", None, ["[sic]"])],
     ],
 )
-def test_a_list_stands_in_a_cell(
-    tmp_path: Path, cell: str, separator: str | None, answers: list[str]
-) -> None:
+def test_a_list_stands_in_a_cell(tmp_path, cell, separator: str | None, answers) -> None:
     path = tmp_path / "q.csv"
     with path.open("w", newline="", encoding="utf-8") as file:
         context = "Ann met Bo at 7 [sic]."
@@ -224,9 +208,6 @@ def test_a_list_stands_in_a_cell(
     columns = {"question": "q", "context": "text", "answers": "gold"}
     (row,) = read("questions", columns, [str(path)], separator=separator).to_pylist()
     assert row["answers"] == answers
-
-
-# Answers in contexts
 
 
 @pytest.mark.parametrize(
@@ -242,9 +223,7 @@ def test_a_list_stands_in_a_cell(
         ("x\ufb01ne", "fine", "\ufb01ne"),
     ],
 )
-def test_an_answer_in_another_writing_is_found(
-    tmp_path: Path, context: str, answer: str, slice_: str
-) -> None:
+def test_an_answer_in_another_writing_is_found(tmp_path, context, answer, slice_) -> None:
     row = {**QUESTION, "text": context, "gold": {"text": [answer]}}
     (read_row,) = read("questions", COLUMNS, lines(tmp_path / "q.jsonl", row)).to_pylist()
     # The context's own spelling, then the user's.
@@ -401,9 +380,6 @@ def test_hub_data_sets_are_streamed_at_their_commit(tmp_path: Path) -> None:
     assert read and not any("00001-of-00002" in path for path in read)
 
 
-# The configuration
-
-
 def hub_corpus(kind: str, columns: dict[str, str], *languages: str) -> dict[str, Any]:
     data = {"name": "me/mine", "revision": COMMIT}
     return {"kind": kind, "columns": columns, "languages": dict.fromkeys(languages, data)}
@@ -454,9 +430,7 @@ M4LE = {"source": "constructed", "tasks": "all", "positions": {}}
         (TEXTS, {"m4le": M4LE | {"records": {"cnnnews": "other"}}}, "records.cnnnews is 'other'"),
     ],
 )
-def test_a_wrong_corpus_is_one_sentence(
-    own: dict[str, Any], benchmarks: Any, message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_corpus_is_one_sentence(own, benchmarks, message, monkeypatch) -> None:
     monkeypatch.chdir(ROOT)
     with pytest.raises(UserError) as raised:
         validated(config(own, **benchmarks))
@@ -499,9 +473,6 @@ def test_questions_bring_the_passages_of_lost_in_the_middle() -> None:
     assert layout.corpora.corpus_reader("mine_passages") == "data.corpora.tabular"
     assert own_corpus("mine_passages", made["corpora"]) == made["corpora"]["mine"]
     assert languages_of("mine", made["corpora"]) == ("en",)
-
-
-# More than any memory holds
 
 
 def test_gzipped_lines_that_unpack_without_end_are_refused(tmp_path: Path) -> None:

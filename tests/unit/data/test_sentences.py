@@ -94,9 +94,6 @@ def test_a_stop_that_ends_a_sentence(lang, parts):
     assert cut(" ".join(parts) if lang not in ("ja", "zh") else "".join(parts), lang) == parts
 
 
-# Languages without rules of their own
-
-
 def test_a_further_language_has_general_rules_or_its_own():
     text = ["D-ro Zamora venis je la 3. Majo.", "“Ĉu vi venas?” ŝi demandis."]
     text += ["Prof. J. K. Nova ridis…", "Jes!"]
@@ -118,9 +115,6 @@ def test_a_further_language_has_general_rules_or_its_own():
 )
 def test_stops_of_further_scripts(lang, parts):
     assert cut(" ".join(parts), lang) == parts
-
-
-# Any text
 
 
 @given(st.text(alphabet="aB1 .!?…\"“”«»'’()[]-—\n\u3000。」「！？।।字ж", max_size=200))
@@ -169,9 +163,6 @@ def test_every_language_has_its_abbreviations():
     entries = [*sentences.INSIDE.values(), *sentences.ENDING.values()]
     words = [word for entry in entries for word in entry.split()]
     assert not [word for word in words if word.endswith(".")]
-
-
-# Real books
 
 
 @pytest.fixture(scope="module", params=LANGUAGES)

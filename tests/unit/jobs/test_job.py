@@ -131,9 +131,6 @@ def test_a_log_that_cannot_be_written_is_one_sentence(tmp_path) -> None:
     assert "Traceback" not in done.stderr
 
 
-# Progress
-
-
 def test_progress_is_drawn_on_the_terminal(tmp_path) -> None:
     ours, theirs = pty.openpty()
     body = (

@@ -36,9 +36,6 @@ def answer(server: OpenAIServer, **changes: Any) -> Answer:
     return only
 
 
-# What is asked
-
-
 def test_a_prompt_is_a_message_or_stands_as_is(server) -> None:
     assert [answer(server, chat=chat).text for chat in (True, False)] == ["<Who?>"] * 2
     chat, base = server.received
@@ -249,9 +246,7 @@ def test_answers_under_way_at_a_fatal_error_are_kept(server, tmp_path) -> None:
     ],
     ids=["account", "forbidden", "parameter", "shape", "limit", "dead"],
 )
-def test_an_endpoint_that_only_fails_is_not_asked_everything(
-    server, monkeypatch, first, bad, said
-) -> None:
+def test_an_endpoint_that_only_fails_is_not_asked_everything(server, monkeypatch, first, bad, said):
     monkeypatch.setattr(remote_models, "RATE_LIMIT_S", 0.3)
     monkeypatch.setattr(remote_models, "ATTEMPTS", 2)
     server.reply = lambda number, body: completion(body) if number < first else bad
@@ -279,9 +274,6 @@ def test_prompts_that_are_refused_for_what_they_are_stop_nothing(server, bad) ->
     found = answers(backend(server, concurrency=1), requests(*map(str, range(30))))
     assert {place for place, a in enumerate(found) if a.error is None} == right
     assert bad.body["error"]["message"] in found[1].error and len(server.received) == 30
-
-
-# Many at once
 
 
 def test_answers_keep_their_order_within_the_concurrency_limit(server) -> None:
@@ -325,9 +317,6 @@ def test_few_open_files_lower_the_concurrency_and_lose_nothing(server, hard) -> 
     assert (server.most_at_once <= 16) == (hard == 64)
 
 
-# Replies within limits
-
-
 def test_a_reply_that_decompresses_without_end_is_no_answer(server, monkeypatch) -> None:
     """60 KB of it would be 60 MB."""
     monkeypatch.setattr(remote_models, "ATTEMPTS", 1)
@@ -351,9 +340,6 @@ def test_an_answer_may_be_as_long_as_its_limit_and_no_longer(server) -> None:
     (found,) = answers(backend(server), requests("a"))
     # And it is not asked again.
     assert "the reply is longer than 4 MB" in found.error and len(server.received) == 2
-
-
-# A run that is being stopped
 
 
 @pytest.mark.parametrize("pause", ["600", ""])

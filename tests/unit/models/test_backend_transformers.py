@@ -237,9 +237,6 @@ def test_where_all_is_skipped_no_weights_are_loaded(llama, tmp_path) -> None:
         answers(backend(folder), requests("short"))
 
 
-# Positions beyond the training
-
-
 @pytest.mark.parametrize(
     ("scaling", "limit"),
     [
@@ -314,9 +311,6 @@ def test_a_wrong_setting_of_a_model_is_named(request, monkeypatch, kind, change,
         loaded(request.getfixturevalue(kind), **change)
 
 
-# The model's configuration
-
-
 def test_a_key_of_the_model_s_configuration_can_be_changed(mpt, tmp_path) -> None:
     long, short = requests("Orveld has a harbour. " * 30, "Orveld?", new=8)
     plain = answers(backend(mpt), [long, short])
@@ -334,9 +328,6 @@ def test_a_key_of_the_model_s_configuration_can_be_changed(mpt, tmp_path) -> Non
     (found,) = answers(backend(mpt), requests("Orveld has a harbour. " * 10, new=100))
     assert found.finish_reason == "length"
     assert found.prompt_tokens + found.completion_tokens == 64
-
-
-# Batches and memory
 
 
 def batches(model: transformers.TransformersBackend) -> list[tuple[int, int]]:
@@ -396,9 +387,6 @@ def test_a_prompt_beyond_memory_fails_alone(llama, tmp_path) -> None:
     with pytest.raises(RuntimeError, match="device-side assert"):
         list(model.generate(requests("a")))
     model.close()
-
-
-# The configuration
 
 
 def test_each_batch_is_kept_as_soon_as_it_is_answered(llama, tmp_path) -> None:

@@ -33,9 +33,6 @@ def identity(**changes: Any) -> Any:
     return backend_of("vllm", entry(**changes)).identity()
 
 
-# How prompts reach the engine
-
-
 class EngineDeadError(Exception):
     """vLLM's, as far as the backend looks at it."""
 
@@ -232,9 +229,6 @@ def test_a_chat_template_is_identified_by_its_content(tmp_path) -> None:
     assert entry(chat_template=one)["chat_template"] == one
     with pytest.raises(UserError, match=r"models\.big\.chat_template: .*absent.*correct the path"):
         identity(chat_template=str(tmp_path / "absent.jinja"))
-
-
-# What the configuration may say
 
 
 def test_an_engine_takes_its_gpus() -> None:

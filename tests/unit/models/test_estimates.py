@@ -93,9 +93,6 @@ def of(model: dict, prompts: PromptSet, *, done: Any = (), gpus: int = 0, **own:
     return Work(answering, "b", prompts, own.get("lengths", []), None).estimate()
 
 
-# What there is to ask
-
-
 def test_further_prompts_cost_as_much_as_the_others(tmp_path) -> None:
     """None of them is in the journal, and what is unknown stays unknown."""
     prompts = texts(tmp_path / "a", text_of(100), text_of(300))
@@ -175,9 +172,6 @@ def test_what_the_journal_holds_is_not_left(tmp_path, samples) -> None:
     assert other.left_prompts == other.prompts
 
 
-# What prefix caching saves
-
-
 @settings(max_examples=8)
 @given(seed=st.integers(0, 1000), n=st.integers(1, 120))
 def test_uncached_tokens_are_the_least_that_can_be_computed(seed, n) -> None:
@@ -229,9 +223,6 @@ def test_only_what_has_a_cache_saves(tmp_path, model, cached) -> None:
     assert (of(model, prompts).left_cached_tokens > 0) == cached
 
 
-# Hours and costs
-
-
 def test_hours_are_tokens_by_throughput(tmp_path) -> None:
     prompts = texts(tmp_path / "a", *(text_of(720, str(n)) for n in range(10)))
     own = {"backend": "transformers", "throughput": {"prefill": 2.0, "decode": 0.1}}
@@ -272,9 +263,6 @@ def test_a_name_tells_a_size(name, size) -> None:
     assert billions(name) == size
     found = throughput(block(ENTRY | {"name": name}), 1)
     assert (found and found.prefill) == (size and 160_000 / size)
-
-
-# What is shown
 
 
 def row(**changes: Any) -> WorkRow:

@@ -346,9 +346,6 @@ def test_a_changed_reference_or_role_changes_its_readers_key(requests) -> None:
     assert Lexical({}).depends_on(moved) != Lexical({}).depends_on(request)
 
 
-# Jobs that run at once
-
-
 class Numbered(Watched):
     """Answers differently whenever it is made, as sampling or another batch does."""
 
@@ -368,9 +365,7 @@ class Numbered(Watched):
 
 
 @pytest.mark.parametrize("looks", [False, True])
-def test_a_late_answer_of_an_early_run_changes_nothing(
-    requests, tmp_path, monkeypatch, looks
-) -> None:
+def test_a_late_answer_of_an_early_run_changes_nothing(requests, tmp_path, monkeypatch, looks):
     """A whole second run takes place meanwhile; a run that looks then asks for nothing more."""
     if looks:
         monkeypatch.setattr("needlework.models.other_runs.LOOK_SECONDS", 0.0)
@@ -416,9 +411,6 @@ def test_a_record_that_is_no_answer_is_asked_again(requests, tmp_path, record) -
     assert backend.asked.total() == 1
 
 
-# Room for the chat template
-
-
 @pytest.mark.parametrize(
     ("longest", "overhead", "refused"),
     [
@@ -427,9 +419,7 @@ def test_a_record_that_is_no_answer_is_asked_again(requests, tmp_path, record) -
         *[(4066, 30, ""), (4096, None, ""), (5000, 30, "")],
     ],
 )
-def test_prompts_that_only_the_template_makes_too_long_are_refused(
-    longest, overhead, refused
-) -> None:
+def test_prompts_that_only_the_template_makes_too_long_are_refused(longest, overhead, refused):
     entry = block({"context": 4096, "tokenizer": "t"})
     wanted = pytest.raises(UserError, match=f"`{refused}` for tokenizers.t")
     with wanted if refused else nullcontext():
@@ -457,9 +447,6 @@ def test_a_job_says_what_it_will_send_before_it_does(requests, tmp_path, capsys)
         for new in (True, False):
             generate(requests, Changing(lambda _, answer: answer), journal)
             assert (said in capsys.readouterr().err) == new
-
-
-# Where runs that share a journal go on
 
 
 def runs_in_turn(size: int, runs: int) -> Counter[int]:

@@ -29,9 +29,6 @@ def server(batch_server: BatchServer) -> BatchServer:
     return batch_server
 
 
-# What is submitted, and what comes back
-
-
 @pytest.mark.parametrize("chat", [True, False])
 def test_a_batch_is_submitted_and_collected(server, tmp_path, chat) -> None:
     asked = requests("a", "b\u2028\U0001f600", "c", samples=2)
@@ -70,9 +67,7 @@ def test_requests_of_equal_bodies_have_answers_of_their_own(server, tmp_path) ->
         ("MOST_BYTES", 100, [1] * 7),
     ],
 )
-def test_batches_keep_the_endpoint_s_limits(
-    server, tmp_path, monkeypatch, limit, most, expected
-) -> None:
+def test_batches_keep_the_endpoint_s_limits(server, tmp_path, monkeypatch, limit, most, expected):
     monkeypatch.setattr(batches, limit, most)
     found = answers(backend(server.url, tmp_path), requests(*"abcdefg"))
     assert [a.text for a in found] == [f"<{letter}>" for letter in "abcdefg"]
@@ -128,9 +123,6 @@ def test_a_job_submits_one_batch_however_few_answers_it_takes(server, tmp_path) 
     assert sizes(server) == [4]
 
 
-# What goes wrong
-
-
 @pytest.mark.parametrize("most", [None, 80])
 def test_a_batch_over_the_limit_waits_for_others(server, tmp_path, most) -> None:
     failing(server, "Enqueued token limit.", "batch_1", "batch_2", "batch_4")
@@ -171,9 +163,7 @@ def damaged_until(server: BatchServer, damage: Any, reads: int) -> None:
 
 
 @pytest.mark.parametrize("damage", DAMAGED)
-def test_only_what_a_damaged_file_lacks_is_paid_for_again(
-    server, tmp_path, damage, monkeypatch
-) -> None:
+def test_only_what_a_damaged_file_lacks_is_paid_for_again(server, tmp_path, damage, monkeypatch):
     """It is read again, and paid for again once it stays damaged."""
     damaged_until(server, DAMAGED[damage], 3)
     assert texts(server, tmp_path / "one", "ab") == ["<a>", "<b>"]
@@ -455,9 +445,6 @@ def test_what_a_wait_does_not_help_is_not_tried_again(server, tmp_path, reply, s
     assert server.count("POST", "/files") == 1
 
 
-# The key
-
-
 @pytest.mark.parametrize("key", ["none", "EMPTY", "1234", "batch", "custom_id", "completed"])
 def test_a_dummy_key_corrupts_no_batch(server, tmp_path, monkeypatch, key) -> None:
     monkeypatch.setenv("A_KEY", key)
@@ -508,9 +495,6 @@ def test_the_key_shows_nowhere(server, tmp_path, caplog, monkeypatch, escaped) -
         shown += "" if file.is_dir() else file.read_bytes().decode("utf-8", "replace")
     assert "ABSK" not in shown + caplog.text
     assert not any(key.encode() in received.content for received in server.received)
-
-
-# A run that is being stopped
 
 
 def test_a_stopped_run_submits_nothing_and_collects_it_later(

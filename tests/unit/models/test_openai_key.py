@@ -210,9 +210,7 @@ def behind(proxy: OpenAIServer, monkeypatch, variable: str = "http_proxy") -> No
     ("variable", "status"),
     [*[("http_proxy", status) for status in (200, 302, 407, 502)], ("HTTPS_PROXY", 503)],
 )
-def test_a_proxy_that_answers_for_a_local_server_is_named(
-    server, monkeypatch, variable, status
-) -> None:
+def test_a_proxy_that_answers_for_a_local_server_is_named(server, monkeypatch, variable, status):
     """Or that is not there."""
     server.reply = lambda number, body: Reply(PAGE, status, {"Content-Type": "text/html"})
     behind(server, monkeypatch, variable)

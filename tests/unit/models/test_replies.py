@@ -408,9 +408,6 @@ def test_a_dated_name_is_no_other_model(asked, served, same) -> None:
     assert other_model(asked, served) != same
 
 
-# What no connection came from
-
-
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])
 def test_a_lack_of_file_descriptors_is_named(number: int) -> None:
     error = OSError("All connection attempts failed")

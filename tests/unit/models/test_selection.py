@@ -102,9 +102,6 @@ def test_what_is_no_factor_or_no_value_is_refused(only: Any, said: str) -> None:
         configured(only)
 
 
-# Models whose weights may be absent
-
-
 def test_an_optional_model_without_weights_is_left_out() -> None:
     config = copy.deepcopy(DEFAULT)
     config["models"]["smollm2"]["name"] = "package:no-such-package/m.gguf"

@@ -223,7 +223,5 @@ def test_two_metrics_of_one_name_are_refused() -> None:
         ("oneruler", "strict", ["cwe"], "strict"),
     ],
 )
-def test_captions_name_the_metrics(
-    benchmark: str, chosen: str, tasks: list[str], said: str
-) -> None:
+def test_captions_name_the_metrics(benchmark: str, chosen: str, tasks: list[str], said: str):
     assert in_captions(load_benchmark(benchmark).scoring.metrics, chosen, tasks) == said

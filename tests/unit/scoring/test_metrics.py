@@ -171,9 +171,7 @@ def test_existence_score(prediction, translated, reference, value, verdict):
         ("", ("Hayır", "Evet"), "Evet", 0.0),
     ],
 )
-def test_existence_in_a_users_words(
-    answer: str, words: tuple[str, str], reference: str, value: float
-) -> None:
+def test_existence_in_a_users_words(answer, words: tuple[str, str], reference, value) -> None:
     assert scores.existence_accuracy(answer, None, [reference], words)[0] == value
 
 

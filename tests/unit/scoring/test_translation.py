@@ -55,18 +55,12 @@ class Dictionary(Translator):
         return [self.words.get(text, f"<{text}>") for text in texts]
 
 
-# Language identification
-
-
 @pytest.mark.slow
 def test_languages_are_identified_by_the_codes_of_the_benchmarks():
     norwegian = "Jeg vet ikke hva svaret på spørsmålet er, men det står i teksten."
     assert identify([*SENTENCES.values(), norwegian]) == [*SENTENCES, "no"]
     unknown = ["", "  ", "1942", "19.42 %", "...", "🙂", "გამარჯობა"]
     assert identify(unknown) == ["und"] * len(unknown)
-
-
-# The cache
 
 
 def test_only_what_is_foreign_is_translated_and_each_text_once(tmp_path):
@@ -139,9 +133,6 @@ def test_without_a_translator_texts_stay_and_nothing_is_kept(tmp_path):
     assert not (tmp_path / "cache").exists()
     with pytest.raises(UserError, match=r"'goggle'.*did you mean 'google'"):
         load_translator(given({"kind": "goggle"}))
-
-
-# The ceiling
 
 
 def questions(**answers: list[str]) -> pa.Table:
