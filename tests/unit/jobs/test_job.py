@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import pty
 import subprocess
 import sys
 import textwrap
@@ -129,22 +128,6 @@ def test_a_log_that_cannot_be_written_is_one_sentence(tmp_path) -> None:
     assert done.returncode == 1
     assert done.stderr.startswith("\nread_corpus: logs/read_corpus cannot be written (")
     assert "Traceback" not in done.stderr
-
-
-def test_progress_is_drawn_on_the_terminal(tmp_path) -> None:
-    ours, theirs = pty.openpty()
-    body = (
-        "from needlework.jobs import progress as module\nmodule.DELAY_S = 0\n"
-        'for i in progress(["a", "b"], desc="prompts", told=True):\n    print("item", i)'
-    )
-    try:
-        assert run(tmp_path, body, stderr=theirs).returncode == 0
-        seen = os.read(ours, 10000).decode()
-    finally:
-        os.close(ours)
-        os.close(theirs)
-    assert ": prompts (log: " in seen and "100%" in seen and "2/2" in seen
-    assert log(tmp_path) == "item a\nitem b\n"
 
 
 @pytest.mark.parametrize("before", [True, False])

@@ -15,13 +15,11 @@ import pytest
 from engines.tiny_model import make_model, make_tokenizer
 from factories.models import answers, backend_of, configured, requests
 from needlework.errors import UserError
-from needlework.given import given
 from needlework.jobs.stop import Stopped
 from needlework.journal import Journal
 from needlework.models.backends import transformers
 from needlework.models.backends.base import Answer
 from needlework.models.generation import generate
-from needlework.planning.job_resources import job_gpus
 
 GREEDY = {"temperature": 0}
 ENDS = [1, *range(5, 512, 25)]
@@ -179,12 +177,12 @@ def test_thoughts_are_no_part_of_an_answer_and_counted(kind, request) -> None:
 
 
 def test_seeds_change_samples_and_narrow_choices_are_likeliest(llama) -> None:
-    asked = requests(*PROMPTS, new=24)
+    asked = requests(*PROMPTS[:6], new=16)
 
     def sampled(**sampling: Any) -> list[Answer]:
         return answers(backend(llama, sampling={"temperature": 1.0, **sampling}), asked)
 
-    assert sum(a != b for a, b in zip(sampled(seed=0), sampled(seed=1), strict=True)) >= 8
+    assert sum(a != b for a, b in zip(sampled(seed=0), sampled(seed=1), strict=True)) >= 5
     likeliest = answers(backend(llama), asked)
     for narrow in ({"top_k": 1}, {"top_p": 1e-6}, {"temperature": 1e-4}):
         assert sampled(**{"top_k": None, **narrow}) == likeliest
@@ -427,20 +425,6 @@ def test_a_stopped_run_ends_after_a_batch(llama, stop_run, tmp_path) -> None:
     with Journal(tmp_path) as journal, pytest.raises(Stopped):
         generate(requests(*PROMPTS, new=4), model, journal)
     assert len(list(Journal(tmp_path).records())) == 3
-
-
-def test_the_weights_are_of_the_type_that_is_set(llama) -> None:
-    import torch
-
-    for dtype, wanted in (("auto", torch.float32), ("bfloat16", torch.bfloat16)):
-        assert loaded(llama, dtype=dtype)._model.dtype == wanted
-
-
-def test_only_a_job_on_a_gpu_asks_for_one(llama) -> None:
-    assert job_gpus(given(backend(llama, device="cpu").config)) == 0
-    assert job_gpus(given(backend(llama, device="auto").config)) == 1
-    # A repeatable model answers one prompt at a time.
-    assert backend(llama, repeatable=True)._batch_size == 1
 
 
 def test_a_stop_string_ends_an_answer(llama) -> None:

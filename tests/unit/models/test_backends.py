@@ -12,7 +12,7 @@ from factories.models import answers, backend_of
 from needlework.errors import UserError
 from needlework.models.backends import backend_names
 from needlework.models.backends.base import Request
-from needlework.models.backends.lexical import best_sentence, features, read_sentences
+from needlework.models.backends.lexical import best_sentence
 from needlework.models.settings import MODELS
 from needlework.prompts.spans import literal
 
@@ -104,30 +104,9 @@ def test_the_first_of_equals_wins_and_rare_words_weigh_most() -> None:
     assert best_sentence("Who was it that built the lighthouse?", passages)[0] == "Lighthouse: Ada."
 
 
-def test_numbers_count_as_wholes() -> None:
-    passages = ["In 1913 the ferry sank.", "In 1912 the ferry sank."]
-    assert best_sentence("Which ferry sank in 1912?", passages)[0] == passages[1]
-    assert not set(features("1912")) & set(features("1913"))
-
-
 @pytest.mark.parametrize(
     ("question", "expected"),
     [("Who built the mill in 1912?", "Yes"), ("Which composer died in Vienna?", "No")],
 )
 def test_existence(question: str, expected: str) -> None:
     assert read(request(question, PASSAGES["en"], task="existence")) == [expected]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("One. Two! Three? Four", ["One.", "Two!", "Three?", "Four"]),
-        ("Pi is 3.14 here. Next", ["Pi is 3.14 here.", "Next"]),
-        ("Am 17. Juli kam J. Quill. Er blieb.", ["Am 17. Juli kam J. Quill.", "Er blieb."]),
-        ("一。二！三？四", ["一。", "二！", "三？", "四"]),
-        *[("क है। ख है।", ["क है।", "ख है।"]), ("من؟ هنا۔ ہم", ["من؟", "هنا۔", "ہم"])],
-        *[("line\nbreak", ["line", "break"]), (" \n ", [])],
-    ],
-)
-def test_sentences(text: str, expected: list[str]) -> None:
-    assert list(read_sentences(text).texts) == expected
