@@ -18,8 +18,9 @@ import pytest
 
 from factories import demo_run
 from http_server import Hub
+from needlework.data.budgets import Budget, check_records
 from needlework.data.corpora.found import Found
-from needlework.data.corpora.registry import languages_of, own_corpus
+from needlework.data.corpora.registry import languages_of, local_files, own_corpus
 from needlework.data.corpora.tabular import SearchedContext
 from needlework.errors import UserError
 from needlework.given import given
@@ -115,15 +116,11 @@ A_ROW = '{"body": "a", "n": 1.5, "list": ["a", "b"]}\n'
 ENDINGS = ("jsonl", "parquet", "csv")
 WRONG_FILES: list[tuple[str, str | bytes, str, str]] = [
     (
-        "csv",
-        "body,from\na, b,book\nc,d\n",
-        "body",
+        *("csv", "body,from\na, b,book\nc,d\n", "body"),
         r"row 1 has 3 fields, the head has 2: .*','.* in quotes",
     ),
     (
-        "csv",
-        "body;from\nc;d\na;b;book\n",
-        "body",
+        *("csv", "body;from\nc;d\na;b;book\n", "body"),
         r"row 2 has 3 fields, the head has 2: .*';'.* in quotes",
     ),
     ("csv", 'body,from\na,b\n"c,d\ne,f\n', "body", "row 2 has a quote that none closes: close it"),
@@ -137,16 +134,12 @@ WRONG_FILES: list[tuple[str, str | bytes, str, str]] = [
     *((ending, b"", "body", r"the file \S+ is empty") for ending in ENDINGS),
     ("jsonl", f'{A_ROW}"b"\n', "body", r"p\.jsonl, line 2 is not a JSON object"),
     (
-        "jsonl",
-        '{"body": "' + "z" * 17_000_000 + '"}\n',
-        "body",
+        *("jsonl", '{"body": "' + "z" * 17_000_000 + '"}\n', "body"),
         "a record of more than 16,777,216 bytes",
     ),
     ("csv", "body\n" + "z" * 17_000_000 + "\n", "body", "a record of more than 16,777,216 bytes"),
     (
-        "csv",
-        'body\n"' + ("z" * 999 + "\n") * 17_000 + '"\n',
-        "body",
+        *("csv", 'body\n"' + ("z" * 999 + "\n") * 17_000 + '"\n', "body"),
         "a record of more than 16,777,216 bytes",
     ),
     ("jsonl", A_ROW, "boby", "has no column 'boby': it has body, n, list"),
@@ -294,26 +287,6 @@ for settings in json.loads(sys.argv[1]):
     except UserError as error:
         print(json.dumps(str(error)))
 """
-
-
-THREADS = """
-import sys, threading
-import datasets, psutil
-from needlework.data.corpora import tabular
-from needlework.given import given
-def native():
-    return psutil.Process().num_threads() - threading.active_count()
-before = native()
-own = {"kind": "passages", "columns": {"text": "body"}, "separator": None, "rows": 2}
-assert tabular.table("mine", "en", [sys.argv[1]], given(own)).num_rows == 2
-print(native() - before)
-"""
-
-
-@pytest.mark.slow
-def test_parquet_leaves_no_thread_that_could_abort(tmp_path: Path) -> None:
-    pq.write_table(pa.table({"body": ["a"] * 100}), tmp_path / "p.parquet", row_group_size=10)
-    assert output(THREADS, str(tmp_path / "p.parquet")).strip() == "0"
 
 
 def output(code: str, argument: str, **environment: str) -> str:
@@ -503,3 +476,42 @@ def test_a_small_parquet_file_of_much_data_is_refused(tmp_path: Path, column, sa
     assert path.stat().st_size < 100_000
     with pytest.raises(UserError, match=rf"p\.parquet.*{said}"):
         read("passages", {"text": "body"}, [str(path)])
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_brackets_and_marks_in_names_are_no_patterns(ending: str, tmp_path: Path) -> None:
+    """A file is read by its own name, though `datasets` takes names for patterns."""
+    for number, name in enumerate(("q1", "q[1]", "q?", "qx", "[a-z]x")):
+        path, text = tmp_path / f"{name}.{ending}", f"Text {number}."
+        if ending == "parquet":
+            pq.write_table(pa.table({"t": [text]}), path)
+        else:
+            lines(path, {"t": text} if ending == "jsonl" else f"t\n{text}\n")
+
+    def texts(pattern: str) -> list[str]:
+        files = local_files([f"{tmp_path}/{pattern}.{ending}"])
+        return read("passages", {"text": "t"}, files)["text"].to_pylist()
+
+    assert texts("q*") == ["Text 0.", "Text 2.", "Text 1.", "Text 3."]
+    assert texts("q[1]") == ["Text 1."] and texts("q?") == ["Text 2."]
+    assert texts("[a-z]x") == ["Text 4."]
+
+
+def test_rows_of_ordinary_files_are_within_the_budget() -> None:
+    budget = Budget(["a.parquet"], 10_000_000, "corpora.mine")
+    for place in range(100):
+        budget.take(place, {"text": "x" * 9_000_000})
+    with pytest.raises(UserError, match=r"^corpora\.mine: a\.parquet unpacks to more than 1,000,"):
+        for place in range(100, 200):
+            budget.take(place, {"text": "x" * 9_000_000})
+
+
+def test_a_quoted_record_goes_on_over_lines(tmp_path: Path, monkeypatch) -> None:
+    path = tmp_path / "p.csv"
+    path.write_bytes(b'a,b\n"one\ntwo ""quoted""\n",x\nlast\n')
+    for most, quoted in ((24, True), (15, False)):
+        monkeypatch.setattr("needlework.data.budgets.ROW_BYTES", most)
+        check_records(path, "corpora.mine", quoted=quoted)
+        monkeypatch.setattr("needlework.data.budgets.ROW_BYTES", most - 1)
+        with pytest.raises(UserError, match=f"a record of more than {most - 1} bytes"):
+            check_records(path, "corpora.mine", quoted=quoted)

@@ -102,8 +102,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> None:
         "vllm.exceptions": {"VLLMClientError": ValueError},
         "vllm.inputs": {"tokens_input": lambda tokens: tokens},
         "vllm.sampling_params": {"RequestOutputKind": SimpleNamespace(FINAL_ONLY=2)},
-        "vllm.v1": {},
-        "vllm.v1.engine": {},
+        **{"vllm.v1": {}, "vllm.v1.engine": {}},
         "vllm.v1.engine.exceptions": {"EngineDeadError": EngineDeadError},
     }
     for name, content in contents.items():

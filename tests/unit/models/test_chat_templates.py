@@ -29,14 +29,11 @@ DOUBLED = (
 )
 TOO_MUCH = r"takes more than \d+ (MiB of memory|seconds)|adds more than 1,000,000 characters"
 BOMBS = {
-    "repeat": "{{ 'a' * 10**9 }}",
-    "the prompt": "{{ messages[0]['content'] * 10**7 }}",
-    "list": "{{ [0] * 10**9 }}",
-    "power": "{{ 9 ** (9 ** 9) }}",
+    **{"repeat": "{{ 'a' * 10**9 }}", "the prompt": "{{ messages[0]['content'] * 10**7 }}"},
+    **{"list": "{{ [0] * 10**9 }}", "power": "{{ 9 ** (9 ** 9) }}"},
     "doubling": DOUBLED.replace("STEP", "+ s.t") + "{{ s.t }}",
     "join": DOUBLED.replace("STEP", "|list|join(s.t)"),
-    "format": "{{ '%999999999d'|format(1) }}",
-    "padding": "{{ 'a'.ljust(10**9) }}",
+    **{"format": "{{ '%999999999d'|format(1) }}", "padding": "{{ 'a'.ljust(10**9) }}"},
     "in a filter": "{{ range(99999)|map('string')|list|length * ('b' * 10**9)|length }}",
 }
 
@@ -71,8 +68,7 @@ def test_a_template_that_exhausts_a_machine_is_refused(name: str, tokenizer: Any
         ("{% for i in range(10**9) %}{% endfor %}", "Range too big"),
         ("{% macro a() %}{{ a() }}{% endmacro %}{{ a() }}", "recursion depth"),
         ("{{ raise_exception('no roles') }}", "no roles"),
-        ("{{ ''.__class__.__mro__ }}", "is unsafe"),
-        ("{% for %}", "Expected an expression"),
+        *[("{{ ''.__class__.__mro__ }}", "is unsafe"), ("{% for %}", "Expected an expression")],
     ],
 )
 def test_what_a_template_raises_is_told(jinja: str, why: str, tokenizer: Any) -> None:
@@ -117,18 +113,15 @@ def test_templates_are_filled_as_transformers_fills_them(tokenizer: Any) -> None
 INTRODUCTIONS = {
     "chatml": "<|im_end|>\n<|im_start|>assistant\n",
     "no thoughts": "<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n",
-    "thoughts": "<｜Assistant｜><think>\n",
-    "llama 2": " [/INST] ",
+    **{"thoughts": "<｜Assistant｜><think>\n", "llama 2": " [/INST] "},
     "llama 3": "<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n",
     "gemma": "<end_of_turn>\n<start_of_turn>model\n",
     "phi": "<|im_end|><|im_start|>assistant<|im_sep|>",
     "channels": "<|end|><|start|>assistant",
     "an empty channel": "<turn|>\n<|turn>model\n<|channel>thought\n<channel|>",
     "attributes": '<|close|>message<|sep|><|open|>message role="assistant"<|sep|><|open|>think<|sep|>',
-    "brackets": "[e~[\n]~b]ai\n<think>\n",
-    "alpaca": "\n\n### Response:\n",
-    "three words": "<|end_of_turn|>GPT4 Correct Assistant:",
-    "another language": "\n助手：",
+    **{"brackets": "[e~[\n]~b]ai\n<think>\n", "alpaca": "\n\n### Response:\n"},
+    **{"three words": "<|end_of_turn|>GPT4 Correct Assistant:", "another language": "\n助手："},
     "a switch": "/nothink<|assistant|>\n<think></think>",
 }
 

@@ -26,12 +26,7 @@ from needlework.journal import Journal
 from needlework.models.backends.base import Answer, Backend, Request
 from needlework.models.backends.lexical import Lexical
 from needlework.models.backends.oracle import Oracle
-from needlework.models.generation import (
-    InstanceRequests,
-    Policy,
-    _refuse_failures,
-    generate,
-)
+from needlework.models.generation import InstanceRequests, Policy, _refuse_failures, generate
 from needlework.models.other_runs import Turns
 from needlework.models.request_keys import request_key
 from needlework.models.selection import check_room

@@ -143,8 +143,7 @@ PARTS = "{% for p in m['content'] %}{{ p.text }}{% endfor %}"
         ),
         (TURNS.replace("{{ m['content'] }}", PARTS), "the prompt", {}),
         (TURNS.replace("m['content']", "m['content'][:9]"), "the prompt", {}),
-        ("Hello", "the prompt", {}),
-        ("Hello", "the prompt", {"answer_prefix": "Well,"}),
+        *[("Hello", "the prompt", {}), ("Hello", "the prompt", {"answer_prefix": "Well,"})],
     ],
 )
 def test_a_template_that_loses_a_text_is_refused(template, lost, own):

@@ -20,8 +20,7 @@ ENTRIES: dict[str, dict[str, Any]] = {
     "openai": {"name": "some-model", "base_url": "http://127.0.0.1:9/v1", "key_env": "A_KEY"},
     "inspect": {"name": "anthropic/some-model"},
     "transformers": {"name": "org/tiny", "revision": "abc", "chat": False, "device": "cpu"},
-    "vllm": {"name": "org/big", "revision": "abc", "context": 4096},
-    "lexical": {},
+    **{"vllm": {"name": "org/big", "revision": "abc", "context": 4096}, "lexical": {}},
 }
 NAMED = ("openai", "transformers", "vllm")
 

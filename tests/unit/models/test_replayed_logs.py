@@ -84,8 +84,7 @@ LM_EVAL_MORE = [
 
 
 INSTANCES_MORE = [
-    {"input": {"raw": f"{NAMED}{'6b' * 32}"}},
-    {"input": {"raw": "Where is Rome?"}},
+    *({"input": {"raw": f"{NAMED}{'6b' * 32}"}}, {"input": {"raw": "Where is Rome?"}}),
     {"input": {"raw": PROMPT, "formatted": f"{OTHER}\n{PROMPT}"}},
     {"interaction_type": "multi_turn"},
 ]

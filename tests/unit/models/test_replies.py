@@ -140,8 +140,7 @@ def test_a_message_is_its_text_and_refusals_are_answers(message, text) -> None:
 
 POEM = [{"type": "poem", "text": "x"}]
 UNKNOWN = {
-    "no message": body(message=None),
-    "no object": {"choices": ["x"]},
+    **{"no message": body(message=None), "no object": {"choices": ["x"]}},
     "a number": body(message={"content": 5}, text=5),
     "unknown parts": body(message={"content": POEM}, text=[5]),
     "a list": body(message={"content": "x"}, text="x", finish_reason=[]),
@@ -202,8 +201,7 @@ def test_an_overload_waits_in_every_form() -> None:
         assert kind(529, said) == "limited"
     busy = {"code": 529, "message": "busy"}
     for said in (
-        {"error": busy},
-        {"error": busy | {"code": "529"}},
+        *({"error": busy}, {"error": busy | {"code": "529"}}),
         {"error": {"code": 503, "message": "The model is overloaded. Try again later."}},
         {"type": "error", "error": {"message": "High traffic (2064)", "http_code": "529"}},
         {"base_resp": {"status_code": 1002, "status_msg": "rate limit"}},

@@ -15,11 +15,7 @@ from factories.models import backend_of
 from needlework.errors import UserError
 from needlework.journal import Journal
 from needlework.models.backends.base import Answer, Request
-from needlework.models.generation import (
-    InstanceRequests,
-    Policy,
-    generate,
-)
+from needlework.models.generation import InstanceRequests, Policy, generate
 from needlework.models.shards import merge
 from needlework.records import GENERATIONS, read_table, write_table
 

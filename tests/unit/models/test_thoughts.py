@@ -50,8 +50,7 @@ def test_thoughts_are_parted_from_the_answer(text: str, answer: str | None) -> N
 @pytest.mark.parametrize(
     ("text", "opened", "whole", "cut"),
     [
-        ("Could be", True, None, ("", None)),
-        ("Could be", False, None, None),
+        *[("Could be", True, None, ("", None)), ("Could be", False, None, None)],
         ("analysisWe need the city", False, None, ("", None)),
         ("analysis of the text: Lon", False, None, None),
     ],
