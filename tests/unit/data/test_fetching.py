@@ -136,8 +136,11 @@ UNDATED = Fault(stop_after=100_000, send_validators=False)
         # A range that was not asked for.
         ([Fault(stop_after=100_000), Fault(shift_range=7)], [None, "bytes=100000-", None]),
         # A date that has passed, and one that is none.
-        ([Fault(429, {"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"})], [None, None]),
-        ([Fault(429, {"Retry-After": "soon"})], [None, None]),
+        (
+            [Fault(status=429, headers={"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"})],
+            [None, None],
+        ),
+        ([Fault(status=429, headers={"Retry-After": "soon"})], [None, None]),
     ],
 )
 def test_a_download_survives_what_goes_wrong(server, source, destination, faults, ranges):
