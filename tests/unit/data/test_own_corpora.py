@@ -255,7 +255,7 @@ def test_contexts_of_questions_are_passages_once(tmp_path: Path) -> None:
     assert table["text"].to_pylist()[0] == "(Title: T) Ann met Bo."
 
 
-def test_texts_are_a_book_of_sentences_and_records_what_is_mapped(tmp_path: Path) -> None:
+def test_texts_are_a_book_and_records_what_is_mapped(tmp_path: Path) -> None:
     files = lines(tmp_path / "t.jsonl", {"body": "One. Two."}, {"body": " "}, {"body": "Three."})
     table = read("texts", {"text": "body"}, files)
     (book,) = table.to_pylist()
@@ -410,7 +410,7 @@ def test_a_wrong_corpus_is_one_sentence(own, benchmarks, message, monkeypatch) -
     assert message in str(raised.value) and "\n" not in str(raised.value)
 
 
-def test_a_corpus_is_known_while_it_is_configured_under_a_free_name() -> None:
+def test_a_corpus_has_a_name_of_its_own() -> None:
     made = validated(config(ASKED, mlneedle=EO))
     assert made["benchmarks"]["mlneedle"]["answer_languages"] == ["en", "eo"]
     # The registry has not learnt of it.

@@ -332,7 +332,7 @@ def test_a_reply_that_decompresses_without_end_is_no_answer(server, monkeypatch)
         assert "the reply is longer than 4 MB" in found.error
 
 
-def test_an_answer_may_be_as_long_as_its_limit_and_no_longer(server) -> None:
+def test_an_answer_is_no_longer_than_its_limit(server) -> None:
     server.reply = lambda number, body: completion(body, "x" * 6_000_000)
     (found,) = answers(backend(server, request={"max_tokens": 3000}), requests("a"))
     assert found.error is None and len(found.text) == 6_000_000

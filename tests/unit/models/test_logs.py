@@ -432,7 +432,7 @@ def test_a_model_that_was_asked_more_has_no_answer(tmp_path, program, row) -> No
         replayed(tmp_path, log_of(tmp_path, program, row))
 
 
-def test_the_prompt_itself_and_what_inspect_adds_are_no_other_prompt(tmp_path) -> None:
+def test_what_inspect_adds_of_itself_is_no_other_prompt(tmp_path) -> None:
     inputs = [chat(PROMPT), chat("Is that right?"), []]
     events = [*({"event": "model", "input": given} for given in inputs), {"event": "score"}]
     for program, row, text in (
