@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -173,11 +173,14 @@ NLLB_PAIRS = [
 
 
 @pytest.fixture(scope="module")
-def tiny_nllb(tmp_path_factory) -> Path:
+def tiny_nllb(tmp_path_factory) -> Iterator[Path]:
     """A model of NLLB's architecture that was initialised at random and has learnt five texts."""
     import torch
     from transformers import M2M100Config, M2M100ForConditionalGeneration, NllbTokenizer
 
+    # So small a model gains nothing by more threads.
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
     letters = sorted({c for text, _, english in NLLB_PAIRS for c in text + english} - {" "})
     vocabulary = ["<s>", "<pad>", "</s>", "<unk>", "▁", *letters]
     tokenizer = NllbTokenizer(
@@ -209,16 +212,18 @@ def tiny_nllb(tmp_path_factory) -> Path:
         prompts[prompts == -100] = tokenizer.pad_token_id
         prompts[:, 0], labels[:, 0] = tokenizer.eos_token_id, -100
         optimiser = torch.optim.Adam(model.parameters(), lr=5e-3)
-        loss = torch.tensor(1.0)
-        while loss > 0.01:
+        for _ in range(500):
             loss = model(**inputs, decoder_input_ids=prompts, labels=labels).loss
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
+            if loss < 0.01:
+                break
     folder = tmp_path_factory.mktemp("nllb")
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
-    return folder
+    yield folder
+    torch.set_num_threads(threads)
 
 
 def nllb(name: Path | str, **changes: Any) -> dict[str, Any]:
