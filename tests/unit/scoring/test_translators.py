@@ -25,7 +25,7 @@ from needlework.scoring.translation import (
 )
 from needlework.scoring.translators import google as google_translator
 from needlework.scoring.translators import http
-from needlework.scoring.translators.base import check_translator, load_translator
+from needlework.scoring.translators.base import Translator, check_translator, load_translator
 
 SECRET = "sk-very-secret-0123456789"
 GERMAN = "Der Fluss fließt durch die alte Stadt und ins Meer."
@@ -44,6 +44,8 @@ def service(monkeypatch) -> Iterator[OpenAIServer]:
     monkeypatch.setenv("A_KEY", SECRET)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setattr(http, "FIRST_PAUSE_S", 0.01)
+    # To tell languages takes seconds.
+    monkeypatch.setattr(Translator, "needs_languages", False)
     with OpenAIServer() as running:
         yield running
 
@@ -205,7 +207,7 @@ def test_reasoning_is_no_part_of_a_translation(service, tmp_path):
         # The second time from the journal, which keeps the reasoning.
         for _ in range(2):
             found = translate([GERMAN], load_translator(llm(service)), tmp_path / str(place))
-            assert found == [Translated("de", english)]
+            assert found == [Translated("und", english)]
     assert len(service.received) == 4
 
 
@@ -217,7 +219,7 @@ def test_a_cut_translation_is_an_error_and_not_kept(service, tmp_path):
             translate([GERMAN], load_translator(llm(service)), tmp_path)
     service.reply = lambda number, body: llm_answer(body)
     found = translate([GERMAN], load_translator(llm(service)), tmp_path)
-    assert found == [Translated("de", f"<{GERMAN}>")]
+    assert found == [Translated("und", f"<{GERMAN}>")]
 
 
 A_NUMBER = {"translations": [{"translatedText": 7}]}
