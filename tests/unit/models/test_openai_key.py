@@ -29,7 +29,7 @@ from needlework.models.backends.openai import backend as openai
 from needlework.models.generation import Policy, generate
 from needlework.planning.preflight.checks import check
 from needlework.planning.preflight.used import Used
-from runs import ROOT, SMALL_MLNEEDLE, Workflow
+from runs import ROOT, Workflow
 
 # A key of characters that JSON may escape.
 KEY = "ABSKabc/def+ghi0123456789=="
@@ -134,10 +134,14 @@ def test_a_dummy_key_corrupts_no_answer_and_shows_nowhere(server, monkeypatch, k
         assert "***" in one.error and key not in one.error.removeprefix("status 400")
 
 
+# Pairs need neither passages nor a search.
+PAIRS = {"tasks": ["key_value"], "keys": ["uuid"], "n_pairs": [{"n": 10, "indices": [0]}]}
+
+
 @pytest.mark.slow
 def test_the_key_reaches_no_process_list_and_no_file(server, tmp_path) -> None:
     """Of Snakemake and its jobs, while one waits for an endpoint that says the key back."""
-    name = "results/generations/remote/mlneedle.parquet"
+    name = "results/generations/remote/lost_in_the_middle.parquet"
     seen = threading.Event()
     server.reply = lambda number, body: Reply(
         completion(body, f"Your key is {SECRET}.").body, after=seen
@@ -146,7 +150,7 @@ def test_the_key_reaches_no_process_list_and_no_file(server, tmp_path) -> None:
     config = {
         "run": {"models": ["remote"]},
         "models": {"remote": {key: value for key, value in entry.items() if value is not None}},
-        "benchmarks": {"mlneedle": SMALL_MLNEEDLE},
+        "benchmarks": {"lost_in_the_middle": PAIRS},
     }
     (tmp_path / "mine.yaml").write_text(yaml.safe_dump(config))
     command = Workflow(ROOT, tmp_path).command(
