@@ -112,37 +112,13 @@ def assigned(tree: ast.AST) -> dict[str, set[str]]:
 
 def gives_verdicts(function: Any) -> bool:
     said = str(function.__annotations__.get("return", ""))
-    return function.__module__.startswith(("needlework", __name__)) and bool(
+    return function.__module__.startswith("needlework") and bool(
         re.search(r"Verdict|tuple\[float( \| None)?, str\]", said)
     )
 
 
 def returned(function: Any) -> set[str]:
     return {verdict for code in code_of(function) for verdict in verdicts_in(*code)}
-
-
-VOID = "void"
-
-
-def compared(said: str) -> tuple[float, str]:
-    return 0.0, "never"
-
-
-def made_up(said: str) -> tuple[float, str]:
-    if helped(said)[1] == "odd" or compared(said)[1] == "never":
-        return 0.0, VOID
-    late = "late" if len(said) > 9 else "later"
-    if said.isupper():
-        return 0.5, late
-    return helped(said)
-
-
-def helped(said: str) -> tuple[float, str]:
-    return (1.0, "whole") if "x" in said else (0.0, f"partly:{len(said)}" if said else "odd")
-
-
-def test_verdicts_are_read_through_all_functions() -> None:
-    assert returned(made_up) == {"void", "late", "later", "whole", "partly", "odd"}
 
 
 @each_metric
