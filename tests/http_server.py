@@ -15,7 +15,7 @@ import time
 from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -160,16 +160,10 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @dataclass(frozen=True)
-class Fault:
+class Fault(Reply):
     """How one answer with a file goes wrong. Without arguments, it goes right."""
 
     status: int | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
-    # As in a reply.
-    stop_after: int | None = None
-    announce_length: bool = True
-    stall: float = 0.0
-    delay: float = 0.0
     # Invert the body's first byte.
     corrupt: bool = False
     ignore_range: bool = False
@@ -210,15 +204,8 @@ class FileServer(Server):
             status, headers, body = self._file(self.files[path], received.headers, fault)
         if fault.corrupt:
             body = bytes([body[0] ^ 0xFF]) + body[1:]
-        return Reply(
-            body,
-            status,
-            {"Content-Type": "application/octet-stream", **headers, **fault.headers},
-            delay=fault.delay,
-            stop_after=fault.stop_after,
-            announce_length=fault.announce_length,
-            stall=fault.stall,
-        )
+        headers = {"Content-Type": "application/octet-stream", **headers, **fault.headers}
+        return replace(fault, body=body, status=status, headers=headers)
 
     def _file(
         self, data: bytes, asked: Mapping[str, str], fault: Fault

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -52,11 +50,7 @@ def metadata(path: Path) -> dict[str, str]:
     return {k.decode(): v.decode() for k, v in pq.read_schema(path).metadata.items()}
 
 
-# What is written
-
-
 def values(kind: pa.DataType) -> st.SearchStrategy[Any]:
-    """Values of a column of this type, None among them."""
     if pa.types.is_struct(kind):
         return st.fixed_dictionaries({field.name: values(field.type) for field in kind})
     if pa.types.is_list(kind):
@@ -130,15 +124,6 @@ def test_equal_tables_give_equal_bytes(tmp_path) -> None:
     assert len({(tmp_path / name).read_bytes() for name in "xyz"}) == 1
 
 
-def test_strings_and_words_have_dictionaries_and_spans_none(tmp_path) -> None:
-    words, file = pa.table({"name": ["a"], "words": [["x", "y"]], "other": [["x"]]}), tmp_path / "t"
-    write_table(words, file)
-    group = pq.ParquetFile(file).metadata.row_group(0)
-    columns = [group.column(place) for place in range(group.num_columns)]
-    found = {column.path_in_schema: column.has_dictionary_page for column in columns}
-    assert found == {"name": True, "words.list.element": True, "other.list.element": False}
-
-
 def test_no_path_of_this_machine_is_recorded(tmp_path, monkeypatch) -> None:
     """The same inputs give the same bytes wherever they lie."""
     written = []
@@ -182,23 +167,12 @@ def test_two_writers_of_a_file_do_not_touch_each_others(tmp_path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
 
 
-def test_the_names_of_resources_are_the_same_inside_the_repository(tmp_path, monkeypatch):
-    monkeypatch.chdir(records.ROOT)
-    write_table(TABLE, tmp_path / "x", inputs=["resources/sources.yaml"])
-    monkeypatch.chdir(tmp_path)
-    write_table(TABLE, tmp_path / "y", inputs=[records.ROOT / "resources/sources.yaml"])
-    assert (tmp_path / "x").read_bytes() == (tmp_path / "y").read_bytes()
-
-
 def test_notes_come_back(tmp_path) -> None:
     notes = {"left_out": {"no_answer_left": 2}, "title": "Türme", "nothing": None}
     write_table(TABLE, tmp_path / "x", config={"a": 1}, notes=notes)
     assert read_notes(tmp_path / "x") == notes
     write_table(TABLE, tmp_path / "x")
     assert read_notes(tmp_path / "x") == {}
-
-
-# Whole or not at all
 
 
 @pytest.mark.parametrize(
@@ -225,9 +199,6 @@ def test_a_failed_write_changes_nothing(tmp_path, monkeypatch, where, what) -> N
     assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
 
 
-# Read or refused
-
-
 def test_a_missing_file_is_named_with_the_remedy(tmp_path) -> None:
     path = tmp_path / "en.parquet"
     for read in (read_table, read_names, read_notes):
@@ -236,7 +207,6 @@ def test_a_missing_file_is_named_with_the_remedy(tmp_path) -> None:
 
 
 def test_what_is_not_parquet_is_refused(tmp_path) -> None:
-    """Cut anywhere, or never Parquet."""
     path = tmp_path / "en.parquet"
     write_table(TABLE, path)
     data = path.read_bytes()
@@ -284,9 +254,6 @@ def test_columns_come_as_they_are_asked_for(tmp_path) -> None:
         read_table(path, ["text", "y"])
 
 
-# Names of prompts
-
-
 def test_an_instance_id_depends_on_each_part_and_no_order() -> None:
     base = ("mlneedle", "exact", {"lang": "en", "depth": 0.5, "there": None}, "prompt")
     ids = {
@@ -308,19 +275,6 @@ def test_an_instance_id_is_the_same_on_every_machine() -> None:
     assert instance_id("mlneedle", "exact", factors, "塔") == (
         "fe920dac96162ede02f266be63d3a03785b19adda5ba1aa9a34a72b3975b0657"
     )
-
-
-def test_two_writers_of_a_file_at_once(tmp_path) -> None:
-    table, path = pa.concat_tables([TABLE] * 500), tmp_path / "t.parquet"
-
-    def write(_: int) -> None:
-        for _ in range(10):
-            write_table(table, path)
-            assert read_table(path).equals(table)
-
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(write, range(2)))
-    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_invalid_utf8_is_reported_with_the_file(tmp_path) -> None:
@@ -353,18 +307,6 @@ def test_leftovers_of_a_killed_job_are_removed(tmp_path) -> None:
             other.write_text("of another writer")
         assert part.exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*kept, "a.parquet"])
-
-
-def test_a_table_needs_no_pandas_and_a_frame_gets_it() -> None:
-    code = """
-import sys, pyarrow as pa
-from needlework import records
-table = pa.table({"passage_id": ["1"], "text": [None]}, schema=records.PASSAGES)
-assert "pandas" not in sys.modules
-assert table.to_pandas().isna().to_numpy().tolist() == [[False, True]]
-"""
-    environment = {**os.environ, "PYTHONPATH": SCRIPTS}
-    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
 
 
 @pytest.mark.parametrize("limit", [1 << 30, 1000, 1])

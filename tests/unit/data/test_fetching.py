@@ -7,13 +7,10 @@ import hashlib
 import json
 import logging
 import os
-import struct
 import subprocess
 import sys
 import time
-import tracemalloc
-import zipfile
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,7 +19,6 @@ from urllib.parse import unquote
 import pytest
 
 from http_server import Fault, FileServer
-from needlework.data.archives import Archive
 from needlework.data.corpora.registry import CORPORA, languages_of
 from needlework.data.fetching import FetchRecord, fetch, record_path
 from needlework.data.published_files import SourceFile, load_registry
@@ -64,8 +60,12 @@ def the_record(destination: Path) -> FetchRecord:
     return FetchRecord(**json.loads(record_path(destination).read_text()))
 
 
+def remove(destination: Path) -> None:
+    destination.unlink()
+    record_path(destination).unlink()
+
+
 def left_behind(destination: Path) -> set[str]:
-    """What stands in the destination's folder, by suffix."""
     if not destination.parent.exists():
         return set()
     return {path.name.removeprefix(destination.name) for path in destination.parent.iterdir()}
@@ -91,7 +91,6 @@ def test_a_file_arrives_whole_with_its_record(server, source, destination):
 
 
 def arrives(source: SourceFile, destination: Path, **arguments) -> FetchRecord:
-    """Fetch a file that must arrive whole."""
     record = fetch(source, destination, **{"patience": QUICK, **arguments})
     assert destination.read_bytes() == DATA
     return record
@@ -123,17 +122,6 @@ def test_dropped_connections_are_resumed_where_they_ended(server, source, destin
     assert server.received[1].headers["if-range"] == ETAG
 
 
-def test_without_etag_the_last_modified_date_is_the_validator(server, source, destination):
-    dated = {"Last-Modified": "Wed, 21 Oct 2015 07:28:00 GMT"}
-    server.faults[ID] = [
-        Fault(stop_after=100_000, send_validators=False, headers=dated),
-        Fault(ignore_range=True, send_validators=False),
-    ]
-    arrives(source, destination)
-    assert server.ranges() == [None, "bytes=100000-"]
-    assert server.received[1].headers["if-range"] == dated["Last-Modified"]
-
-
 UNDATED = Fault(stop_after=100_000, send_validators=False)
 
 
@@ -144,24 +132,21 @@ UNDATED = Fault(stop_after=100_000, send_validators=False)
         # Without a strong validator, a part is not continued.
         ([UNDATED], [None, None]),
         ([dataclasses.replace(UNDATED, headers={"ETag": 'W/"weak"'})], [None, None]),
-        *(([Fault(status=status)] * 2, [None] * 3) for status in (408, 425, 429, 500, 520)),
+        *(([Fault(status=status)] * 2, [None] * 3) for status in (408, 500)),
         # A range that was not asked for.
         ([Fault(stop_after=100_000), Fault(shift_range=7)], [None, "bytes=100000-", None]),
         # A date that has passed, and one that is none.
-        ([Fault(429, {"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"})], [None, None]),
-        ([Fault(429, {"Retry-After": "soon"})], [None, None]),
+        (
+            [Fault(status=429, headers={"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"})],
+            [None, None],
+        ),
+        ([Fault(status=429, headers={"Retry-After": "soon"})], [None, None]),
     ],
 )
 def test_a_download_survives_what_goes_wrong(server, source, destination, faults, ranges):
     server.faults[ID] = list(faults)
     arrives(source, destination)
     assert server.ranges() == ranges
-
-
-def test_a_later_call_resumes_what_an_earlier_one_left(server, source, destination):
-    interrupted(server, source, destination, 100_000)
-    arrives(source, destination)
-    assert server.ranges() == ["bytes=100000-"]
 
 
 def test_a_killed_download_is_continued(server, source, destination):
@@ -189,11 +174,6 @@ fetch(SourceFile({ID!r}, {source.url!r}, ("en",)), {str(destination)!r})
     assert server.ranges() == [None, f"bytes={arrived}-"]
 
 
-def test_progress_renews_the_patience(server, source, destination):
-    server.faults[ID] = [Fault(stop_after=30_000)] * 10
-    arrives(source, destination, patience=Patience(retries=1, backoff=0.001))
-
-
 @pytest.mark.parametrize("ignore_if_range", [False, True])
 def test_a_part_of_an_older_version_is_not_continued(
     server, source, unknown, destination, ignore_if_range
@@ -204,27 +184,6 @@ def test_a_part_of_an_older_version_is_not_continued(
     server.faults[ID] = [Fault(ignore_if_range=ignore_if_range)]
     # Without a checksum, nothing but the server's validator can tell.
     arrives(unknown, destination)
-
-
-def test_a_part_of_another_url_or_length_is_not_continued(server, source, destination):
-    interrupted(server, source, destination, 100_000)
-    server.files["elsewhere"] = DATA
-    arrives(dataclasses.replace(source, url=f"{server.url}/elsewhere"), destination)
-    assert server.ranges() == [None]
-    destination.unlink()
-    record_path(destination).unlink()
-    interrupted(server, source, destination, 100_000).write_bytes(DATA + b"x")
-    arrives(source, destination)
-
-
-@pytest.mark.parametrize("note", [None, "{", "[]", '{"url": 1}'])
-def test_a_part_without_a_sound_note_is_not_continued(server, source, destination, note):
-    part = kept_part(destination, b"x" * 1000)
-    part.with_name(part.name + ".json").unlink()
-    if note is not None:
-        part.with_name(part.name + ".json").write_text(note)
-    arrives(source, destination)
-    assert server.ranges() == [None]
 
 
 def test_a_complete_part_is_verified_without_a_download(server, source, unknown, destination):
@@ -249,8 +208,7 @@ def test_retry_after_is_honoured_unless_it_asks_for_hours(
         arrives(source, destination)
     assert pauses == [7] and "503" in caplog.text and "retry in 7.0 s" in caplog.text
     server.always[ID] = Fault(status=503, headers={"Retry-After": "3600"})
-    destination.unlink()
-    record_path(destination).unlink()
+    remove(destination)
     assert "answers 503" in failure(source, destination)
     assert len(server.received) == 3
 
@@ -266,7 +224,7 @@ def failure(source: SourceFile, destination: Path, **arguments) -> str:
     return message
 
 
-@pytest.mark.parametrize(("status", "asked"), [(503, 3), (401, 1), (403, 1), (404, 1), (410, 1)])
+@pytest.mark.parametrize(("status", "asked"), [(503, 3), (401, 1), (404, 1)])
 def test_only_what_may_pass_is_asked_for_again(server, source, destination, status, asked):
     server.always[ID] = Fault(status=status)
     message = failure(source, destination)
@@ -279,8 +237,7 @@ def test_wrong_bytes_are_deleted_and_reported(server, source, destination, algor
     own = {"sha256": None, "md5": None, algorithm: hashlib.new(algorithm, DATA).hexdigest()}
     source = dataclasses.replace(source, **own)
     assert arrives(source, destination).verified == f"published {algorithm}"
-    destination.unlink()
-    record_path(destination).unlink()
+    remove(destination)
     server.always[ID] = Fault(corrupt=True)
     message = failure(source, destination)
     assert algorithm in message and source.url in message and "`mirror:`" in message
@@ -305,49 +262,29 @@ def test_a_file_of_another_size_than_published_is_no_file(server, source, destin
     assert f"broke off after 1,000 of {len(DATA):,} bytes" in message
 
 
-@pytest.fixture
-def arrived(monkeypatch) -> list[int]:
-    """How many bytes were on the disk when they were verified."""
+def test_one_byte_more_than_published_ends_the_download(server, source, destination, monkeypatch):
     sizes = []
-
-    def digest(path: Path, algorithm: str) -> str:
-        sizes.append(path.stat().st_size)
-        return "0" * 64
-
-    monkeypatch.setattr("needlework.data.fetching._digest", digest)
-    return sizes
-
-
-def test_one_byte_more_than_published_ends_the_download(server, source, destination, arrived):
+    monkeypatch.setattr(
+        "needlework.data.fetching._digest", lambda path, _: sizes.append(path.stat().st_size) or "0"
+    )
     server.files[ID] = bytes(20_000_000)
     server.always[ID] = Fault(announce_length=False)
     assert "does not have the published size" in failure(source, destination)
-    assert arrived == [len(DATA) + 1]
-    assert left_behind(destination) == set()
+    assert sizes == [len(DATA) + 1] and left_behind(destination) == set()
 
 
-def test_a_part_longer_than_published_does_not_grow(server, source, destination, arrived):
-    kept_part(destination, DATA[:2000], url=source.url, validator=ETAG, size=None)
-    server.always[ID] = Fault(headers={"Content-Range": f"bytes 2000-{len(DATA) - 1}/*"})
-    small = dataclasses.replace(source, size=1500)
-    assert "does not have the published size" in failure(small, destination)
-    assert arrived == [2000]
+def test_a_range_with_endless_numbers_is_reported(server, source, destination):
+    for stated in ("bytes 0-1/" + "9" * 5000, "bytes " + "9" * 5000 + "-1/2"):
+        server.always[ID] = Fault(status=206, headers={"Content-Range": stated})
+        assert "sends another range" in failure(source, destination)
 
 
-@pytest.mark.parametrize("stated", ["bytes 0-1/" + "9" * 5000, "bytes " + "9" * 5000 + "-1/2"])
-def test_a_range_with_endless_numbers_is_reported(server, source, destination, stated):
-    server.always[ID] = Fault(status=206, headers={"Content-Range": stated})
-    assert "sends another range" in failure(source, destination)
-
-
-@pytest.mark.parametrize(
-    "value", ["http://user:pa/ssword1@proxy:8080", "socks4://user:ssword1@h:1"]
-)
-def test_an_unusable_proxy_is_named_and_not_shown(source, destination, monkeypatch, value):
-    monkeypatch.setenv("HTTP_PROXY", value)
-    message = failure(source, destination)
-    assert "proxy in the environment cannot be used" in message and "HTTPS_PROXY" in message
-    assert "ssword1" not in message
+def test_an_unusable_proxy_is_named_and_not_shown(source, destination, monkeypatch):
+    for value in ("http://user:pa/ssword1@proxy:8080", "socks4://user:ssword1@h:1"):
+        monkeypatch.setenv("HTTP_PROXY", value)
+        message = failure(source, destination)
+        assert "proxy in the environment cannot be used" in message and "HTTPS_PROXY" in message
+        assert "ssword1" not in message
 
 
 def test_dead_silent_and_compressing_servers_are_told(server, source, unknown, destination):
@@ -371,8 +308,7 @@ def test_secrets_in_a_url_stay_out_of_everything(server, source, destination, ca
     record = fetch(dataclasses.replace(source, url=url), destination, patience=QUICK)
     assert record.url == f"{server.url}/signed"
     assert "SECRET" not in record_path(destination).read_text()
-    destination.unlink()
-    record_path(destination).unlink()
+    remove(destination)
     server.always[ID] = Fault(status=404)
     assert "SECRET" not in failure(dataclasses.replace(source, url=url), destination)
     bad_port = dataclasses.replace(source, url="http://user:SECRET@host:port/file")
@@ -383,9 +319,6 @@ def test_secrets_in_a_url_stay_out_of_everything(server, source, destination, ca
     interrupted(server, dataclasses.replace(source, url=url), destination, 1000)
     assert "SECRET" not in (destination.parent / (destination.name + ".part.json")).read_text()
     assert "SECRET" not in caplog.text
-
-
-# Prefixes
 
 
 def full_lines(length: int) -> bytes:
@@ -428,20 +361,10 @@ def test_a_prefix_is_resumed_or_cut_from_a_longer_part(server, source, destinati
     assert server.received == []
 
 
-@pytest.mark.parametrize("prefix", [len(DATA), len(DATA) + 1])
-def test_a_prefix_as_long_as_the_file_is_verified(source, destination, prefix):
-    record = arrives(source, destination, prefix=prefix)
-    assert (record.read, record.verified) == ("whole", "published sha256")
-
-
-# Mirrors
-
-
 @pytest.fixture(params=["directory", "URL"])
 def a_mirror(
     request: pytest.FixtureRequest, tmp_path: Path
 ) -> Iterator[tuple[str, Callable[[str, bytes], None]]]:
-    """A mirror in either form, and how to put a file into it."""
     if request.param == "directory":
         root = tmp_path / "mirror"
 
@@ -490,8 +413,7 @@ def test_a_mirror_vouches_for_a_file_of_its_own(source, destination, a_mirror, c
     assert record.published_sha256 == source.sha256 != record.sha256
     assert "not the published one" in caplog.text
     put(ID, DATA)
-    destination.unlink()
-    record_path(destination).unlink()
+    remove(destination)
     assert "mirror's sha256" in failure(source, destination, mirror=mirror)
 
 
@@ -515,7 +437,12 @@ def test_a_mirrors_token_reaches_its_server_alone(server, source, destination):
         fetch(source, destination, mirror="http://[broken", patience=QUICK)
 
 
-# Disks
+def test_a_list_of_checksums_without_an_end_is_refused(server, tmp_path):
+    server.files["SHA256SUMS"] = bytes(20_000_000)
+    server.files["a/b.tsv"] = b"1"
+    file = SourceFile("a/b.tsv", f"{server.url}/a/b.tsv", ("en",))
+    with pytest.raises(UserError, match="list of checksums is longer than"):
+        fetch(file, tmp_path / "b.tsv", mirror=server.url, patience=QUICK)
 
 
 def test_a_disk_without_room_is_noticed_before_the_download(server, source, destination):
@@ -530,30 +457,9 @@ def test_a_disk_without_room_is_noticed_before_the_download(server, source, dest
     assert abs(stated - missing) < 10_000
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of its own with room for 64 KiB."""
-    mount = tmp_path / "small"
-    mount.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=64k", "none", str(mount)]
-    if os.geteuid() != 0 or subprocess.run(command, capture_output=True, check=False).returncode:
-        pytest.skip("mounting a small file system needs root")
-    yield mount
-    subprocess.run(["umount", str(mount)], check=True)
-
-
-def test_a_full_disk_is_reported_and_the_download_resumes(server, unknown, small_disk):
-    destination = small_disk / "data.tsv"
+def test_a_full_disk_is_reported_and_the_download_resumes(server, source, destination):
+    """By a limit on the size of files, which any user can set."""
     # Without a length, the size of what is to come is not known beforehand.
-    server.always[ID] = Fault(announce_length=False)
-    message = failure(unknown, destination)
-    assert f"the disk of {small_disk} is full" in message and "free at least" in message
-    subprocess.run(["mount", "-o", "remount,size=2m", str(small_disk)], check=True)
-    arrives(unknown, destination)
-
-
-def test_a_full_disk_without_root(server, source, destination):
-    """The same by a limit on the size of files, which any user can set."""
     server.always[ID] = Fault(announce_length=False)
     code = f"""
 import resource, sys
@@ -570,30 +476,34 @@ except UserError as error:
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
-    assert "is full" in result.stdout and source.url in result.stdout
-    assert "" not in left_behind(destination)
+    assert f"the disk of {destination.parent} is full" in result.stdout
+    assert "free at least" in result.stdout and source.url in result.stdout
+    assert left_behind(destination) == {".part", ".part.json"}
+    arrives(source, destination)
+    assert server.ranges() == [None, "bytes=65536-"]
 
 
-def test_a_destination_that_cannot_be_written(source, tmp_path):
-    (tmp_path / "file").write_text("not a directory")
-    with pytest.raises(UserError, match="permissions or choose another place"):
-        fetch(source, tmp_path / "file" / "data.tsv", patience=QUICK)
-
-
-# The registry
+def test_the_real_mirror_serves_every_file_that_it_has(root, mirror, tmp_path, caplog):
+    registry = load_registry(root / "resources" / "sources.yaml")
+    verified = {}
+    for file in (file for source in registry.values() for file in source.files):
+        if (mirror / file.id).exists():
+            record = fetch(file, tmp_path / file.id, mirror=str(mirror), prefix=100_000_000)
+            assert (record.read, record.via) == ("whole", "mirror")
+            verified.setdefault(record.verified, []).append(file.id)
+    sources = Counter(name.partition("/")[0] for name in verified["published sha256"])
+    assert sources == {"xquad": 7, "lost-in-the-middle": 2, "oneruler": 104, "mlongrr": 12}
+    # MLQA is rebuilt, and the collections stand in for mMARCO's, the rows for M4LE's.
+    own = Counter(name.partition("/")[0] for name in verified["mirror's sha256"])
+    assert own == {"mlqa": 1, "mmarco": 7, "m4le": 39}
+    assert "mlqa/MLQA_V1.zip: the mirror's file is not the published one" in caplog.text
 
 
 def test_the_registry_names_every_file_and_how_it_is_verified(root):
     registry = load_registry(root / "resources" / "sources.yaml")
     assert {name: len(source.files) for name, source in registry.items()} == {
-        "mlqa": 1,
-        "xquad": 12,
-        "mmarco": 14,
-        "lost-in-the-middle": 6,
-        "wikipedia": 1,
-        "oneruler": 104,
-        "mlongrr": 12,
-        "paul-graham-essays": 49,
+        **{"mlqa": 1, "xquad": 12, "mmarco": 14, "lost-in-the-middle": 6, "wikipedia": 1},
+        **{"oneruler": 104, "mlongrr": 12, "paul-graham-essays": 49},
         # A file a task, and the first release's archive.
         "m4le": 40,
     }
@@ -631,11 +541,7 @@ a:
 @pytest.mark.parametrize(
     "text",
     [
-        "a: [",
-        "a: 1",
-        "[]",
-        "",
-        "a: {files: []}",
+        *("a: [", "a: 1", "[]", "", "a: {files: []}"),
         *(ENTRY.format(id="a/b", rest=rest) for rest in ("sha: 1", "size: 1")),
         *(ENTRY.format(id=name, rest="sha256: x") for name in ("a/../b", "/a/b", "b/b")),
     ],
@@ -647,149 +553,3 @@ def test_a_malformed_registry_is_refused(tmp_path, text):
         load_registry(path)
     path.write_text(ENTRY.format(id="a/b.tsv", rest="sha256: x"))
     assert load_registry(path)["a"].of("en")[0].id == "a/b.tsv"
-
-
-def test_the_real_mirror_serves_every_file_that_it_has(root, mirror, tmp_path, caplog):
-    registry = load_registry(root / "resources" / "sources.yaml")
-    verified = {}
-    for file in (file for source in registry.values() for file in source.files):
-        if (mirror / file.id).exists():
-            record = fetch(file, tmp_path / file.id, mirror=str(mirror), prefix=100_000_000)
-            assert (record.read, record.via) == ("whole", "mirror")
-            verified.setdefault(record.verified, []).append(file.id)
-    sources = Counter(name.partition("/")[0] for name in verified["published sha256"])
-    assert sources == {"xquad": 7, "lost-in-the-middle": 2, "oneruler": 104, "mlongrr": 12}
-    # MLQA is rebuilt, and the collections stand in for mMARCO's, the rows for M4LE's.
-    own = Counter(name.partition("/")[0] for name in verified["mirror's sha256"])
-    assert own == {"mlqa": 1, "mmarco": 7, "m4le": 39}
-    assert "mlqa/MLQA_V1.zip: the mirror's file is not the published one" in caplog.text
-
-
-# Archives
-
-
-def zipped(path: Path, members: dict[str | zipfile.ZipInfo, bytes]) -> Path:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in members.items():
-            archive.writestr(name, data)
-    return path
-
-
-@pytest.mark.parametrize("name", ["/etc/passwd", "../up", "a/../../up", "..\\up", "\\root"])
-def test_members_that_climb_out_are_refused(tmp_path, name):
-    with pytest.raises(UserError, match=r"is not unpacked because its member .*delete it"):
-        Archive(zipped(tmp_path / "a.zip", {"good": b"", name: b""}))
-
-
-def test_links_encrypted_and_double_members_are_refused(tmp_path):
-    link = zipfile.ZipInfo("link")
-    link.external_attr = 0o120777 << 16
-    with pytest.raises(UserError, match="'link' is a link"):
-        Archive(zipped(tmp_path / "a.zip", {link: b"/etc/passwd"}))
-    path = zipped(tmp_path / "a.zip", {"a": b"1"})
-    data = bytearray(path.read_bytes())
-    with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
-        archive.writestr("a", b"2")
-    with pytest.raises(UserError, match="two members of one name"):
-        Archive(path)
-    data[6] |= 1
-    data[data.index(b"PK\x01\x02") + 8] |= 1
-    path.write_bytes(data)
-    with pytest.raises(UserError, match="encrypted"):
-        Archive(path)
-
-
-def test_zip_bombs_are_refused(tmp_path):
-    bomb = zipped(tmp_path / "a.zip", {"zeros": bytes(10_000_000)})
-    with pytest.raises(UserError, match="would unpack to 10,000,000 bytes"):
-        Archive(bomb)
-    large = zipped(tmp_path / "b.zip", {"noise": os.urandom(2000)})
-    with pytest.raises(UserError, match="would unpack to 2,000 bytes"):
-        Archive(large, max_total=1999)
-    Archive(large, max_total=2000)
-
-
-@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_damaged_archives_and_members_are_reported(tmp_path, method):
-    path = tmp_path / "damaged.zip"
-    with zipfile.ZipFile(path, "w", method) as archive:
-        archive.writestr("a.txt", os.urandom(500) + b"y" * 5000)
-    data = bytearray(path.read_bytes())
-    data[45:95] = b"\xff" * 50
-    path.write_bytes(data)
-    with Archive(path) as archive, pytest.raises(UserError, match=r"damaged\.zip.*delete it"):
-        archive.read("a.txt")
-    path.write_bytes(data[:-30])
-    with pytest.raises(UserError, match="cannot be read as a zip archive"):
-        Archive(path)
-    with pytest.raises(UserError, match="does not exist"):
-        Archive(tmp_path / "none.zip")
-
-
-def test_an_unreadable_directory_of_members_is_reported(tmp_path):
-    path = zipped(tmp_path / "a.zip", {"a\xe9.txt": b"1"})
-    data = path.read_bytes()
-    path.write_bytes(data.replace("\xe9".encode(), b"\xff\xfe"))
-    with pytest.raises(UserError, match="cannot be read as a zip"):
-        Archive(path)
-    newer = bytearray(data)
-    newer[newer.index(b"PK\x01\x02") + 6] = 99
-    path.write_bytes(newer)
-    with pytest.raises(UserError, match=r"cannot be read as a zip .*9\.9"):
-        Archive(path)
-
-
-def test_an_error_of_the_disk_is_no_damaged_archive(tmp_path, monkeypatch):
-    def fail(*_: object) -> bytes:
-        raise OSError(5, "Input/output error")
-
-    with Archive(zipped(tmp_path / "a.zip", {"a/b.json": b"{}", "a/c.json": b"[]"})) as archive:
-        assert archive.names == {"a/b.json", "a/c.json"}
-        assert archive.read("a/b.json") == b"{}"
-        monkeypatch.setattr(zipfile.ZipExtFile, "_read1", fail)
-        with pytest.raises(OSError, match="Input/output error"):
-            archive.read("a/b.json")
-
-
-def peak_of(work: Callable[[], object]) -> int:
-    """The most memory in bytes that Python held at once during `work`."""
-    tracemalloc.start()
-    try:
-        work()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-
-
-def test_lines_of_a_member_are_read_one_by_one(tmp_path):
-    text = b"x" * 20_000 + b"\n" + (b"y" * 1000 + b"\r\n") * 30_000 + b"z"
-    path = zipped(tmp_path / "a.zip", {"a": text})
-
-    def read() -> None:
-        with Archive(path, max_ratio=2000) as archive:
-            lines = archive.lines("a", 15_000)
-            assert [len(next(lines)) for _ in range(3)] == [15_000, 5_001, 1002]
-            assert deque(lines, maxlen=1) == deque([b"z"])
-
-    assert peak_of(read) < 5_000_000
-
-
-def test_a_member_longer_than_declared_is_refused(tmp_path):
-    path = zipped(tmp_path / "a.zip", {"zeros": bytes(100_000_000)})
-    # The directory's and the member's own header declare 1,000 bytes.
-    data = path.read_bytes().replace(struct.pack("<L", 100_000_000), struct.pack("<L", 1000))
-    path.write_bytes(data)
-
-    def read() -> None:
-        with Archive(path) as archive, pytest.raises(UserError, match=r"a\.zip.*delete it"):
-            archive.read("zeros")
-
-    assert peak_of(read) < 20_000_000
-
-
-def test_a_list_of_checksums_without_an_end_is_refused(server, tmp_path):
-    server.files["SHA256SUMS"] = bytes(20_000_000)
-    server.files["a/b.tsv"] = b"1"
-    file = SourceFile("a/b.tsv", f"{server.url}/a/b.tsv", ("en",))
-    with pytest.raises(UserError, match="list of checksums is longer than"):
-        fetch(file, tmp_path / "b.tsv", mirror=server.url, patience=QUICK)

@@ -18,8 +18,9 @@ import pytest
 
 from factories import demo_run
 from http_server import Hub
+from needlework.data.budgets import Budget, check_records
 from needlework.data.corpora.found import Found
-from needlework.data.corpora.registry import languages_of, own_corpus
+from needlework.data.corpora.registry import languages_of, local_files, own_corpus
 from needlework.data.corpora.tabular import SearchedContext
 from needlework.errors import UserError
 from needlework.given import given
@@ -29,6 +30,7 @@ from needlework.records import PASSAGES, QUESTIONS, RECORDS
 
 pytest.importorskip("datasets")
 from needlework.data.corpora import tabular
+from needlework.data.corpora.json_lines import read_lines
 
 ROOT = Path(__file__).resolve().parents[3]
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -37,13 +39,14 @@ COLUMNS = {"id": "id", "question": "q", "context": "text", "answers": "gold.text
 
 
 def settings(kind: str, columns: dict[str, str], **more: Any) -> dict[str, Any]:
-    """What the layout gives the reader of a corpus."""
     own = {"name": None, "revision": None, "subset": None, "split": "train", "rows": None}
     return given({"kind": kind, "columns": columns, "separator": None, **own, **more})
 
 
-def lines(path: Path, *rows: dict[str, Any]) -> list[str]:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+def lines(path: Path, *rows: dict[str, Any] | str) -> list[str]:
+    """A file of rows, or of a text as it is."""
+    text = "".join(row if isinstance(row, str) else json.dumps(row) + "\n" for row in rows)
+    path.write_text(text, encoding="utf-8")
     return [str(path)]
 
 
@@ -57,9 +60,6 @@ def config(own: dict[str, Any], **benchmarks: Any) -> dict[str, Any]:
     for name, block in benchmarks.items():
         made["benchmarks"][name] |= block
     return made | {"corpora": {"mine": own}}
-
-
-# Local files
 
 
 def test_questions_are_read_with_nested_answers(tmp_path: Path) -> None:
@@ -76,16 +76,13 @@ def test_questions_are_read_with_nested_answers(tmp_path: Path) -> None:
 
 
 def found_of(table: pa.Table) -> Found:
-    """What a table's metadata say of its data set."""
     return Found(**json.loads(table.schema.metadata[b"needlework.found"]))
 
 
 def test_rows_left_out_are_counted_by_reason(tmp_path: Path) -> None:
     wrong = {**QUESTION, "gold": {"text": ["Cy"]}}
     rows = [
-        QUESTION,
-        wrong | {"id": "b"},
-        {**QUESTION, "id": "c", "q": " "},
+        *(QUESTION, wrong | {"id": "b"}, {**QUESTION, "id": "c", "q": " "}),
         {**QUESTION, "id": "d", "gold": {"text": []}},
         {**QUESTION, "id": "e", "gold": {"text": ["Bo", "Cy"]}},
     ]
@@ -107,16 +104,6 @@ def test_rows_left_out_are_counted_by_reason(tmp_path: Path) -> None:
     assert "0 of 2 rows are used" in str(raised.value) and "'Cy' is not in" in str(raised.value)
 
 
-@pytest.mark.parametrize(
-    ("kind", "kept"), [("passages", ["a"]), ("texts", ["One. Two."]), ("records", ["a"])]
-)
-def test_rows_without_text_are_counted_too(tmp_path: Path, kind: str, kept: list[str]) -> None:
-    texts = [*kept, "", " "]
-    table = read(kind, {"text": "t"}, lines(tmp_path / "t.jsonl", *({"t": text} for text in texts)))
-    assert found_of(table).left_out == {"without text": 2}
-    assert "(the first is row 2)" in found_of(table).said()
-
-
 def test_only_so_many_rows_are_read_and_that_is_said(tmp_path: Path) -> None:
     files = lines(tmp_path / "p.jsonl", *({"body": f"text {n}"} for n in range(9)))
     table = read("passages", {"text": "body"}, files, rows=7)
@@ -125,87 +112,88 @@ def test_only_so_many_rows_are_read_and_that_is_said(tmp_path: Path) -> None:
     assert not found_of(read("passages", {"text": "body"}, files)).limited
 
 
-# Fields of CSV
+A_ROW = '{"body": "a", "n": 1.5, "list": ["a", "b"]}\n'
+ENDINGS = ("jsonl", "parquet", "csv")
+WRONG_FILES: list[tuple[str, str | bytes, str, str]] = [
+    (
+        *("csv", "body,from\na, b,book\nc,d\n", "body"),
+        r"row 1 has 3 fields, the head has 2: .*','.* in quotes",
+    ),
+    (
+        *("csv", "body;from\nc;d\na;b;book\n", "body"),
+        r"row 2 has 3 fields, the head has 2: .*';'.* in quotes",
+    ),
+    ("csv", 'body,from\na,b\n"c,d\ne,f\n', "body", "row 2 has a quote that none closes: close it"),
+    ("csv", "body,from,body\na,b,c\n", "body", "has two columns 'body': rename one"),
+    ("csv", "body\ng\u00fczel \u015fehir\n".encode("iso8859-9"), "body", "save the file in UTF-8"),
+    ("jsonl", '{"body": "\u015fehir"}\n'.encode("utf-16"), "body", "save the file in UTF-8"),
+    *(
+        (ending, b'{"body": "a"}\n{"body": \xff' * 3, "body", "cannot be read")
+        for ending in ENDINGS
+    ),
+    *((ending, b"", "body", r"the file \S+ is empty") for ending in ENDINGS),
+    ("jsonl", f'{A_ROW}"b"\n', "body", r"p\.jsonl, line 2 is not a JSON object"),
+    (
+        *("jsonl", '{"body": "' + "z" * 17_000_000 + '"}\n', "body"),
+        "a record of more than 16,777,216 bytes",
+    ),
+    ("csv", "body\n" + "z" * 17_000_000 + "\n", "body", "a record of more than 16,777,216 bytes"),
+    (
+        *("csv", 'body\n"' + ("z" * 999 + "\n") * 17_000 + '"\n', "body"),
+        "a record of more than 16,777,216 bytes",
+    ),
+    ("jsonl", A_ROW, "boby", "has no column 'boby': it has body, n, list"),
+    ("jsonl", A_ROW, "body.text", "has no column 'body.text'"),
+    ("jsonl", A_ROW, "n", "row 1 has a float in the column 'n', which is not text"),
+    ("jsonl", A_ROW, "list", "row 1 has several texts in the column 'list'"),
+]
 
 
-def written(path: Path, text: str) -> list[str]:
-    path.write_text(text, encoding="utf-8")
-    return [str(path)]
+@pytest.mark.parametrize("case", WRONG_FILES, ids=[said[:30] for *_, said in WRONG_FILES])
+def test_a_wrong_file_is_one_sentence(tmp_path: Path, case: tuple[str, str | bytes, str, str]):
+    ending, content, column, said = case
+    path = tmp_path / f"p.{ending}"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(UserError, match=said) as raised:
+        read("passages", {"text": column}, [str(path)])
+    shown = str(raised.value)
+    assert str(path) in shown if column == "body" else shown.startswith("corpora.mine.languages.en")
+    assert "\n" not in shown and "HF_TOKEN" not in shown
 
 
-def test_empty_fields_behind_the_heads_shift_nothing(tmp_path: Path) -> None:
-    files = written(tmp_path / "t.csv", 'body,from\n"a, b",book,\nc,book, ,\n\nd\n')
-    assert read("passages", {"text": "body"}, files)["text"].to_pylist() == ["a, b", "c", "d"]
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("body,from\na, b,book\nc,d\n", r"row 1 has 3 fields, the head has 2: .*','.* in quotes"),
-        ("body;from\nc;d\na;b;book\n", r"row 2 has 3 fields, the head has 2: .*';'.* in quotes"),
-        ('body,from\na,b\n"c,d\ne,f\n', "row 2 has a quote that none closes: close it"),
-        ("body,from,body\na,b,c\n", "has two columns 'body': rename one"),
-    ],
-)
-def test_a_csv_file_that_would_shift_is_named(tmp_path: Path, text: str, said: str) -> None:
-    with pytest.raises(UserError, match=rf"corpora\.mine\.languages\.en: \S+t\.csv,? {said}"):
-        read("passages", {"text": "body"}, written(tmp_path / "t.csv", text))
-
-
-@pytest.mark.parametrize("separator", [",", ";", "\t"])
-def test_fields_part_at_commas_semicolons_or_tabs(tmp_path: Path, separator: str) -> None:
+def test_fields_part_at_commas_semicolons_or_tabs(tmp_path: Path) -> None:
     rows = [["q", "text", "gold"], ["Who?", "Ann, at 1,5; Bo\tmet.", '["Bo", "Ann"]']]
-    path = tmp_path / "q.csv"
-    with path.open("w", newline="", encoding="utf-8-sig") as file:
-        csv.writer(file, delimiter=separator).writerows(rows)
     columns = {"question": "q", "context": "text", "answers": "gold"}
-    (row,) = read("questions", columns, [str(path)]).to_pylist()
-    assert (row["question"], row["context"], row["answers"]) == (*rows[1][:2], ["Bo", "Ann"])
-
-
-# JSON Lines
-
-
-@pytest.mark.parametrize("answers", ["1890-01-10", ["1890-01-10"], ["1890-01-10T05:00:00Z"]])
-def test_dates_of_json_lines_stay_texts(tmp_path: Path, answers: str | list[str]) -> None:
-    (text,) = [answers] if isinstance(answers, str) else answers
-    row = QUESTION | {"id": "2020-01-01", "text": f"On {text}.", "gold": {"text": answers}}
-    (read_row,) = read("questions", COLUMNS, lines(tmp_path / "q.jsonl", row)).to_pylist()
-    assert (read_row["example_id"], read_row["answers"]) == ("2020-01-01", [text])
+    path = tmp_path / "q.csv"
+    for separator in ",;\t":
+        with path.open("w", newline="", encoding="utf-8-sig") as file:
+            csv.writer(file, delimiter=separator).writerows(rows)
+        (row,) = read("questions", columns, [str(path)]).to_pylist()
+        found = (row["question"], row["context"], row["answers"])
+        assert found == (*rows[1][:2], ["Bo", "Ann"])
 
 
 def test_rows_of_json_lines_may_leave_keys_out(tmp_path: Path) -> None:
     whole = {"body": "a", "s": {"c": "news"}}
     columns = {"text": "body", "label": "s.c"}
-    files = written(tmp_path / "r.jsonl", f'{{"body": "b", "s": {{}}}}\n\n{json.dumps(whole)}\n')
+    files = lines(tmp_path / "r.jsonl", '{"body": "b", "s": {}}\n\n', whole)
     assert read("records", columns, files)["label"].to_pylist() == ["", "news"]
     with pytest.raises(UserError, match=r"has no column 's\.d': it has body, s"):
         read("records", {"text": "body", "label": "s.d"}, files)
     # One list of all rows.
-    files = written(tmp_path / "l.jsonl", json.dumps([whole, {"body": "b"}], indent=1))
+    files = lines(tmp_path / "l.jsonl", json.dumps([whole, {"body": "b"}], indent=1))
     assert read("records", columns, files)["label"].to_pylist() == ["news", ""]
-    with pytest.raises(UserError, match=r"n\.jsonl, line 2 is not a JSON object"):
-        read("records", columns, written(tmp_path / "n.jsonl", f'{json.dumps(whole)}\n"b"\n'))
-
-
-# Lists in one text
 
 
 @pytest.mark.parametrize(
     ("cell", "separator", "answers"),
     [
-        ('["Bo", "Ann"]', None, ["Bo", "Ann"]),
-        ("[7]", None, ["7"]),
-        ("Bo|Ann", "|", ["Bo", "Ann"]),
-        (" Bo ; Ann ", ";", ["Bo", "Ann"]),
-        ("7|seven", "|", ["7", "seven"]),
-        ("Bo", None, ["Bo"]),
-        ("[sic]", None, ["[sic]"]),
+        *[('["Bo", "Ann"]', None, ["Bo", "Ann"]), ("[7]", None, ["7"])],
+        *[("Bo|Ann", "|", ["Bo", "Ann"]), (" Bo ; Ann ", ";", ["Bo", "Ann"])],
+        *[("7|seven", "|", ["7", "seven"]), ("Bo", None, ["Bo"]), ("[sic]", None, ["[sic]"])],
     ],
 )
-def test_a_list_stands_in_a_cell(
-    tmp_path: Path, cell: str, separator: str | None, answers: list[str]
-) -> None:
+def test_a_list_stands_in_a_cell(tmp_path, cell, separator: str | None, answers) -> None:
     path = tmp_path / "q.csv"
     with path.open("w", newline="", encoding="utf-8") as file:
         context = "Ann met Bo at 7 [sic]."
@@ -213,9 +201,6 @@ def test_a_list_stands_in_a_cell(
     columns = {"question": "q", "context": "text", "answers": "gold"}
     (row,) = read("questions", columns, [str(path)], separator=separator).to_pylist()
     assert row["answers"] == answers
-
-
-# Answers in contexts
 
 
 @pytest.mark.parametrize(
@@ -231,45 +216,31 @@ def test_a_list_stands_in_a_cell(
         ("x\ufb01ne", "fine", "\ufb01ne"),
     ],
 )
-def test_an_answer_in_another_writing_is_found(
-    tmp_path: Path, context: str, answer: str, slice_: str
-) -> None:
+def test_an_answer_in_another_writing_is_found(tmp_path, context, answer, slice_) -> None:
     row = {**QUESTION, "text": context, "gold": {"text": [answer]}}
     (read_row,) = read("questions", COLUMNS, lines(tmp_path / "q.jsonl", row)).to_pylist()
     # The context's own spelling, then the user's.
     assert read_row["answers"] == [slice_, answer]
     assert all(start == context.find(slice_) for start in read_row["answer_starts"])
-
-
-@pytest.mark.parametrize(("context", "answer"), [("Jo\u0308rg", "o"), ("\ufb01ne", "ine")])
-def test_half_a_character_is_no_answer(context: str, answer: str) -> None:
-    found = SearchedContext(context).find(answer)
-    assert found is None or context[slice(*found)] == answer
-
-
-# Encodings
-
-
-@pytest.mark.parametrize(("ending", "encoding"), [("csv", "iso8859-9"), ("jsonl", "utf-16")])
-def test_a_file_in_another_encoding_names_utf_8(tmp_path: Path, ending: str, encoding: str) -> None:
-    path = tmp_path / f"p.{ending}"
-    text = {"csv": "body\ng\u00fczel \u015fehir\n", "jsonl": '{"body": "\u015fehir"}\n'}[ending]
-    path.write_bytes(text.encode(encoding))
-    with pytest.raises(UserError, match="save the file in UTF-8") as raised:
-        read("passages", {"text": "body"}, [str(path)])
-    assert str(path) in str(raised.value) and "HF_TOKEN" not in str(raised.value)
+    # Half a character is no answer.
+    for context, half in (("Jo\u0308rg", "o"), ("\ufb01ne", "ine")):
+        found = SearchedContext(context).find(half)
+        assert found is None or context[slice(*found)] == half
 
 
 def test_all_formats_give_the_same_passages(tmp_path: Path) -> None:
-    texts = ["NA", "007", "1.50", "null", 'two\nlines, "quoted"']
+    texts = ["NA", "007", "1.50", "null", "1890-01-10", 'two\nlines, "quoted"']
     lines(tmp_path / "p.jsonl", *({"body": text} for text in texts))
     pq.write_table(pa.table({"body": texts}), tmp_path / "p.parquet")
     with (tmp_path / "p.csv").open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([["body"], *([text] for text in texts)])
-    for ending in ("jsonl", "parquet", "csv"):
+    for ending in ENDINGS:
         table = read("passages", {"text": "body"}, [str(tmp_path / f"p.{ending}")])
         assert table.schema.equals(PASSAGES)
         assert table["text"].to_pylist() == texts, ending
+    # Empty fields behind the heads shift nothing.
+    files = lines(tmp_path / "t.csv", 'body,from\n"a, b",book,\nc,book, ,\n\nd\n')
+    assert read("passages", {"text": "body"}, files)["text"].to_pylist() == ["a, b", "c", "d"]
 
 
 def test_contexts_of_questions_are_passages_once(tmp_path: Path) -> None:
@@ -284,48 +255,19 @@ def test_contexts_of_questions_are_passages_once(tmp_path: Path) -> None:
     assert table["text"].to_pylist()[0] == "(Title: T) Ann met Bo."
 
 
-def test_texts_become_one_book_of_sentences(tmp_path: Path) -> None:
-    files = lines(tmp_path / "t.jsonl", {"body": "One. Two."}, {"body": "Three."})
-    (book,) = read("texts", {"text": "body"}, files).to_pylist()
+def test_texts_are_a_book_and_records_what_is_mapped(tmp_path: Path) -> None:
+    files = lines(tmp_path / "t.jsonl", {"body": "One. Two."}, {"body": " "}, {"body": "Three."})
+    table = read("texts", {"text": "body"}, files)
+    (book,) = table.to_pylist()
     assert book["text"] == "One. Two. Three." and book["sentence_starts"] == [0, 5, 10]
-
-
-def test_records_have_what_is_mapped(tmp_path: Path) -> None:
-    files = lines(tmp_path / "r.jsonl", {"body": "A text.", "s": "Short.", "c": "news"})
-    table = read("records", {"text": "body", "answers": "s", "label": "c"}, files)
-    assert table.schema.equals(RECORDS)
+    assert found_of(table).left_out == {"without text": 1}
+    assert "(the first is row 2)" in found_of(table).said()
+    row = {"body": "A text.", "s": "Short.", "c": "news"}
+    columns = {"text": "body", "answers": "s", "label": "c"}
+    table = read("records", columns, lines(tmp_path / "r.jsonl", {"body": ""}, row))
+    assert table.schema.equals(RECORDS) and found_of(table).left_out == {"without text": 1}
     given = {"text": "A text.", "label": "news", "answers": ["Short."]}
     assert table.to_pylist() == [{"title": "", "question": "", "parts": [], **given}]
-
-
-@pytest.mark.parametrize(
-    ("columns", "message"),
-    [
-        ({"text": "boby"}, "has no column 'boby': it has body, n, list"),
-        ({"text": "body.text"}, "has no column 'body.text'"),
-        ({"text": "n"}, "row 1 has a float in the column 'n', which is not text"),
-        ({"text": "list"}, "row 1 has several texts in the column 'list'"),
-    ],
-)
-def test_a_wrong_column_is_named(tmp_path: Path, columns: dict[str, str], message: str) -> None:
-    row = {"body": "a", "n": 1.5, "list": ["a", "b"]}
-    with pytest.raises(UserError, match=message) as raised:
-        read("passages", columns, lines(tmp_path / "p.jsonl", row))
-    assert str(raised.value).startswith("corpora.mine.languages.en")
-
-
-@pytest.mark.parametrize("ending", ["jsonl", "parquet", "csv"])
-def test_a_damaged_or_empty_file_is_one_sentence(tmp_path: Path, ending: str) -> None:
-    path = tmp_path / f"p.{ending}"
-    damaged = (b'{"body": "a"}\n{"body": \xff' * 3, "cannot be read")
-    for content, said in (damaged, (b"", r"the file \S+ is empty")):
-        path.write_bytes(content)
-        with pytest.raises(UserError, match=said) as raised:
-            read("passages", {"text": "body"}, [str(path)])
-        assert str(path) in str(raised.value) and "\n" not in str(raised.value)
-
-
-def test_an_id_that_comes_twice_is_named(tmp_path: Path) -> None:
     files = lines(tmp_path / "p.jsonl", {"k": "x", "body": "a"}, {"k": "x", "body": "b"})
     with pytest.raises(UserError, match="row 2 has the id 'x' of an earlier one"):
         read("passages", {"id": "k", "text": "body"}, files)
@@ -347,28 +289,7 @@ for settings in json.loads(sys.argv[1]):
 """
 
 
-THREADS = """
-import sys, threading
-import datasets, psutil
-from needlework.data.corpora import tabular
-from needlework.given import given
-def native():
-    return psutil.Process().num_threads() - threading.active_count()
-before = native()
-own = {"kind": "passages", "columns": {"text": "body"}, "separator": None, "rows": 2}
-assert tabular.table("mine", "en", [sys.argv[1]], given(own)).num_rows == 2
-print(native() - before)
-"""
-
-
-@pytest.mark.slow
-def test_parquet_leaves_no_thread_that_could_abort(tmp_path: Path) -> None:
-    pq.write_table(pa.table({"body": ["a"] * 100}), tmp_path / "p.parquet", row_group_size=10)
-    assert output(THREADS, str(tmp_path / "p.parquet")).strip() == "0"
-
-
 def output(code: str, argument: str, **environment: str) -> str:
-    """What a program says that a process of its own runs."""
     library = {"PYTHONPATH": str(ROOT / "workflow/scripts")}
     return subprocess.run(
         [sys.executable, "-c", code, argument],
@@ -379,15 +300,6 @@ def output(code: str, argument: str, **environment: str) -> str:
     ).stdout
 
 
-def of_hub(hub: Hub, home: Path, *changes: dict[str, Any], token: str = "") -> list[Any]:
-    """What the reader makes of a data set of the hub: texts, or an error."""
-    own = {"name": "me/mine", "revision": COMMIT}
-    chosen = [settings("passages", {"text": "body"}, **own | change) for change in changes or [{}]]
-    environment = {"HF_ENDPOINT": hub.url, "HF_HOME": str(home), "HF_TOKEN": token}
-    said = output(SCRIPT, json.dumps(chosen), **environment)
-    return [json.loads(line) for line in said.splitlines()]
-
-
 def parquet(texts: list[str]) -> bytes:
     file = io.BytesIO()
     pq.write_table(pa.table({"body": texts}), file)
@@ -396,73 +308,49 @@ def parquet(texts: list[str]) -> bytes:
 
 @pytest.mark.slow
 def test_hub_data_sets_are_streamed_at_their_commit(tmp_path: Path) -> None:
-    files = {
+    """Each in its type; what the hub lacks is one sentence, and what is private needs the token."""
+    first = {
         "data/train-00000-of-00002.parquet": parquet(["one", "two"]),
         "data/train-00001-of-00002.parquet": parquet(["three"]),
-        "data/test-00000-of-00001.parquet": parquet(["four"]),
     }
+    test = {"data/test-00000-of-00001.parquet": parquet(["four"])}
     other = {"train.csv": b"body;n\n007;a\n"}
     dates = {"train.jsonl": b'{"body": "1890-01-10"}\n'}
-    data = {COMMIT: files, "f" * 40: other, "d" * 40: dates}
-    with Hub({("me/mine", commit): own for commit, own in data.items()}) as hub:
-        assert of_hub(hub, tmp_path, {"rows": 2}) == [["one", "two"]]
-        read = [path for path in hub.asked if path.startswith("GET /datasets")]
-        assert read and not any("00001-of-00002" in path for path in read)
-        changes = {}, {"split": "test"}, {"revision": "f" * 40}, {"revision": "d" * 40}
-        texts = [["one", "two", "three"], ["four"], ["007"], ["1890-01-10"]]
-        assert of_hub(hub, tmp_path, *changes) == texts
-
-
-@pytest.mark.slow
-def test_what_the_hub_does_not_have_is_one_sentence(tmp_path: Path) -> None:
-    wrong = {
-        "the data set me/none cannot be read": {"name": "me/none"},
-        "doesn't exist": {"revision": "e" * 40},
-        "Available splits: ['train']": {"split": "valid"},
-        "BuilderConfig 'small' not found": {"subset": "small"},
-    }
-    with Hub({("me/mine", COMMIT): {"train.csv": b"body\na\n"}}) as hub:
-        found = of_hub(hub, tmp_path, *wrong.values())
-    for message, error in zip(wrong, found, strict=True):
-        assert message in error and "\n" not in error
-
-
-@pytest.mark.slow
-def test_a_private_data_set_needs_the_token(tmp_path: Path) -> None:
-    data = {("me/mine", COMMIT): {"train.csv": b"body\nsecret\n"}}
-    with Hub(data, private={"me/mine": "hf_right"}) as hub:
-        assert "HF_TOKEN" in of_hub(hub, tmp_path)[0]
-        assert of_hub(hub, tmp_path, token="hf_right") == [["secret"]]
-
-
-# The configuration
-
-README = {"languages": {"en": {"files": ["README.md"]}}}
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"kind": "pages"}, "corpora.mine.kind is 'pages'"),
-        ({"columns": {"body": "text"}}, "unknown key 'body' in corpora.mine.columns"),
-        ({"columns": {"title": "t"}, **README}, "corpora.mine.columns lacks 'text'"),
-        ({"languages": {}}, "corpora.mine.languages"),
-        ({"languages": {"en": {}}}, "needs either `name`, a data set of the hub, or local `files`"),
-        ({"languages": {"en": {"files": ["none.csv"]}}}, "none.csv is not a file"),
-        (README, "end in .md: give files of one kind"),
-        ({"languages": {"en": {"name": "me/mine"}}}, "revision is None, which is not a commit"),
-        ({"languages": {"en": {"name": "me/mine", "revision": "main"}}}, "revision is 'main', wh"),
-        ({"languages": {"e n": {"files": ["README.md"]}}}, "is not a language's code"),
-    ],
-)
-def test_a_wrong_corpus_is_one_sentence(
-    change: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(ROOT)
-    own = {"kind": "passages", "columns": {"text": "body"}, "languages": {}}
-    with pytest.raises(UserError) as raised:
-        validated(config(own | change, mlneedle={}))
-    assert message in str(raised.value) and "\n" not in str(raised.value)
+    data = {COMMIT: first | test, "b" * 40: first, "f" * 40: other, "d" * 40: dates}
+    files: dict[tuple[str, str], Any] = {("me/mine", commit): own for commit, own in data.items()}
+    files["me/hidden", COMMIT] = {"train.csv": b"body\nsecret\n"}
+    asked: list[tuple[dict[str, Any], Any]] = [
+        *[({"rows": 2, "revision": "b" * 40}, ["one", "two"]), ({}, ["one", "two", "three"])],
+        *[({"split": "test"}, ["four"]), ({"revision": "f" * 40}, ["007"])],
+        ({"revision": "d" * 40}, ["1890-01-10"]),
+        ({"name": "me/none"}, "the data set me/none cannot be read"),
+        ({"revision": "e" * 40}, "doesn't exist"),
+        ({"split": "valid", "revision": "f" * 40}, "Available splits: ['train']"),
+        ({"subset": "small", "revision": "f" * 40}, "BuilderConfig 'small' not found"),
+    ]
+    hidden = {"name": "me/hidden"}
+    own = {"name": "me/mine", "revision": COMMIT}
+    with Hub(files, private={"me/hidden": "hf_right"}) as hub:
+        for token, wanted in (
+            ("", [*asked, (hidden, "HF_TOKEN")]),
+            ("hf_right", [(hidden, ["secret"])]),
+        ):
+            chosen = [
+                settings("passages", {"text": "body"}, **own | change) for change, _ in wanted
+            ]
+            said = output(
+                SCRIPT,
+                json.dumps(chosen),
+                **{"HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / token), "HF_TOKEN": token},
+            )
+            for (change, right), line in zip(wanted, said.splitlines(), strict=True):
+                found = json.loads(line)
+                if isinstance(right, str):
+                    assert right in found and "\n" not in found, change
+                else:
+                    assert found == right, change
+        read = [path for path in hub.asked if path.startswith("GET /datasets") and "bbbb" in path]
+    assert read and not any("00001-of-00002" in path for path in read)
 
 
 def hub_corpus(kind: str, columns: dict[str, str], *languages: str) -> dict[str, Any]:
@@ -470,30 +358,71 @@ def hub_corpus(kind: str, columns: dict[str, str], *languages: str) -> dict[str,
     return {"kind": kind, "columns": columns, "languages": dict.fromkeys(languages, data)}
 
 
-def test_a_corpus_can_be_chosen_where_its_kind_serves() -> None:
-    own = hub_corpus("questions", COLUMNS, "en", "eo")
-    block = {"needles": "mine", "needle_languages": ["eo"], "question_lang": "eo"}
-    made = validated(config(own, mlneedle=block))
+README = {"languages": {"en": {"files": ["README.md"]}}}
+PASSAGES_OF_OURS = {"kind": "passages", "columns": {"text": "body"}, "languages": {}}
+ASKED = hub_corpus("questions", COLUMNS, "en", "eo")
+EO = {"needles": "mine", "needle_languages": ["eo"], "question_lang": "eo"}
+BOOKS = hub_corpus("texts", {"text": "body"}, "en")
+BOTH = {"languages": ["en", "sw"]}
+TEXTS = hub_corpus("records", {"text": "body"}, "en")
+M4LE = {"source": "constructed", "tasks": "all", "positions": {}}
+
+
+@pytest.mark.parametrize(
+    ("own", "benchmarks", "message"),
+    [
+        *(
+            (PASSAGES_OF_OURS | change, {"mlneedle": {}}, message)
+            for change, message in (
+                ({"kind": "pages"}, "corpora.mine.kind is 'pages'"),
+                ({"columns": {"body": "text"}}, "unknown key 'body' in corpora.mine.columns"),
+                ({"columns": {"title": "t"}, **README}, "corpora.mine.columns lacks 'text'"),
+                ({"languages": {}}, "corpora.mine.languages"),
+                ({"languages": {"en": {}}}, "needs either `name`, a data set of the hub, or local"),
+                ({"languages": {"en": {"files": ["none.csv"]}}}, "none.csv is not a file"),
+                (README, "end in .md: give files of one kind"),
+                ({"languages": {"en": {"name": "me/mine"}}}, "is None, which is not a commit"),
+                ({"languages": {"en": {"name": "me/mine", "revision": "main"}}}, "is 'main', wh"),
+                ({"languages": {"e n": {"files": ["README.md"]}}}, "is not a language's code"),
+            )
+        ),
+        (ASKED, {"mlneedle": EO | {"haystack": "mine"}}, "benchmarks.mlneedle.haystack is 'mine'"),
+        (ASKED, {"mlneedle": EO | {"needle_languages": ["sw"]}}, "has the unknown language 'sw'"),
+        (BOOKS, {"oneruler": {"haystack": "mine"} | BOTH}, "mine"),
+        (BOOKS, {"mlongrr": {"haystacks": ["sample_books", "mine"]} | BOTH}, "mine"),
+        (TEXTS, {"m4le": M4LE | {"records": {"cnn": "mine"}}}, "records has 'cnn': the tasks are"),
+        (
+            TEXTS,
+            {"m4le": M4LE | {"records": {"lcsts": "mine"}}},
+            "which has en, but the task is in",
+        ),
+        (
+            *(TEXTS, {"m4le": M4LE | {"records": {"cnnnews": "mine"}, "source": "sample"}}),
+            "needs `source: constructed`",
+        ),
+        (TEXTS, {"m4le": M4LE | {"records": {"cnnnews": "other"}}}, "records.cnnnews is 'other'"),
+    ],
+)
+def test_a_wrong_corpus_is_one_sentence(own, benchmarks, message, monkeypatch) -> None:
+    monkeypatch.chdir(ROOT)
+    with pytest.raises(UserError) as raised:
+        validated(config(own, **benchmarks))
+    assert message in str(raised.value) and "\n" not in str(raised.value)
+
+
+def test_a_corpus_has_a_name_of_its_own() -> None:
+    made = validated(config(ASKED, mlneedle=EO))
     assert made["benchmarks"]["mlneedle"]["answer_languages"] == ["en", "eo"]
-    with pytest.raises(UserError, match=r"benchmarks.mlneedle.haystack is 'mine'"):
-        validated(config(own, mlneedle=block | {"haystack": "mine"}))
-    with pytest.raises(UserError, match="needle_languages has the unknown language 'sw'"):
-        validated(config(own, mlneedle=block | {"needle_languages": ["sw"]}))
     # The registry has not learnt of it.
     with pytest.raises(UserError, match=r"benchmarks.mlneedle.needles is 'mine'"):
-        validated(config(own, mlneedle=block) | {"corpora": {}})
-
-
-def test_taken_names_and_reserved_endings_are_refused() -> None:
+        validated(config(ASKED, mlneedle=EO) | {"corpora": {}})
     for name, message in (
         ("mlqa", "is already the name of a corpus"),
         ("my_passages", "do not end it with"),
         ("My", "use small letters"),
     ):
-        made = config(hub_corpus("passages", {"text": "body"}, "en"), mlneedle={})
-        made["corpora"][name] = made["corpora"].pop("mine")
         with pytest.raises(UserError, match=message):
-            validated(made)
+            validated(config(BOOKS, mlneedle={}) | {"corpora": {name: BOOKS}})
 
 
 def test_a_language_changes_no_table_of_another(tmp_path: Path) -> None:
@@ -519,35 +448,11 @@ def test_questions_bring_the_passages_of_lost_in_the_middle() -> None:
     assert languages_of("mine", made["corpora"]) == ("en",)
 
 
-def test_haystacks_need_the_languages_that_are_asked() -> None:
-    own = hub_corpus("texts", {"text": "body"}, "en")
-    for name, block in (
-        ("oneruler", {"haystack": "mine"}),
-        ("mlongrr", {"haystacks": ["mine"]}),
-        ("mlongrr", {"haystacks": ["sample_books", "mine"]}),
-    ):
-        with pytest.raises(UserError, match="mine"):
-            validated(config(own, **{name: block | {"languages": ["en", "sw"]}}))
-
-
-@pytest.mark.parametrize(
-    ("block", "message"),
-    [
-        ({"records": {"cnn": "mine"}}, "records has 'cnn': the tasks are"),
-        ({"records": {"lcsts": "mine"}}, "which has en, but the task is in zh"),
-        ({"records": {"cnnnews": "mine"}, "source": "sample"}, "needs `source: constructed`"),
-        ({"records": {"cnnnews": "other"}}, "records.cnnnews is 'other'"),
-    ],
-)
-def test_records_serve_tasks_of_their_language(block: dict[str, Any], message: str) -> None:
-    own = hub_corpus("records", {"text": "body"}, "en")
-    m4le = {"source": "constructed", "tasks": "all", "positions": {}, **block}
-    with pytest.raises(UserError) as raised:
-        validated(config(own, m4le=m4le))
-    assert message in str(raised.value)
-
-
-# More than any memory holds
+def test_gzipped_lines_that_unpack_without_end_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "p.jsonl.gz"
+    path.write_bytes(gzip.compress(b'{"a": "' + b" " * 1_000_000 + b'"}\n', 1) * 150)
+    with pytest.raises(UserError, match=r"p\.jsonl\.gz unpacks to more than 134,217,728 bytes"):
+        sum(1 for _ in read_lines(path))
 
 
 def repeated(text: str, rows: int) -> pa.Array:
@@ -573,29 +478,40 @@ def test_a_small_parquet_file_of_much_data_is_refused(tmp_path: Path, column, sa
         read("passages", {"text": "body"}, [str(path)])
 
 
-@pytest.mark.parametrize(
-    ("name", "before", "after"),
-    [
-        ("p.jsonl", b'{"body": "', b'"}\n'),
-        ("p.csv", b"body\n", b"\n"),
-        ("q.csv", b'body\n"', b'"\n'),
-    ],
-)
-def test_a_record_that_is_too_long_is_refused(
-    tmp_path: Path, name: str, before: bytes, after: bytes
-) -> None:
-    path = tmp_path / name
-    line = b"z" * 999 + (b"\n" if name == "q.csv" else b"z")
-    path.write_bytes(before + line * 20_000 + after)
-    with pytest.raises(UserError, match="has a record of more than 16,777,216 bytes") as raised:
-        read("passages", {"text": "body"}, [str(path)])
-    assert str(path) in str(raised.value)
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_brackets_and_marks_in_names_are_no_patterns(ending: str, tmp_path: Path) -> None:
+    """A file is read by its own name, though `datasets` takes names for patterns."""
+    for number, name in enumerate(("q1", "q[1]", "q?", "qx", "[a-z]x")):
+        path, text = tmp_path / f"{name}.{ending}", f"Text {number}."
+        if ending == "parquet":
+            pq.write_table(pa.table({"t": [text]}), path)
+        else:
+            lines(path, {"t": text} if ending == "jsonl" else f"t\n{text}\n")
+
+    def texts(pattern: str) -> list[str]:
+        files = local_files([f"{tmp_path}/{pattern}.{ending}"])
+        return read("passages", {"text": "t"}, files)["text"].to_pylist()
+
+    assert texts("q*") == ["Text 0.", "Text 2.", "Text 1.", "Text 3."]
+    assert texts("q[1]") == ["Text 1."] and texts("q?") == ["Text 2."]
+    assert texts("[a-z]x") == ["Text 4."]
 
 
-def test_gzipped_lines_that_unpack_without_end_are_refused(tmp_path: Path) -> None:
-    from needlework.data.corpora.json_lines import read_lines
+def test_rows_of_ordinary_files_are_within_the_budget() -> None:
+    budget = Budget(["a.parquet"], 10_000_000, "corpora.mine")
+    for place in range(100):
+        budget.take(place, {"text": "x" * 9_000_000})
+    with pytest.raises(UserError, match=r"^corpora\.mine: a\.parquet unpacks to more than 1,000,"):
+        for place in range(100, 200):
+            budget.take(place, {"text": "x" * 9_000_000})
 
-    path = tmp_path / "p.jsonl.gz"
-    path.write_bytes(gzip.compress(b'{"a": "' + b" " * 1_000_000 + b'"}\n', 1) * 150)
-    with pytest.raises(UserError, match=r"p\.jsonl\.gz unpacks to more than 134,217,728 bytes"):
-        sum(1 for _ in read_lines(path))
+
+def test_a_quoted_record_goes_on_over_lines(tmp_path: Path, monkeypatch) -> None:
+    path = tmp_path / "p.csv"
+    path.write_bytes(b'a,b\n"one\ntwo ""quoted""\n",x\nlast\n')
+    for most, quoted in ((24, True), (15, False)):
+        monkeypatch.setattr("needlework.data.budgets.ROW_BYTES", most)
+        check_records(path, "corpora.mine", quoted=quoted)
+        monkeypatch.setattr("needlework.data.budgets.ROW_BYTES", most - 1)
+        with pytest.raises(UserError, match=f"a record of more than {most - 1} bytes"):
+            check_records(path, "corpora.mine", quoted=quoted)

@@ -53,30 +53,20 @@ def test_sentences_that_were_checked_by_hand(lang):
 @pytest.mark.parametrize(
     ("lang", "text"),
     [
-        ("de", "Er kam am 3. Juli."),
-        ("en", "She lives at No. 5."),
-        ("en", "It is (!) Bob."),
-        ("de", "»Ja?« {90}sagte sie."),
-        ("en", "He read J. R. Tolkien."),
-        ("fr", "« Venez ! » dit M. Martin."),
-        ("hi", "वह … चला गया।"),
-        ("ja", "「はい。」と言った。"),
-        ("zh", "“好。”他说。"),
-        ("ru", "Он родился в г. Минске, на ул. Ленина, д. 5."),
-        ("st", "Mong. Molefe."),
+        *[("de", "Er kam am 3. Juli."), ("en", "She lives at No. 5."), ("en", "It is (!) Bob.")],
+        *[("de", "»Ja?« {90}sagte sie."), ("en", "He read J. R. Tolkien.")],
+        *[("fr", "« Venez ! » dit M. Martin."), ("hi", "वह … चला गया।")],
+        *[("ja", "「はい。」と言った。"), ("zh", "“好。”他说。")],
+        *[("ru", "Он родился в г. Минске, на ул. Ленина, д. 5."), ("st", "Mong. Molefe.")],
         ("uk", "Він народився в м. Київ на о. Хортиця біля р. Дніпро, театр ім. Франка."),
         ("ru", "На о. Сахалин жил кн. Вяземский."),
         ("pl", "To był gen. Anders i hr. Potocki."),
         ("cs", "Přišel npor. Lukáš a nadp. Novák."),
         ("it", "Parlò l'on. Rossi con on. Bianchi."),
-        ("ta", "டாக்டர். ராமன், செல்வி. கமலா வந்தனர்."),
-        ("no", "Han så bl. a. Kari."),
-        ("da", "Han så bl. a. Kari."),
-        ("sv", "Han såg bl. a. Karin."),
-        ("ko", '"누구냐?" 그가 물었다.'),
-        ("ko", "“가자.” 어머니가 조용히 말했다."),
-        ("hi", '"मैं जाऊँगा।" और चला गया।'),
-        ("hi", "‘मैं जाती हूँ।’ यह कह कर चपला चली गई।"),
+        *[("ta", "டாக்டர். ராமன், செல்வி. கமலா வந்தனர்."), ("no", "Han så bl. a. Kari.")],
+        *[("da", "Han så bl. a. Kari."), ("sv", "Han såg bl. a. Karin.")],
+        *[("ko", '"누구냐?" 그가 물었다.'), ("ko", "“가자.” 어머니가 조용히 말했다.")],
+        *[("hi", '"मैं जाऊँगा।" और चला गया।'), ("hi", "‘मैं जाती हूँ।’ यह कह कर चपला चली गई।")],
     ],
 )
 def test_a_stop_that_ends_nothing(lang, text):
@@ -87,39 +77,21 @@ def test_a_stop_that_ends_nothing(lang, text):
     ("lang", "parts"),
     [
         # The same words without the language's reason.
-        ("en", ["He was 3.", "Max laughed."]),
-        ("en", ["She said no.", "He left."]),
-        ("en", ["I.", "You."]),
-        ("ja", ["「はい。」", "山田が言った。"]),
-        ("zh", ["“好。”", "他笑了。"]),
-        ("zh", ["“好。”", "他说：“走！”"]),
-        ("st", ["Ke mong.", "Molefe."]),
-        ("ru", ["Он родился в 1921 г.", "Отец ушёл."]),
+        *[("en", ["He was 3.", "Max laughed."]), ("en", ["She said no.", "He left."])],
+        *[("en", ["I.", "You."]), ("ja", ["「はい。」", "山田が言った。"])],
+        *[("zh", ["“好。”", "他笑了。"]), ("zh", ["“好。”", "他说：“走！”"])],
+        *[("st", ["Ke mong.", "Molefe."]), ("ru", ["Он родился в 1921 г.", "Отец ушёл."])],
         ("ko", ['그가, " 가자.', '어서. "', "그는 갔다."]),
-        ("ko", ['"누구냐?"', "그는 웃었다."]),
-        ("ko", ["누구냐?", "그가 물었다."]),
-        ("hi", ["क्या तुम जाओगे?", "और वह चला गया।"]),
-        ("hi", ["“नहीं।”", "कहानी लंबी थी।"]),
-        ("uk", ["Довжина 5 м.", "Потім він пішов."]),
-        ("uk", ["У 1910 р.", "Батько пішов."]),
-        ("pl", ["Dał im.", "Potem wyszedł."]),
-        ("en", ["Wait . . .", "Bob is here."]),
-        ("hi", ["वह आया।", "मैं गया।"]),
-        ("en", ["Is it so?", "… Nobody knew."]),
+        *[("ko", ['"누구냐?"', "그는 웃었다."]), ("ko", ["누구냐?", "그가 물었다."])],
+        *[("hi", ["क्या तुम जाओगे?", "और वह चला गया।"]), ("hi", ["“नहीं।”", "कहानी लंबी थी।"])],
+        *[("uk", ["Довжина 5 м.", "Потім він пішов."]), ("uk", ["У 1910 р.", "Батько пішов."])],
+        *[("pl", ["Dał im.", "Potem wyszedł."]), ("en", ["Wait . . .", "Bob is here."])],
+        *[("hi", ["वह आया।", "मैं गया।"]), ("en", ["Is it so?", "… Nobody knew."])],
         ("en", ["It was said.[12]", "Nobody knew.*", "Then (it rained.)", "Bob left."]),
     ],
 )
 def test_a_stop_that_ends_a_sentence(lang, parts):
     assert cut(" ".join(parts) if lang not in ("ja", "zh") else "".join(parts), lang) == parts
-
-
-def test_dandas_and_quoted_paragraphs_need_no_space():
-    assert cut("वह आया।मैं गया।", "hi") == ["वह आया।", "मैं गया।"]
-    quoted = ["「はい」", "「いいえ」", "私は行った。"]
-    assert cut("\n".join(quoted), "ja") == quoted
-
-
-# Languages without rules of their own
 
 
 def test_a_further_language_has_general_rules_or_its_own():
@@ -137,22 +109,12 @@ def test_a_further_language_has_general_rules_or_its_own():
     ("lang", "parts"),
     [
         ("ka", ["ის მოვიდა.", "მე წავედი."]),  # letters that Unicode calls small, without capitals
-        ("ar", ["أين أنت؟", "ذهبت إلى البيت."]),
-        ("el", ["Ήρθε χθες.", "Μετά έφυγε!"]),
-        ("am", ["መጣ።", "ሄደ።"]),
-        ("hy", ["Նա եկավ։", "Հետո գնաց։"]),
+        *[("ar", ["أين أنت؟", "ذهبت إلى البيت."]), ("el", ["Ήρθε χθες.", "Μετά έφυγε!"])],
+        *[("am", ["መጣ።", "ሄደ።"]), ("hy", ["Նա եկավ։", "Հետո գնաց։"])],
     ],
 )
 def test_stops_of_further_scripts(lang, parts):
     assert cut(" ".join(parts), lang) == parts
-
-
-# Any text
-
-
-def test_no_words_are_no_sentences_or_part_of_another():
-    assert (cut("", "en"), cut(" \n ", "en"), cut("***", "en")) == ([], [], ["***"])
-    assert cut("He left. Then it rained. ***", "en") == ["He left.", "Then it rained. ***"]
 
 
 @given(st.text(alphabet="aB1 .!?…\"“”«»'’()[]-—\n\u3000。」「！？।।字ж", max_size=200))
@@ -161,6 +123,19 @@ def test_any_text_in_sentences_keeps_its_letters(text):
         found = cut(text, lang)
         assert re.sub(r"\s", "", "".join(found)) == re.sub(r"\s", "", text)
         assert all(part and part == part.strip() for part in found)
+
+
+@pytest.mark.parametrize(
+    ("lang", "text", "parts"),
+    [
+        *[("en", "", []), ("en", " \n ", []), ("en", "***", ["***"])],
+        ("en", "He left. Then it rained. ***", ["He left.", "Then it rained. ***"]),
+        ("hi", "वह आया।मैं गया।", ["वह आया।", "मैं गया।"]),
+        ("ja", "「はい」\n「いいえ」\n私は行った。", ["「はい」", "「いいえ」", "私は行った。"]),
+    ],
+)
+def test_texts_without_words_or_spaces(lang, text, parts):
+    assert cut(text, lang) == parts
 
 
 @pytest.mark.parametrize(
@@ -178,7 +153,7 @@ def test_a_text_without_stops_is_cut_at_what_it_has(separator, lang):
 
 def test_text_that_defeats_slow_patterns():
     for piece in ("A. ", "a. b? ", '" ', "« ( — ", ".", ". ", "! ", "… ", "x. … ", "1. "):
-        assert_linear(lambda count, piece=piece: cut(piece * count, "en"), 1_000)
+        assert_linear(lambda count, piece=piece: cut(piece * count, "en"), 500)
 
 
 def test_every_language_has_its_abbreviations():
@@ -188,9 +163,6 @@ def test_every_language_has_its_abbreviations():
     entries = [*sentences.INSIDE.values(), *sentences.ENDING.values()]
     words = [word for entry in entries for word in entry.split()]
     assert not [word for word in words if word.endswith(".")]
-
-
-# Real books
 
 
 @pytest.fixture(scope="module", params=LANGUAGES)

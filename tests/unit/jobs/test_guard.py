@@ -50,12 +50,11 @@ def family(job: subprocess.Popen[str], size: int) -> list[psutil.Process]:
 def left(processes: list[psutil.Process], seconds: float) -> list[psutil.Process]:
     """Those that still run after a while."""
     end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    while True:
         running = [p for p in processes if p.is_running() and p.status() != psutil.STATUS_ZOMBIE]
-        if not running:
-            return []
+        if not running or time.monotonic() >= end:
+            return running
         time.sleep(0.05)
-    return running
 
 
 @pytest.mark.slow
@@ -83,86 +82,55 @@ def test_what_a_killed_job_started_ends() -> None:
 # As Snakemake starts a job.
 PARENT = """
 import subprocess, sys
-job = "import sys, time; sys.path.append(sys.argv[1]); from needlework.jobs.guard import end_with_parent; "
-job += "end_with_parent(); print('ready', flush=True); time.sleep(600)"
-subprocess.run([sys.executable, "-c", job, sys.argv[1]])
-"""
-
-
-def test_a_job_ends_with_the_one_that_started_it() -> None:
-    command = [sys.executable, "-c", PARENT, SCRIPTS]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as parent:
-        assert parent.stdout.readline() == "ready\n"
-        (job,) = psutil.Process(parent.pid).children()
-        try:
-            assert left([job], 1.2) == [job], "it ended before"
-            parent.kill()
-            parent.wait(5)
-            assert left([job], 10) == []
-        finally:
-            for process in (parent, *left([job], 0.1)):
-                process.kill()
-
-
-# As above, and the job then opens as many files as it may, until a file appears.
-EXHAUSTED = """
-import subprocess, sys
-job = "import os, resource, sys, time; sys.path.append(sys.argv[1]); "
-job += "from needlework.jobs.guard import end_with_parent; end_with_parent(); "
-job += "hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]; "
-job += "resource.setrlimit(resource.RLIMIT_NOFILE, (32, hard))\\n"
-job += "held = []\\ntry:\\n    while True: held.append(open('/dev/null'))\\nexcept OSError: pass\\n"
-job += "print('ready', flush=True)\\nwhile not os.path.exists(sys.argv[2]): time.sleep(0.05)\\n"
-job += "held.clear()\\ntime.sleep(600)"
-subprocess.run([sys.executable, "-c", job, *sys.argv[1:]])
-"""
-
-
-def test_a_job_without_file_descriptors_takes_no_parent_for_dead(tmp_path) -> None:
-    command = [sys.executable, "-c", EXHAUSTED, SCRIPTS, tmp_path / "free"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as parent:
-        assert parent.stdout.readline() == "ready\n"
-        (job,) = psutil.Process(parent.pid).children()
-        try:
-            assert left([job], 1.5) == [job], "it took its parent for dead"
-            parent.kill()
-            parent.wait(5)
-            (tmp_path / "free").touch()
-            assert left([job], 10) == []
-        finally:
-            for process in (parent, *left([job], 0.1)):
-                process.kill()
-
-
-# As Snakemake starts a job that needs a while for its imports.
-SLOW = """
-import subprocess, sys
 sys.path.append(sys.argv[1])
-try:
-    from needlework.jobs.guard import announce
-    announce()
-except ImportError:
-    pass
-job = "import sys, time; print('started', flush=True); time.sleep(0.8); "
-job += "sys.path.append(sys.argv[1]); from needlework.jobs.guard import end_with_parent; "
-job += "end_with_parent(); open(sys.argv[2], 'w').close(); time.sleep(600)"
-subprocess.run([sys.executable, "-c", job, *sys.argv[1:]])
+from needlework.jobs.guard import announce
+announce()
+subprocess.run([sys.executable, "-c", *sys.argv[2:]])
 """
+PATH = f"import os, resource, sys, time; sys.path.append({str(SCRIPTS)!r}); "
+ENDS = "from needlework.jobs.guard import end_with_parent; end_with_parent()\n"
+READY = "print('ready', flush=True)\n"
+PLAIN = PATH + ENDS + READY + "time.sleep(600)"
+# It opens as many files as it may, until a file appears.
+EXHAUSTED = (
+    PATH
+    + ENDS
+    + """
+resource.setrlimit(resource.RLIMIT_NOFILE, (32, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+held = []
+try:
+    while True: held.append(open('/dev/null'))
+except OSError: pass
+print('ready', flush=True)
+while not os.path.exists(sys.argv[1]): time.sleep(0.05)
+held.clear()
+time.sleep(600)
+"""
+)
+# Its imports take a while.
+SLOW = f"import time; {READY}time.sleep(0.8); {PATH}{ENDS}open(sys.argv[1], 'w').close(); time.sleep(600)"
 
 
-@pytest.mark.parametrize("seconds", [0, 0.3])
-def test_a_job_whose_snakemake_was_killed_during_imports_does_nothing(tmp_path, seconds) -> None:
-    worked = tmp_path / "worked"
-    command = [sys.executable, "-c", SLOW, SCRIPTS, worked]
+@pytest.mark.parametrize(
+    ("code", "seconds"),
+    [(PLAIN, 1.2), (EXHAUSTED, 1.5), (SLOW, 0.05), (SLOW, 0.3)],
+    ids=["plain", "without file descriptors", "during imports", "late in imports"],
+)
+def test_a_job_ends_with_the_one_that_started_it(tmp_path, code, seconds) -> None:
+    """And not before, as for want of a file descriptor."""
+    file = tmp_path / "file"
+    command = [sys.executable, "-c", PARENT, SCRIPTS, code, file]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as parent:
-        assert parent.stdout.readline() == "started\n"
+        assert parent.stdout.readline() == "ready\n"
         (job,) = psutil.Process(parent.pid).children()
         try:
-            time.sleep(seconds)
+            assert left([job], seconds) == [job], "it ended before"
             parent.kill()
             parent.wait(5)
+            if code == EXHAUSTED:
+                file.touch()
             assert left([job], 10) == []
-            assert not worked.exists()
+            assert file.exists() == (code == EXHAUSTED)
         finally:
             for process in (parent, *left([job], 0.1)):
                 process.kill()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import pty
 import subprocess
 import sys
 import textwrap
@@ -38,7 +37,6 @@ with running(snakemake) as logger:
 def run(
     directory: Path, body: str, stderr: int = subprocess.PIPE, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run a script with `body` in `directory`, as Snakemake would."""
     script = SCRIPT.format(scripts=str(SCRIPTS), body=textwrap.indent(body, "    "))
     own = {"cwd": directory, "env": {**os.environ, **environment}, "text": True}
     command = [sys.executable, "-c", script]
@@ -130,56 +128,6 @@ def test_a_log_that_cannot_be_written_is_one_sentence(tmp_path) -> None:
     assert done.returncode == 1
     assert done.stderr.startswith("\nread_corpus: logs/read_corpus cannot be written (")
     assert "Traceback" not in done.stderr
-
-
-def test_what_was_logged_before_a_kill_is_there(tmp_path) -> None:
-    done = run(tmp_path, 'logger.info("so far")\nos.kill(os.getpid(), 9)')
-    assert done.returncode == -9
-    assert "so far" in log(tmp_path)
-
-
-# Progress
-
-
-def test_without_a_terminal_progress_is_in_the_log(tmp_path) -> None:
-    """Seldom."""
-    body = "for _ in progress(range(200), desc='prompts'):\n    time.sleep(0.002)"
-    assert run(tmp_path, body).stderr == ""
-    assert "prompts: 100%" in log(tmp_path) and "200/200" in log(tmp_path)
-    assert log(tmp_path).count("prompts:") <= 2
-
-
-def test_long_jobs_report_progress_without_a_terminal(tmp_path) -> None:
-    body = """\
-import needlework.jobs.progress
-needlework.jobs.progress.HEARTBEAT_S = 0.2
-with progress(desc="answers", total=4, unit="prompt", told=True) as bar:
-    bar.update()
-    bar.set_postfix_str("1 failed")
-    # Between two answers too.
-    time.sleep(0.5)
-for _ in progress(range(2), desc="short"):
-    time.sleep(0.3)
-"""
-    first, _ = run(tmp_path, body).stderr.splitlines()
-    assert first.startswith("read_corpus: answers 1 of 4 prompts, ") and " left, 1 failed" in first
-    assert first.endswith("(log: logs/read_corpus/en.log)")
-
-
-def test_progress_is_drawn_on_the_terminal(tmp_path) -> None:
-    ours, theirs = pty.openpty()
-    body = (
-        "from needlework.jobs import progress as module\nmodule.DELAY_S = 0\n"
-        'for i in progress(["a", "b"], desc="prompts", told=True):\n    print("item", i)'
-    )
-    try:
-        assert run(tmp_path, body, stderr=theirs).returncode == 0
-        seen = os.read(ours, 10000).decode()
-    finally:
-        os.close(ours)
-        os.close(theirs)
-    assert ": prompts (log: " in seen and "100%" in seen and "2/2" in seen
-    assert log(tmp_path) == "item a\nitem b\n"
 
 
 @pytest.mark.parametrize("before", [True, False])

@@ -74,23 +74,9 @@ def test_the_time_left_is_as_the_work_says() -> None:
     assert "1 of 4 prompts" in text and "left" not in text
 
 
-def test_the_clock_begins_when_the_work_does() -> None:
-    text = answer(False, "00:0", total=2, ago=600, begins=True)
-    assert re.search(r"answers 1 of 2 prompts, .*, 00:0\d left", text)
-
-
 def test_short_work_says_nothing() -> None:
     terminal = Terminal(watched=True)
     show_on(terminal)
     for _ in progress(range(3), desc="keys", unit="prompt", told=True):
         pass
     assert terminal.getvalue() == answer(False, "", told=False) == ""
-
-
-def test_a_download_says_how_far_it_is(tmp_path) -> None:
-    terminal = Terminal(watched=False)
-    show_on(terminal, "fetch_source", "logs/f.log")
-    with progress(desc="x.zip", total=4_000_000, unit="B", unit_scale=True, told=True) as bar:
-        bar.update(1_000_000)
-        time.sleep(0.2)
-    assert "fetch_source: x.zip 1.00M of 4.00M B, " in terminal.getvalue()

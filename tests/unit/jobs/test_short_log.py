@@ -43,6 +43,9 @@ def test_warnings_errors_and_unknown_lines_stay() -> None:
     assert not shown.filter(record("Complete log(s): x"))
     assert shown.filter(record("a line of the workflow"))
     assert shown.filter(record("Building DAG of jobs is slow", logging.WARNING))
+    # And not twice in a row.
+    warned = [shown.filter(record(text, logging.WARNING)) for text in "aaba"]
+    assert warned == [True, False, True, True]
     assert shown.filter(record("it failed", logging.ERROR))
     assert shown.filter(record("Complete log(s): x")), "after an error"
 
@@ -77,14 +80,3 @@ def test_a_full_disk_is_told_once_as_that() -> None:
         assert not shown.filter(record(text.format("No space left on device"), logging.ERROR))
     (line,) = said
     assert "is full: free some space, and run the same command again" in line
-
-
-def test_a_warning_does_not_stand_twice_in_a_row() -> None:
-    shown = ShortLog(print)
-    given = ["a", "a", "b", "a"]
-    assert [shown.filter(record(text, logging.WARNING)) for text in given] == [
-        True,
-        False,
-        True,
-        True,
-    ]

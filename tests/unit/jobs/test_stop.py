@@ -54,7 +54,6 @@ with stop.finishing():
 
 
 def run(script: str, name: str) -> None:
-    """Run a script in a process of its own, with the name of a signal."""
     environment = os.environ | {"PYTHONPATH": str(ROOT / "workflow/scripts")}
     done = subprocess.run(
         [sys.executable, "-c", BEGIN + script, name],

@@ -13,11 +13,9 @@ import pytest
 from factories.models import remote, requests
 from http_server import OpenAIServer, completion
 from needlework.journal import Journal
-from needlework.models import generation
 from needlework.models.answer_folders import journal_of, may_have_answers
 from needlework.models.backends.openai.backend import OpenaiBackend
 from needlework.models.generation import generate
-from needlework.models.request_keys import RequestKeys
 
 
 def answer(server: OpenAIServer, folder: Path, entry: str, n: int = 24, **changes: Any) -> list:
@@ -65,7 +63,6 @@ def test_folders_of_an_older_version_answer_any_entry(server, tmp_path, other: s
 
 
 def test_entries_with_equal_settings_share_answers_at_once(server, tmp_path) -> None:
-    """Both end with the same answers, and what one has is not sent by the other."""
     server.reply = slow_and_different()
     found: dict[str, list] = {}
 
@@ -83,7 +80,6 @@ def test_entries_with_equal_settings_share_answers_at_once(server, tmp_path) -> 
 
 
 def slow_and_different() -> Any:
-    """Answers that say which they are."""
     return lambda number, body: replace(completion(body, f"answer {number}"), delay=0.05)
 
 
@@ -130,22 +126,3 @@ def test_a_folder_names_its_model_and_may_have_answers(tmp_path) -> None:
     assert not may_have_answers(folder, {"backend": "vllm"})
     (folder / "mine/1.jsonl").touch()
     assert may_have_answers(folder, {"backend": "vllm"})
-
-
-def test_former_keys_are_made_only_where_records_may_have_them(
-    server, tmp_path, monkeypatch
-) -> None:
-    """Hashing all prompts once more took a tenth of a job that asks nothing."""
-    made = []
-    monkeypatch.setattr(
-        generation, "RequestKeys", lambda identity: made.append(identity) or RequestKeys(identity)
-    )
-    answer(server, tmp_path, "a")
-    answer(server, tmp_path, "b")
-    assert len(made) == 2
-    with Journal(tmp_path / "generations/c") as journal:
-        journal.append([{"key": "other"}])
-    answer(server, tmp_path, "c")
-    assert len(made) == 3
-    answer(server, tmp_path, "c", n=30)
-    assert len(made) == 5

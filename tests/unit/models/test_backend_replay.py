@@ -116,8 +116,7 @@ def test_what_is_no_file_of_answers_is_refused(tmp_path) -> None:
         ("no.parquet", r"no\.parquet cannot be read as Parquet"),
         ("bad.parquet", r"bad\.parquet cannot be read as Parquet"),
         ("a.csv", r"must be a \.jsonl, \.parquet"),
-        ("absent.jsonl", r"does not exist|do not exist"),
-        ("", r"needs the key `answers`"),
+        *[("absent.jsonl", r"does not exist|do not exist"), ("", r"needs the key `answers`")],
     ]:
         with pytest.raises(UserError, match=message):
             backend_of("replay", {"answers": name and str(tmp_path / name)}).load()

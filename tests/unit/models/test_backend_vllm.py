@@ -25,16 +25,12 @@ from needlework.planning.job_resources import job_gpus
 
 
 def entry(**changes: Any) -> dict[str, Any]:
-    """What the script hands to the backend."""
     own = {"backend": "vllm", "name": "org/big", "revision": "abc", "context": 4096}
     return configured("big", **own | changes)["models"]["big"] | {"model": "big"}
 
 
 def identity(**changes: Any) -> Any:
     return backend_of("vllm", entry(**changes)).identity()
-
-
-# How prompts reach the engine
 
 
 class EngineDeadError(Exception):
@@ -101,14 +97,12 @@ class Model(vllm.VllmBackend):
 
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the backend imports of vLLM."""
     contents = {
         "vllm": {"SamplingParams": SimpleNamespace},
         "vllm.exceptions": {"VLLMClientError": ValueError},
         "vllm.inputs": {"tokens_input": lambda tokens: tokens},
         "vllm.sampling_params": {"RequestOutputKind": SimpleNamespace(FINAL_ONLY=2)},
-        "vllm.v1": {},
-        "vllm.v1.engine": {},
+        **{"vllm.v1": {}, "vllm.v1.engine": {}},
         "vllm.v1.engine.exceptions": {"EngineDeadError": EngineDeadError},
     }
     for name, content in contents.items():
@@ -234,9 +228,6 @@ def test_a_chat_template_is_identified_by_its_content(tmp_path) -> None:
     assert entry(chat_template=one)["chat_template"] == one
     with pytest.raises(UserError, match=r"models\.big\.chat_template: .*absent.*correct the path"):
         identity(chat_template=str(tmp_path / "absent.jinja"))
-
-
-# What the configuration may say
 
 
 def test_an_engine_takes_its_gpus() -> None:

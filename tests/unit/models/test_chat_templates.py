@@ -29,24 +29,12 @@ DOUBLED = (
 )
 TOO_MUCH = r"takes more than \d+ (MiB of memory|seconds)|adds more than 1,000,000 characters"
 BOMBS = {
-    "repeat": "{{ 'a' * 10**9 }}",
-    "repeat_of_repeat": "{{ ('a' * 10**5) * 10**5 }}",
-    "repeat_of_the_prompt": "{{ messages[0]['content'] * 10**7 }}",
-    "list": "{{ [0] * 10**9 }}",
-    "a_hundred_million": "{{ 'a' * 10**8 }}",
-    "power": "{{ 9 ** (9 ** 9) }}",
+    **{"repeat": "{{ 'a' * 10**9 }}", "the prompt": "{{ messages[0]['content'] * 10**7 }}"},
+    **{"list": "{{ [0] * 10**9 }}", "power": "{{ 9 ** (9 ** 9) }}"},
     "doubling": DOUBLED.replace("STEP", "+ s.t") + "{{ s.t }}",
-    "joining": DOUBLED.replace("STEP", "~ s.t"),
-    "join_filter": DOUBLED.replace("STEP", "|list|join(s.t)"),
-    "replacing": DOUBLED.replace("STEP", ".replace('a', s.t)"),
-    "format": "{{ '{:>999999999}'.format('a') }}",
-    "format_filter": "{{ '%999999999d'|format(1) }}",
-    "percent": "{{ '%0999999999d' % 1 }}",
-    "padding": "{{ 'a'.ljust(10**9) }}",
-    "centre": "{{ 'a'|center(10**9) }}",
-    "indent": "{{ ('a\n' * 10**4)|indent(10**6) }}",
-    "in_a_filter": "{{ range(99999)|map('string')|list|length * ('b' * 10**9)|length }}",
-    "macros": "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(60) }}",
+    "join": DOUBLED.replace("STEP", "|list|join(s.t)"),
+    **{"format": "{{ '%999999999d'|format(1) }}", "padding": "{{ 'a'.ljust(10**9) }}"},
+    "in a filter": "{{ range(99999)|map('string')|list|length * ('b' * 10**9)|length }}",
 }
 
 
@@ -80,8 +68,7 @@ def test_a_template_that_exhausts_a_machine_is_refused(name: str, tokenizer: Any
         ("{% for i in range(10**9) %}{% endfor %}", "Range too big"),
         ("{% macro a() %}{{ a() }}{% endmacro %}{{ a() }}", "recursion depth"),
         ("{{ raise_exception('no roles') }}", "no roles"),
-        ("{{ ''.__class__.__mro__ }}", "is unsafe"),
-        ("{% for %}", "Expected an expression"),
+        *[("{{ ''.__class__.__mro__ }}", "is unsafe"), ("{% for %}", "Expected an expression")],
     ],
 )
 def test_what_a_template_raises_is_told(jinja: str, why: str, tokenizer: Any) -> None:
@@ -126,45 +113,35 @@ def test_templates_are_filled_as_transformers_fills_them(tokenizer: Any) -> None
 INTRODUCTIONS = {
     "chatml": "<|im_end|>\n<|im_start|>assistant\n",
     "no thoughts": "<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n",
-    "thoughts": "<｜Assistant｜><think>\n",
-    "llama 2": " [/INST] ",
+    **{"thoughts": "<｜Assistant｜><think>\n", "llama 2": " [/INST] "},
     "llama 3": "<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n",
     "gemma": "<end_of_turn>\n<start_of_turn>model\n",
-    "phi": "<|end|>\n<|assistant|>\n",
-    "phi 4": "<|im_end|><|im_start|>assistant<|im_sep|>",
+    "phi": "<|im_end|><|im_start|>assistant<|im_sep|>",
     "channels": "<|end|><|start|>assistant",
     "an empty channel": "<turn|>\n<|turn>model\n<|channel>thought\n<channel|>",
     "attributes": '<|close|>message<|sep|><|open|>message role="assistant"<|sep|><|open|>think<|sep|>',
-    "brackets": "[e~[\n]~b]ai\n<think>\n",
-    "vicuna": " ASSISTANT:",
-    "alpaca": "\n\n### Response:\n",
-    "three words": "<|end_of_turn|>GPT4 Correct Assistant:",
-    "its name": "\nFalcon:",
-    "another language": "\n助手：",
+    **{"brackets": "[e~[\n]~b]ai\n<think>\n", "alpaca": "\n\n### Response:\n"},
+    **{"three words": "<|end_of_turn|>GPT4 Correct Assistant:", "another language": "\n助手："},
     "a switch": "/nothink<|assistant|>\n<think></think>",
 }
 
 
 @pytest.mark.parametrize("name", INTRODUCTIONS)
-@pytest.mark.parametrize("prefix", [None, "The answer is "])
-def test_what_introduces_an_answer_passes(name: str, prefix: str | None, tokenizer: Any) -> None:
+def test_what_introduces_an_answer_passes(name: str, tokenizer: Any) -> None:
     tail = INTRODUCTIONS[name]
     answered = "{% for m in messages[1:] %}{{ m['content'] }}</s>{% endfor %}"
-    jinja = "{{ bos_token }}{{ messages[0]['content'] }}" + json.dumps({"t": tail}).join(
-        ["{% set given = ", " %}{{ given['t'] }}"]
-    )
-    assert sent(tokenizer, jinja + answered, answer_prefix=prefix).endswith(tail + (prefix or ""))
+    given = json.dumps({"t": tail}).join(["{% set given = ", " %}{{ given['t'] }}"])
+    jinja = "{{ bos_token }}{{ messages[0]['content'] }}" + given + answered
+    for prefix in ("", "The answer is "):
+        assert sent(tokenizer, jinja, answer_prefix=prefix or None).endswith(tail + prefix)
 
 
 @pytest.mark.parametrize(
     "added",
     [
-        "<|turn|>assistant\nThe answer is Paris",
-        "<|turn|>assistant\nParis",
-        "<|turn|>assistant\n7305518",
-        "<|turn|>assistant\n<think>It is Paris.</think>\n",
-        "<|turn|>assistant\n<answer>Paris</answer>",
-        "<|turn|>assistant\n答案是巴黎",
+        *("<|turn|>assistant\nThe answer is Paris", "<|turn|>assistant\nParis"),
+        *("<|turn|>assistant\n7305518", "<|turn|>assistant\n<think>It is Paris.</think>\n"),
+        *("<|turn|>assistant\n<answer>Paris</answer>", "<|turn|>assistant\n答案是巴黎"),
         "{% if add_generation_prompt %}<|turn|>assistant\nSure! Here is the answer:{% endif %}",
         "Paris\n",
     ],
@@ -227,7 +204,6 @@ def test_openvino_refuses_the_same_templates(tmp_path: Path) -> None:
 
 
 def test_the_process_needs_only_jinja() -> None:
-    """OpenVINO's environment has no transformers."""
     text = Path(template_process.__file__).read_text(encoding="utf-8")
     imported = set(re.findall(r"^\s*(?:from|import) ([\w]+)", text, re.MULTILINE))
     assert imported - {"jinja2"} <= set(sys.stdlib_module_names)

@@ -5,11 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
-import shutil
-import subprocess
-import sys
 import time
-import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -24,6 +20,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from factories.generations import Changing, Watched, documents, instances, refuse_bad
 from factories.models import backend_of, block, remote
 from http_server import Reply, completion
 from needlework.errors import UserError
@@ -31,110 +28,12 @@ from needlework.journal import Journal
 from needlework.models.backends.base import Answer, Backend, Request
 from needlework.models.backends.lexical import Lexical
 from needlework.models.backends.oracle import Oracle
-from needlework.models.generation import (
-    InstanceRequests,
-    Policy,
-    _refuse_failures,
-    generate,
-)
+from needlework.models.generation import InstanceRequests, Policy, _refuse_failures, generate
 from needlework.models.other_runs import Turns
 from needlework.models.request_keys import request_key
 from needlework.models.selection import check_room
 from needlework.models.shards import merge
-from needlework.prompts.spans import Span, literal
-from needlework.records import GENERATIONS, instances_schema, read_table, write_table
-
-TOWNS = ("Orveld", "Tamsin", "Quillmouth", "Brackwater", "Ilmar", "Sedgeby")
-
-
-def documents(count: int = 40) -> dict[str, str]:
-    return {
-        f"made/en/{n}": f"{TOWNS[n % 6]} has a harbour. House {n} of {TOWNS[n % 6]} was built in "
-        f"{1500 + n}. Nobody lives there."
-        for n in range(count)
-    }
-
-
-def instances(count: int = 24, passages: int = 10) -> pa.Table:
-    """`count` prompts: which year was house n built, among `passages` passages."""
-    texts = documents()
-    rows = []
-    for n in range(count):
-        shown = [(n + step) % 40 for step in range(passages)]
-        spans = [literal("instruction", "Answer.\n")]
-        for place in shown:
-            source = f"made/en/{place}"
-            role = "needle" if place == n % 40 else "distractor"
-            spans += [literal("haystack", "\n"), Span(role, source, 0, len(texts[source]))]
-        spans += [
-            literal("instruction", "\nQuestion: "),
-            literal("question", f"When was house {n % 40} of {TOWNS[n % 40 % 6]} built?"),
-            literal("answer_format", f"\nAnswer {n}:"),
-        ]
-        rows.append(
-            {
-                "instance_id": f"{(n * 37) % 101:064x}",
-                "benchmark": "made",
-                "task": "exact",
-                "length": 512 * (n % 3),
-                "example_id": str(n),
-                "prompt": [span._asdict() for span in spans],
-                "references": [str(1500 + n % 40)],
-                "metric": "exact",
-                "max_new_tokens": 16,
-                "n_tokens": 100 + n,
-            }
-        )
-    return pa.Table.from_pylist(rows, schema=instances_schema({"length": "int32"}))
-
-
-@pytest.fixture
-def requests(tmp_path: Path) -> InstanceRequests:
-    """24 requests in two instance files."""
-    table, files = instances(), [tmp_path / "a.parquet", tmp_path / "b.parquet"]
-    write_table(table.slice(0, 15), files[0])
-    write_table(table.slice(15), files[1])
-    return InstanceRequests(files, documents())
-
-
-class Watched(Lexical):
-    """The lexical reader, keeping count of what it is asked."""
-
-    def __init__(self, config: Mapping[str, object] | None = None) -> None:
-        super().__init__(config or {})
-        self.loads, self.closes, self.asked = 0, 0, Counter()
-
-    def load(self) -> None:
-        self.loads += 1
-
-    def close(self) -> None:
-        self.closes += 1
-
-    def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
-        self.asked.update((r.instance_id, r.sample) for r in batch)
-        return super().generate(batch)
-
-
-class Changing(Watched):
-    """The same reader with another answer in place of each."""
-
-    asks_a_model = True
-
-    def __init__(self, change: Callable[[Request, Answer], Answer]) -> None:
-        super().__init__()
-        self.change = change
-
-    def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
-        for request, answer in zip(batch, super().generate(batch), strict=True):
-            yield self.change(request, answer)
-
-
-# The sizes of prompts that a model refuses.
-BAD = frozenset({103, 107, 120})
-
-
-def refuse_bad(request: Request, answer: Answer) -> Answer:
-    return Answer("", error=f"refused {request.n_tokens}") if request.n_tokens in BAD else answer
+from needlework.records import GENERATIONS, read_table, write_table
 
 
 def by_fives(backend: Backend) -> Backend:
@@ -164,7 +63,6 @@ def test_rows_are_complete_and_sorted(requests, tmp_path) -> None:
 
 
 def test_only_what_is_missing_is_asked(requests, tmp_path) -> None:
-    """A run with all answers asks and loads nothing; another identity asks for all."""
     part = InstanceRequests(requests.files[:1], documents())
     first, rest, none, revised = Watched(), Watched(), Watched(), Watched()
     revised.identity = lambda: {**none.identity(), "revision": 2}
@@ -203,15 +101,6 @@ def test_lengths_and_factors_choose_the_instances(requests) -> None:
     assert chosen(only={"task": ["absent"]}) == set()
 
 
-def test_a_value_that_no_prompt_has_is_named(requests, caplog) -> None:
-    only = {"example_id": ["3", "city-99"], "task": ["exact"]}
-    (found,) = InstanceRequests(requests.files, requests.documents, only=only)
-    (row,) = (r for r in instances().to_pylist() if r["example_id"] == "3")
-    assert found.instance_id == row["instance_id"]
-    (said,) = caplog.messages
-    assert said.startswith("No prompt has example_id city-99")
-
-
 def test_prompts_are_sent_so_that_neighbours_share_most(requests) -> None:
     requests.samples = 2
     sent = list(requests)
@@ -221,9 +110,381 @@ def test_prompts_are_sent_so_that_neighbours_share_most(requests) -> None:
     assert [r.instance_id for r in sent] == [r.instance_id for r in requests]
 
 
+def test_equal_prompts_are_asked_once_and_count_in_each_row(tmp_path) -> None:
+    rows = instances(2).to_pylist()
+    rows[1]["prompt"] = rows[0]["prompt"]
+    write_table(pa.Table.from_pylist(rows, instances(2).schema), tmp_path / "two.parquet")
+    requests = InstanceRequests([tmp_path / "two.parquet"], documents())
+    backend, refusing = Watched(), Changing(lambda *_: Answer("", error="no"))
+    refusing.asks_a_model = False
+    found = generate(requests, backend, Journal(tmp_path / "answers"))["text"].to_pylist()
+    assert backend.asked.total() == 1 and found[0] == found[1] != ""
+    whole = generate(requests, refusing, Journal(tmp_path / "j"), Policy(max_failed=2))
+    assert whole["error"].to_pylist() == ["no", "no"]
+    with pytest.raises(UserError, match="2 of 2 requests failed"):
+        generate(requests, refusing, Journal(tmp_path / "j"), Policy(max_failed=1))
+
+
+def test_what_exceeds_the_context_is_skipped_and_not_asked(requests, tmp_path) -> None:
+    backend = Watched()
+    rows = generate(requests, backend, Journal(tmp_path / "j"), Policy(context=113)).to_pylist()
+    sizes = {r["instance_id"]: r["n_tokens"] for r in instances().to_pylist()}
+    skipped = [r for r in rows if r["finish_reason"] == "skipped"]
+    assert {sizes[r["instance_id"]] for r in skipped} == set(range(114, 124))
+    assert all(r["text"] == "" and "113" in r["error"] for r in skipped)
+    assert backend.asked.total() == 14
+    assert len(Journal(tmp_path / "j").load()) == 14
+
+
+def test_too_many_failures_stop_the_job_after_the_rest(requests, tmp_path, capsys) -> None:
+    """Within the limit they are rows; either way they are asked again."""
+    failing = by_fives(Changing(refuse_bad))
+    with Journal(tmp_path / "j") as journal:
+        with pytest.raises(UserError, match=r"3 of 24 .*`max_failed: 2`.* refused 103\."):
+            generate(requests, failing, journal, Policy(max_failed=2))
+        last = capsys.readouterr().err.splitlines()[-1]
+        assert "24/24" in last and "3 failed" in last
+        rows = generate(requests, failing, journal, Policy(max_failed=3)).to_pylist()
+        assert len(journal.load()) == 21 and failing.closes == 2
+    errors = [r["error"] for r in rows if r["finish_reason"] == "error"]
+    assert sorted(errors) == ["refused 103", "refused 107", "refused 120"]
+    assert sorted(failing.asked.values()) == [1] * 21 + [2] * 3
+
+
+OUTCOMES = ["answer"] * 7 + ["error", "skip", "die"]
+RUN = st.lists(st.sampled_from(OUTCOMES), min_size=12, max_size=12)
+
+
+@settings(max_examples=10)
+@given(runs=st.lists(RUN, max_size=3), size=st.integers(1, 30), backwards=st.booleans())
+def test_no_answered_request_is_asked_again(runs, size, backwards) -> None:
+    with TemporaryDirectory() as folder:
+        write_table(instances(12, passages=2), Path(folder, "i.parquet"))
+        requests = InstanceRequests([Path(folder, "i.parquet")], documents(), backwards=backwards)
+        places = {request.instance_id: n for n, request in enumerate(requests)}
+        whole = generate(requests, Watched(), Journal(Path(folder, "whole")))
+        answered: set[str] = set()
+        for outcomes in runs:
+
+            def change(request: Request, answer: Answer, outcomes=outcomes) -> Answer:
+                match outcomes[places[request.instance_id]]:
+                    case "error":
+                        return Answer("", error="no")
+                    case "skip":
+                        return Answer("", "skipped", error="too long")
+                    case "die":
+                        raise RuntimeError("the engine died")
+                answered.add(request.instance_id)
+                return answer
+
+            backend, missing = Changing(change), places.keys() - answered
+            backend.batch_size = size
+            with Journal(Path(folder, "j")) as journal:
+                try:
+                    rows = generate(requests, backend, journal, Policy(max_failed=12)).to_pylist()
+                except (RuntimeError, UserError):
+                    assert "die" in outcomes or not answered - (places.keys() - missing)
+                else:
+                    ends = {"answer": "stop", "error": "error", "skip": "skipped"}
+                    for row in rows:
+                        new = outcomes[places[row["instance_id"]]]
+                        assert row["finish_reason"] == (
+                            ends[new] if row["instance_id"] in missing else "stop"
+                        )
+            assert {name for name, _ in backend.asked} <= missing and backend.closes <= 1
+            assert all(times == 1 for times in backend.asked.values())
+            assert len(Journal(Path(folder, "j")).load()) == len(answered)
+        last = Watched()
+        assert generate(requests, last, Journal(Path(folder, "j"))) == whole
+        assert {name for name, _ in last.asked} == places.keys() - answered
+
+
+class Ordered(Lexical):
+    """Answers in another order."""
+
+    def __init__(self, order: Callable[[list[Any]], list[Any]]) -> None:
+        super().__init__({})
+        self.order = order
+
+    def answers(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:
+        yield from self.order(list(super().answers(requests)))
+
+
+def many(tmp_path: Path, count: int) -> InstanceRequests:
+    ids = pa.array([f"{n:064x}" for n in range(count)])
+    write_table(instances(count).set_column(0, "instance_id", ids), tmp_path / "many.parquet")
+    return InstanceRequests([tmp_path / "many.parquet"], documents())
+
+
+def test_a_request_that_hangs_holds_no_other_up(tmp_path) -> None:
+    requests = many(tmp_path, 300)
+    hanging = Ordered(lambda found: [*found[1:], found[0]])
+    table = generate(requests, hanging, Journal(tmp_path / "j"))
+    ids, keys = (table[name].to_pylist() for name in ("instance_id", "request_key"))
+    *_, last = Journal(tmp_path / "j").records()
+    assert last["key"] == keys[ids.index(next(iter(requests)).instance_id)]
+    assert table == generate(requests, Lexical({}), Journal(tmp_path / "other"))
+
+
+@pytest.mark.slow
+def test_a_slow_endpoint_idles_no_slot_but_its_own(server, tmp_path) -> None:
+    """The first prompt is answered once all the others have come."""
+    others_came = []
+
+    def reply(number: int, body: Any) -> Reply:
+        end = time.monotonic() + 60
+        while number == 0 and len(server.received) < 300 and time.monotonic() < end:
+            time.sleep(0.01)
+        if number == 0:
+            others_came.append(len(server.received))
+        return completion(body)
+
+    server.reply = reply
+    backend = remote(server.url, concurrency=3)
+    table = generate(many(tmp_path, 300), backend, Journal(tmp_path / "j"))
+    assert others_came == [300] and server.most_at_once == 3
+    assert set(table["finish_reason"].to_pylist()) == {"stop"}
+
+
+def test_prompts_are_made_as_the_backend_takes_them(tmp_path) -> None:
+    made, ahead, batches = [], [], []
+
+    class Counted(InstanceRequests):
+        def __iter__(self) -> Iterator[Request]:
+            made.append(0)
+            for request in super().__iter__():
+                made[-1] += 1
+                yield request
+
+    class Careful(Lexical):
+        batch_size = 7
+
+        def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
+            ahead.append(made[-1] - sum(batches))
+            batches.append(len(batch))
+            return super().generate(batch)
+
+    counted = Counted(many(tmp_path, 300).files, documents())
+    generate(counted, Careful({}), Journal(tmp_path / "j"))
+    assert sum(batches) == 300 and set(ahead) == {7, 300 % 7}
+
+
+@pytest.mark.parametrize("change", [-1, 1])
+def test_a_wrong_number_of_answers_is_noticed(requests, tmp_path, change: int) -> None:
+    backend = Watched()
+    backend.generate = lambda batch: (Answer("a") for _ in range(len(batch) + change))
+    with pytest.raises((ValueError, IndexError)):
+        generate(requests, backend, Journal(tmp_path / "j"))
+
+
+def test_an_answer_is_journalled_before_its_batch_ends(requests, tmp_path) -> None:
+    finished = itertools.count()
+
+    def wait_for_the_journal(_: Request, answer: Answer) -> Answer:
+        number, end = next(finished), time.monotonic() + 10
+        while len(Journal(tmp_path / "j").load()) < number:
+            assert time.monotonic() < end, f"{number} were answered"
+            time.sleep(0.001)
+        return answer
+
+    generate(requests, Changing(wait_for_the_journal), Journal(tmp_path / "j"))
+
+
+def test_a_full_disk_stops_the_model(requests, tmp_path) -> None:
+    class Full(Journal):
+        def append(self, records: Iterable[Mapping[str, object]]) -> None:
+            if list(records):
+                raise UserError("the journal cannot be written")
+
+    backend = Changing(lambda _, answer: time.sleep(0.02) or answer)
+    backend.batch_size = 1
+    with pytest.raises(UserError, match="cannot be written"):
+        generate(requests, backend, Full(tmp_path / "j"))
+    assert backend.closes == 1 and backend.asked.total() < 10
+
+
+def test_lone_surrogates_of_a_model_do_no_harm(requests, tmp_path) -> None:
+    odd = Changing(lambda *_: Answer("x\ud83dy \ud83d\ude00"))
+    write_table(generate(requests, odd, Journal(tmp_path / "j")), tmp_path / "t.parquet")
+    assert set(read_table(tmp_path / "t.parquet")["text"].to_pylist()) == {"x\ufffdy \U0001f600"}
+
+
+def test_token_counts_come_back_from_the_journal(requests, tmp_path) -> None:
+    counting = Changing(lambda request, _: Answer("a", "length", request.n_tokens, 0, 16, None))
+    with Journal(tmp_path / "j") as journal:
+        first, second = (generate(requests, counting, journal).to_pylist() for _ in range(2))
+    assert first == second and counting.asked.total() == 24
+    assert {r["prompt_tokens"] for r in second} == set(range(100, 124))
+    names = ("finish_reason", "cached_tokens", "completion_tokens", "reasoning_tokens")
+    assert {tuple(r[name] for name in names) for r in second} == {("length", 0, 16, None)}
+
+
+def test_each_part_of_a_key_counts() -> None:
+    base = {"identity": {"name": "m", "t": 0.7}, "prompt": "p", "sample": 0, "max_new_tokens": 8}
+    changes = [
+        *({"identity": {"name": "m", "t": 0.1}}, {"prompt": "q"}, {"sample": 1}),
+        *({"max_new_tokens": 9}, {"extra": ["reference"]}),
+    ]
+    keys = {request_key(**{**base, **change}) for change in [{}, *changes]}
+    assert len(keys) == 6
+    assert request_key(**{**base, "identity": {"t": 0.7, "name": "m"}}) in keys
+
+
+def changed(request: Request, **fields: Any) -> Request:
+    return Request(**{name: getattr(request, name) for name in Request.__slots__} | fields)
+
+
+def test_a_changed_reference_or_role_changes_its_readers_key(requests) -> None:
+    request = next(iter(requests))
+    other = changed(request, references=["1066"])
+    assert Oracle({}).depends_on(other) != Oracle({}).depends_on(request)
+    assert Lexical({}).depends_on(other) == Lexical({}).depends_on(request)
+    moved = changed(request, spans=[span._replace(role="needle") for span in request.spans])
+    assert moved.prompt == request.prompt
+    assert Lexical({}).depends_on(moved) != Lexical({}).depends_on(request)
+
+
+class Numbered(Watched):
+    """Answers differently whenever it is made, as sampling or another batch does."""
+
+    made = itertools.count()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.number = next(Numbered.made)
+        # What happens while the answers are under way.
+        self.during: list[Any] = []
+
+    def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
+        self.asked.update((r.instance_id, r.sample) for r in batch)
+        while self.during:
+            self.during.pop()()
+        return (Answer(f"run {self.number}: {request.n_tokens}") for request in batch)
+
+
+@pytest.mark.parametrize("looks", [False, True])
+def test_a_late_answer_of_an_early_run_changes_nothing(requests, tmp_path, monkeypatch, looks):
+    """A whole second run takes place meanwhile; a run that looks then asks for nothing more."""
+    if looks:
+        monkeypatch.setattr("needlework.models.other_runs.LOOK_SECONDS", 0.0)
+    first, second = by_fives(Numbered()), Numbered()
+    tables = []
+
+    def whole_second_run() -> None:
+        with Journal(tmp_path / "j") as journal:
+            tables.append(generate(requests, second, journal))
+
+    first.during.append(whole_second_run)
+    with Journal(tmp_path / "j") as journal:
+        tables.append(generate(requests, first, journal))
+    for _ in range(2):
+        tables.append(generate(requests, Numbered(), Journal(tmp_path / "j")))
+    assert all(table == tables[0] for table in tables)
+    # The five that were under way.
+    assert second.asked.total() == 24 and (not looks or first.asked.total() == 5)
+
+
+def test_runs_at_once_begin_at_different_places(requests, tmp_path) -> None:
+    sent = [request.instance_id for request in requests]
+    first, second = Numbered(), Numbered()
+    first.during.append(lambda: generate(requests, second, Journal(tmp_path / "j")))
+    generate(requests, first, Journal(tmp_path / "j"))
+    assert list(first.asked) == [(instance, 0) for instance in sent]
+    assert list(second.asked) == [(instance, 0) for instance in [*sent[12:], *sent[:12]]]
+
+
+@pytest.mark.parametrize(
+    "record", [{"text": 5}, {"text": None}, {"finish_reason": "maybe"}, {"prompt_tokens": "many"}]
+)
+def test_a_record_that_is_no_answer_is_asked_again(requests, tmp_path, record) -> None:
+    with Journal(tmp_path / "j") as journal:
+        expected = generate(requests, Watched(), journal)
+    (file,) = (tmp_path / "j").glob("*.jsonl")
+    first, *others = file.read_text().splitlines(keepends=True)
+    bad = json.loads(first) | record
+    bad.pop("check")
+    file.write_text("".join([json.dumps(bad), "\n", *others]))
+    backend = Watched()
+    assert generate(requests, backend, Journal(tmp_path / "j")) == expected
+    assert backend.asked.total() == 1
+
+
+@pytest.mark.parametrize(
+    ("longest", "overhead", "refused"),
+    [
+        (4096, 30, "reserve: 35"),
+        (4090, 30, "reserve: 29"),
+        *[(4066, 30, ""), (4096, None, ""), (5000, 30, "")],
+    ],
+)
+def test_prompts_that_only_the_template_makes_too_long_are_refused(longest, overhead, refused):
+    entry = block({"context": 4096, "tokenizer": "t"})
+    wanted = pytest.raises(UserError, match=f"`{refused}` for tokenizers.t")
+    with wanted if refused else nullcontext():
+        check_room("m", entry, longest, overhead, 5)
+
+
+def test_a_job_without_room_for_its_template_asks_nothing(requests, tmp_path) -> None:
+    """As the job does: its prompts fit as they are, and with a template of 30 tokens do not."""
+    longest = max(request.n_tokens + request.max_new_tokens for request in requests)
+    entry = block({"context": longest, "tokenizer": "t"})
+    backend, journal = Watched(), Journal(tmp_path / "j")
+
+    def loaded() -> None:
+        check_room("m", entry, requests.longest(longest), 30, 0)
+
+    with pytest.raises(UserError, match=r"^models\.m: .* 30 too many .* `reserve: 30` for"):
+        generate(requests, backend, journal, Policy(context=longest), loaded=loaded)
+    assert backend.asked.total() == 0 and backend.closes == 1 and not list(journal.records())
+
+
+def test_a_job_says_what_it_will_send_before_it_does(requests, tmp_path, capsys) -> None:
+    tokens = sum(request.n_tokens for request in requests)
+    said = f"will send 24 prompts of {tokens:,} tokens in all; answers may have up to {24 * 16}"
+    with Journal(tmp_path) as journal:
+        for new in (True, False):
+            generate(requests, Changing(lambda _, answer: answer), journal)
+            assert (said in capsys.readouterr().err) == new
+
+
+def runs_in_turn(size: int, runs: int) -> Counter[int]:
+    """How often each request is sent by runs that send one each in turn, and hear of it 20 rounds later."""
+    turns = [Turns(size, number, random.Random(number)) for number in range(runs)]
+    rounds: list[list[int]] = []
+    while mine := [request for turn in turns if (request := turn.next()) is not None]:
+        rounds.append(mine)
+        if len(rounds) > 20:
+            for turn in turns:
+                turn.finished(rounds[-21])
+    return Counter(request for mine in rounds for request in mine)
+
+
+@pytest.mark.parametrize("runs", [1, 2, 8])
+def test_runs_together_send_little_more_than_needed(runs: int) -> None:
+    sent = runs_in_turn(5000, runs)
+    assert len(sent) == 5000
+    assert sent.total() <= 5000 * (1 if runs == 1 else 1.01 + 0.01 * runs)
+
+
+def test_a_run_jumps_from_finished_requests_into_the_widest_gap() -> None:
+    turns = Turns(1000, 0, random.Random(1))
+    assert [turns.next() for _ in range(3)] == [0, 1, 2]
+    turns.finished([*range(3, 100), *range(150, 300)])
+    jumped = turns.next()
+    assert jumped is not None and 600 < jumped < 800
+    assert turns.next() == jumped + 1
+
+
+@pytest.mark.parametrize("outcome, told", [("prompt_cut", True), ("refused", False)])
+def test_failures_name_the_key_for_prompts_that_were_cut(outcome: str, told: bool) -> None:
+    row = {"finish_reason": "error", "outcome": outcome, "error": "x"}
+    with pytest.raises(UserError, match="1 of 2 requests failed") as said:
+        _refuse_failures([row, row | {"finish_reason": "stop", "outcome": "answered"}], 0)
+    assert ("again: [cut]" in str(said.value)) == told
+
+
 @pytest.mark.parametrize("n", [2, 5])
 def test_shards_change_no_byte(requests, tmp_path, n: int) -> None:
-    """All of them share a journal, as the jobs of a model do."""
     requests.samples = 2
     whole = generate(requests, Watched(), Journal(tmp_path / "whole"))
     write_table(whole, tmp_path / "whole.parquet", inputs=requests.files)
@@ -251,27 +512,6 @@ def test_a_replay_reads_all_answers_for_a_shard(requests, tmp_path) -> None:
     backend = backend_of("replay", {"answers": str(tmp_path / "a.jsonl")})
     table = generate(part, backend, Journal(tmp_path / "j"), known=part.known())
     assert 6 <= table.num_rows <= 10
-
-
-@pytest.mark.parametrize("shard", [(2, 2), (-1, 2), (0, 0)])
-def test_there_is_no_such_shard(shard: tuple[int, int]) -> None:
-    with pytest.raises(ValueError, match="there is no shard"):
-        InstanceRequests([], {}, shard=shard)
-
-
-def test_equal_prompts_are_asked_once_and_count_in_each_row(tmp_path) -> None:
-    rows = instances(2).to_pylist()
-    rows[1]["prompt"] = rows[0]["prompt"]
-    write_table(pa.Table.from_pylist(rows, instances(2).schema), tmp_path / "two.parquet")
-    requests = InstanceRequests([tmp_path / "two.parquet"], documents())
-    backend, refusing = Watched(), Changing(lambda *_: Answer("", error="no"))
-    refusing.asks_a_model = False
-    found = generate(requests, backend, Journal(tmp_path / "answers"))["text"].to_pylist()
-    assert backend.asked.total() == 1 and found[0] == found[1] != ""
-    whole = generate(requests, refusing, Journal(tmp_path / "j"), Policy(max_failed=2))
-    assert whole["error"].to_pylist() == ["no", "no"]
-    with pytest.raises(UserError, match="2 of 2 requests failed"):
-        generate(requests, refusing, Journal(tmp_path / "j"), Policy(max_failed=1))
 
 
 def test_a_limit_shows_in_all_shards_together(requests, tmp_path) -> None:
@@ -352,479 +592,3 @@ def test_failures_of_all_shards_count_together(requests, tmp_path) -> None:
     for file in files:
         failed = "error" in read_table(file)["finish_reason"].to_pylist()
         assert (file.name in str(error.value)) == failed
-
-
-def test_what_exceeds_the_context_is_skipped_and_not_asked(requests, tmp_path) -> None:
-    backend = Watched()
-    rows = generate(requests, backend, Journal(tmp_path / "j"), Policy(context=113)).to_pylist()
-    sizes = {r["instance_id"]: r["n_tokens"] for r in instances().to_pylist()}
-    skipped = [r for r in rows if r["finish_reason"] == "skipped"]
-    assert {sizes[r["instance_id"]] for r in skipped} == set(range(114, 124))
-    assert all(r["text"] == "" and "113" in r["error"] for r in skipped)
-    assert backend.asked.total() == 14
-    assert len(Journal(tmp_path / "j").load()) == 14
-
-
-def test_too_many_failures_stop_the_job_after_the_rest(requests, tmp_path, capsys) -> None:
-    """Within the limit they are rows; either way they are asked again."""
-    failing = by_fives(Changing(refuse_bad))
-    with Journal(tmp_path / "j") as journal:
-        with pytest.raises(UserError, match=r"3 of 24 .*`max_failed: 2`.* refused 103\."):
-            generate(requests, failing, journal, Policy(max_failed=2))
-        last = capsys.readouterr().err.splitlines()[-1]
-        assert "24/24" in last and "3 failed" in last
-        rows = generate(requests, failing, journal, Policy(max_failed=3)).to_pylist()
-        assert len(journal.load()) == 21 and failing.closes == 2
-    errors = [r["error"] for r in rows if r["finish_reason"] == "error"]
-    assert sorted(errors) == ["refused 103", "refused 107", "refused 120"]
-    assert sorted(failing.asked.values()) == [1] * 21 + [2] * 3
-
-
-OUTCOMES = ["answer"] * 7 + ["error", "skip", "die"]
-RUN = st.lists(st.sampled_from(OUTCOMES), min_size=12, max_size=12)
-
-
-@settings(max_examples=10)
-@given(runs=st.lists(RUN, max_size=3), size=st.integers(1, 30), backwards=st.booleans())
-def test_no_answered_request_is_asked_again(runs, size, backwards) -> None:
-    """Whatever fails, is skipped or dies, and whenever."""
-    with TemporaryDirectory() as folder:
-        write_table(instances(12, passages=2), Path(folder, "i.parquet"))
-        requests = InstanceRequests([Path(folder, "i.parquet")], documents(), backwards=backwards)
-        places = {request.instance_id: n for n, request in enumerate(requests)}
-        whole = generate(requests, Watched(), Journal(Path(folder, "whole")))
-        answered: set[str] = set()
-        for outcomes in runs:
-
-            def change(request: Request, answer: Answer, outcomes=outcomes) -> Answer:
-                match outcomes[places[request.instance_id]]:
-                    case "error":
-                        return Answer("", error="no")
-                    case "skip":
-                        return Answer("", "skipped", error="too long")
-                    case "die":
-                        raise RuntimeError("the engine died")
-                answered.add(request.instance_id)
-                return answer
-
-            backend, missing = Changing(change), places.keys() - answered
-            backend.batch_size = size
-            with Journal(Path(folder, "j")) as journal:
-                try:
-                    rows = generate(requests, backend, journal, Policy(max_failed=12)).to_pylist()
-                except (RuntimeError, UserError):
-                    assert "die" in outcomes or not answered - (places.keys() - missing)
-                else:
-                    ends = {"answer": "stop", "error": "error", "skip": "skipped"}
-                    for row in rows:
-                        new = outcomes[places[row["instance_id"]]]
-                        assert row["finish_reason"] == (
-                            ends[new] if row["instance_id"] in missing else "stop"
-                        )
-            assert {name for name, _ in backend.asked} <= missing and backend.closes <= 1
-            assert all(times == 1 for times in backend.asked.values())
-            assert len(Journal(Path(folder, "j")).load()) == len(answered)
-        last = Watched()
-        assert generate(requests, last, Journal(Path(folder, "j"))) == whole
-        assert {name for name, _ in last.asked} == places.keys() - answered
-
-
-class Ordered(Lexical):
-    """Answers in another order, and dies where that has None."""
-
-    def __init__(self, order: Callable[[list[Any]], list[Any]]) -> None:
-        super().__init__({})
-        self.order = order
-
-    def answers(self, requests: Iterable[Request]) -> Iterator[tuple[int, Answer]]:
-        for found in self.order(list(super().answers(requests))):
-            if found is None:
-                raise RuntimeError("killed")
-            yield found
-
-
-def test_an_answer_waits_for_no_earlier_one(requests, tmp_path) -> None:
-    with pytest.raises(RuntimeError, match="killed"):
-        backwards = Ordered(lambda found: [*found[:0:-1], None])
-        generate(requests, backwards, Journal(tmp_path / "j"))
-    kept = Journal(tmp_path / "j").load()
-    whole = generate(requests, Lexical({}), Journal(tmp_path / "whole")).to_pylist()
-    texts = {row["request_key"]: row["text"] for row in whole}
-    assert len(kept) == 23 and all(own["text"] == texts[key] for key, own in kept.items())
-
-
-def many(tmp_path: Path, count: int) -> InstanceRequests:
-    """`count` requests: more than any backend gets at once by default."""
-    ids = pa.array([f"{n:064x}" for n in range(count)])
-    write_table(instances(count).set_column(0, "instance_id", ids), tmp_path / "many.parquet")
-    return InstanceRequests([tmp_path / "many.parquet"], documents())
-
-
-def test_a_request_that_hangs_holds_no_other_up(tmp_path) -> None:
-    requests = many(tmp_path, 300)
-    hanging = Ordered(lambda found: [*found[1:], found[0]])
-    table = generate(requests, hanging, Journal(tmp_path / "j"))
-    ids, keys = (table[name].to_pylist() for name in ("instance_id", "request_key"))
-    *_, last = Journal(tmp_path / "j").records()
-    assert last["key"] == keys[ids.index(next(iter(requests)).instance_id)]
-    assert table == generate(requests, Lexical({}), Journal(tmp_path / "other"))
-
-
-@pytest.mark.slow
-def test_a_slow_endpoint_idles_no_slot_but_its_own(server, tmp_path) -> None:
-    """The first prompt is answered once all the others have come."""
-    others_came = []
-
-    def reply(number: int, body: Any) -> Reply:
-        end = time.monotonic() + 60
-        while number == 0 and len(server.received) < 300 and time.monotonic() < end:
-            time.sleep(0.01)
-        if number == 0:
-            others_came.append(len(server.received))
-        return completion(body)
-
-    server.reply = reply
-    backend = remote(server.url, concurrency=3)
-    table = generate(many(tmp_path, 300), backend, Journal(tmp_path / "j"))
-    assert others_came == [300] and server.most_at_once == 3
-    assert set(table["finish_reason"].to_pylist()) == {"stop"}
-
-
-def test_prompts_are_made_as_the_backend_takes_them(tmp_path) -> None:
-    made, ahead, batches = [], [], []
-
-    class Counted(InstanceRequests):
-        def __iter__(self) -> Iterator[Request]:
-            made.append(0)
-            for request in super().__iter__():
-                made[-1] += 1
-                yield request
-
-    class Careful(Lexical):
-        batch_size = 7
-
-        def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
-            ahead.append(made[-1] - sum(batches))
-            batches.append(len(batch))
-            return super().generate(batch)
-
-    counted = Counted(many(tmp_path, 300).files, documents())
-    generate(counted, Careful({}), Journal(tmp_path / "j"))
-    assert sum(batches) == 300 and set(ahead) == {7, 300 % 7}
-
-
-@pytest.mark.parametrize("change", [-1, 1])
-def test_a_wrong_number_of_answers_is_noticed(requests, tmp_path, change: int) -> None:
-    class Miscounting(Lexical):
-        def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
-            return (Answer("a") for _ in range(len(batch) + change))
-
-    with pytest.raises((ValueError, IndexError)):
-        generate(requests, Miscounting({}), Journal(tmp_path / "j"))
-
-
-def test_an_answer_is_journalled_before_its_batch_ends(requests, tmp_path) -> None:
-    finished = itertools.count()
-
-    def wait_for_the_journal(_: Request, answer: Answer) -> Answer:
-        number, end = next(finished), time.monotonic() + 10
-        while len(Journal(tmp_path / "j").load()) < number:
-            assert time.monotonic() < end, f"{number} were answered"
-            time.sleep(0.001)
-        return answer
-
-    generate(requests, Changing(wait_for_the_journal), Journal(tmp_path / "j"))
-
-
-def test_a_full_disk_stops_the_model(requests, tmp_path) -> None:
-    class Full(Journal):
-        def append(self, records: Iterable[Mapping[str, object]]) -> None:
-            if list(records):
-                raise UserError("the journal cannot be written")
-
-    backend = Changing(lambda _, answer: time.sleep(0.02) or answer)
-    backend.batch_size = 1
-    with pytest.raises(UserError, match="cannot be written"):
-        generate(requests, backend, Full(tmp_path / "j"))
-    assert backend.closes == 1 and backend.asked.total() < 10
-
-
-def test_lone_surrogates_of_a_model_do_no_harm(requests, tmp_path) -> None:
-    odd = Changing(lambda *_: Answer("x\ud83dy \ud83d\ude00"))
-    write_table(generate(requests, odd, Journal(tmp_path / "j")), tmp_path / "t.parquet")
-    assert set(read_table(tmp_path / "t.parquet")["text"].to_pylist()) == {"x\ufffdy \U0001f600"}
-
-
-def test_token_counts_come_back_from_the_journal(requests, tmp_path) -> None:
-    counting = Changing(lambda request, _: Answer("a", "length", request.n_tokens, 0, 16, None))
-    with Journal(tmp_path / "j") as journal:
-        first, second = (generate(requests, counting, journal).to_pylist() for _ in range(2))
-    assert first == second and counting.asked.total() == 24
-    assert {r["prompt_tokens"] for r in second} == set(range(100, 124))
-    names = ("finish_reason", "cached_tokens", "completion_tokens", "reasoning_tokens")
-    assert {tuple(r[name] for name in names) for r in second} == {("length", 0, 16, None)}
-
-
-def test_each_part_of_a_key_counts() -> None:
-    base = {"identity": {"name": "m", "t": 0.7}, "prompt": "p", "sample": 0, "max_new_tokens": 8}
-    changes = [
-        {"identity": {"name": "m", "t": 0.1}},
-        {"prompt": "q"},
-        {"sample": 1},
-        {"max_new_tokens": 9},
-        {"extra": ["reference"]},
-    ]
-    keys = {request_key(**{**base, **change}) for change in [{}, *changes]}
-    assert len(keys) == 6
-    assert request_key(**{**base, "identity": {"t": 0.7, "name": "m"}}) in keys
-
-
-def changed(request: Request, **fields: Any) -> Request:
-    """The same request but for some fields."""
-    return Request(**{name: getattr(request, name) for name in Request.__slots__} | fields)
-
-
-def test_a_changed_reference_or_role_changes_its_readers_key(requests) -> None:
-    request = next(iter(requests))
-    other = changed(request, references=["1066"])
-    assert Oracle({}).depends_on(other) != Oracle({}).depends_on(request)
-    assert Lexical({}).depends_on(other) == Lexical({}).depends_on(request)
-    moved = changed(request, spans=[span._replace(role="needle") for span in request.spans])
-    assert moved.prompt == request.prompt
-    assert Lexical({}).depends_on(moved) != Lexical({}).depends_on(request)
-
-
-def test_memory_holds_a_batch_and_not_all_prompts(tmp_path) -> None:
-    write_table(instances(60, passages=1), tmp_path / "i.parquet")
-    long = {source: text.ljust(1_000_000) for source, text in documents().items()}
-
-    class Whole(InstanceRequests):
-        def __iter__(self) -> Iterator[Request]:
-            for request in super().__iter__():
-                spans = [s._replace(end=1_000_000) if s.source else s for s in request.spans]
-                yield changed(request, spans=spans)
-
-    tracemalloc.start()
-    try:
-        generate(Whole([tmp_path / "i.parquet"], long), Oracle({}), Journal(tmp_path / "j"))
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak < 20_000_000, "60 prompts of 1 MB each"
-
-
-# Jobs that run at once
-
-JOB = """
-import sys, time
-from pathlib import Path
-sys.path[:0] = {paths!r}
-from test_generation import documents
-from needlework.models.backends.lexical import Lexical
-from needlework.models.generation import InstanceRequests, generate
-from needlework.journal import Journal
-from needlework.records import write_table
-
-class Slow(Lexical):
-    batch_size = {batch}
-
-    def generate(self, batch):
-        for answer in super().generate(batch):
-            time.sleep({pause})
-            yield answer
-
-folder = Path({folder!r})
-with Journal(folder / "journal") as journal:
-    requests = InstanceRequests([folder / "instances.parquet"], documents())
-    write_table(generate(requests, Slow({{}}), journal), folder / "answers.parquet")
-"""
-
-
-def start_job(folder: Path, pause: float = 0, batch: int = 256) -> subprocess.Popen[bytes]:
-    paths = [str(Path(__file__).parent), *filter(None, sys.path)]
-    code = JOB.format(paths=paths, folder=str(folder), pause=pause, batch=batch)
-    return subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
-
-
-@pytest.mark.slow
-def test_two_jobs_at_once_give_what_one_gives(tmp_path) -> None:
-    """On one journal, started together, so that most requests are under way twice."""
-    (file,) = many(tmp_path, 200).files
-    folders = [tmp_path / name for name in ("one", "two", "alone")]
-    for folder in folders:
-        folder.mkdir()
-        shutil.copy(file, folder / "instances.parquet")
-    journal = folders[0] / "journal"
-    journal.mkdir()
-    (folders[1] / "journal").symlink_to(journal)
-    jobs = [start_job(folder, pause=0.02, batch=16) for folder in folders[:2]]
-    jobs.append(start_job(folders[2]))
-    assert [job.wait(60) for job in jobs] == [0, 0, 0]
-    one, two, alone = ((folder / "answers.parquet").read_bytes() for folder in folders)
-    assert one == two == alone
-    files = sorted(journal.glob("*.jsonl"))
-    assert len(files) == 2 and all(file.stat().st_size for file in files), "only one job asked"
-    keys = Counter(record["key"] for record in Journal(journal).records())
-    # What both have under way when they meet may be asked twice; a batch is 16.
-    assert len(keys) == 200 and keys.total() <= 200 + 3 * 16
-    assert start_job(folders[0]).wait(60) == 0
-    assert len(list(journal.glob("*.jsonl"))) == 2, "a third job asked again"
-
-
-class Numbered(Watched):
-    """Answers differently whenever it is made, as sampling or another batch does."""
-
-    made = itertools.count()
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.number = next(Numbered.made)
-        # What happens while the answers are under way.
-        self.during: list[Any] = []
-
-    def generate(self, batch: Sequence[Request]) -> Iterator[Answer]:
-        self.asked.update((r.instance_id, r.sample) for r in batch)
-        while self.during:
-            self.during.pop()()
-        return (Answer(f"run {self.number}: {request.n_tokens}") for request in batch)
-
-
-@pytest.mark.parametrize("looks", [False, True])
-def test_a_late_answer_of_an_early_run_changes_nothing(
-    requests, tmp_path, monkeypatch, looks
-) -> None:
-    """A whole second run takes place meanwhile; a run that looks then asks for nothing more."""
-    if looks:
-        monkeypatch.setattr("needlework.models.other_runs.LOOK_SECONDS", 0.0)
-    first, second = by_fives(Numbered()), Numbered()
-    tables = []
-
-    def whole_second_run() -> None:
-        with Journal(tmp_path / "j") as journal:
-            tables.append(generate(requests, second, journal))
-
-    first.during.append(whole_second_run)
-    with Journal(tmp_path / "j") as journal:
-        tables.append(generate(requests, first, journal))
-    for _ in range(2):
-        tables.append(generate(requests, Numbered(), Journal(tmp_path / "j")))
-    assert all(table == tables[0] for table in tables)
-    # The five that were under way.
-    assert second.asked.total() == 24 and (not looks or first.asked.total() == 5)
-
-
-def test_runs_at_once_begin_at_different_places(requests, tmp_path) -> None:
-    sent = [request.instance_id for request in requests]
-    first, second = Numbered(), Numbered()
-    first.during.append(lambda: generate(requests, second, Journal(tmp_path / "j")))
-    generate(requests, first, Journal(tmp_path / "j"))
-    assert list(first.asked) == [(instance, 0) for instance in sent]
-    assert list(second.asked) == [(instance, 0) for instance in [*sent[12:], *sent[:12]]]
-
-
-@pytest.mark.parametrize(
-    "record", [{"text": 5}, {"text": None}, {"finish_reason": "maybe"}, {"prompt_tokens": "many"}]
-)
-def test_a_record_that_is_no_answer_is_asked_again(requests, tmp_path, record) -> None:
-    with Journal(tmp_path / "j") as journal:
-        expected = generate(requests, Watched(), journal)
-    (file,) = (tmp_path / "j").glob("*.jsonl")
-    first, *others = file.read_text().splitlines(keepends=True)
-    bad = json.loads(first) | record
-    bad.pop("check")
-    file.write_text("".join([json.dumps(bad), "\n", *others]))
-    backend = Watched()
-    assert generate(requests, backend, Journal(tmp_path / "j")) == expected
-    assert backend.asked.total() == 1
-
-
-# Room for the chat template
-
-
-@pytest.mark.parametrize(
-    ("longest", "overhead", "refused"),
-    [
-        (4096, 30, "reserve: 35"),
-        (4090, 30, "reserve: 29"),
-        *[(4066, 30, ""), (4096, None, ""), (5000, 30, "")],
-    ],
-)
-def test_prompts_that_only_the_template_makes_too_long_are_refused(
-    longest, overhead, refused
-) -> None:
-    entry = block({"context": 4096, "tokenizer": "t"})
-    wanted = pytest.raises(UserError, match=f"`{refused}` for tokenizers.t")
-    with wanted if refused else nullcontext():
-        check_room("m", entry, longest, overhead, 5)
-
-
-def test_a_job_without_room_for_its_template_asks_nothing(requests, tmp_path) -> None:
-    """As the job does: its prompts fit as they are, and with a template of 30 tokens do not."""
-    longest = max(request.n_tokens + request.max_new_tokens for request in requests)
-    entry = block({"context": longest, "tokenizer": "t"})
-    backend, journal = Watched(), Journal(tmp_path / "j")
-
-    def loaded() -> None:
-        check_room("m", entry, requests.longest(longest), 30, 0)
-
-    with pytest.raises(UserError, match=r"^models\.m: .* 30 too many .* `reserve: 30` for"):
-        generate(requests, backend, journal, Policy(context=longest), loaded=loaded)
-    assert backend.asked.total() == 0 and backend.closes == 1 and not list(journal.records())
-
-
-def test_a_job_says_what_it_will_send_before_it_does(requests, tmp_path, capsys) -> None:
-    with Journal(tmp_path) as journal:
-        generate(requests, Changing(lambda _, answer: answer), journal)
-        said = capsys.readouterr().err
-        tokens = sum(request.n_tokens for request in requests)
-        limits = sum(request.max_new_tokens for request in requests)
-        assert (
-            f"will send 24 prompts of {tokens:,} tokens in all; answers may have up to {limits:,}"
-            in said
-        )
-        generate(requests, Changing(lambda _, answer: answer), journal)
-        assert "will send" not in capsys.readouterr().err
-
-
-# Where runs that share a journal go on
-
-
-def runs_in_turn(size: int, runs: int) -> Counter[int]:
-    """How often each request is sent by runs that send one each in turn, and hear of it 20 rounds later."""
-    turns = [Turns(size, number, random.Random(number)) for number in range(runs)]
-    rounds: list[list[int]] = []
-    while mine := [request for turn in turns if (request := turn.next()) is not None]:
-        rounds.append(mine)
-        if len(rounds) > 20:
-            for turn in turns:
-                turn.finished(rounds[-21])
-    return Counter(request for mine in rounds for request in mine)
-
-
-@pytest.mark.parametrize("runs", [1, 2, 8])
-def test_runs_together_send_little_more_than_needed(runs: int) -> None:
-    sent = runs_in_turn(5000, runs)
-    assert len(sent) == 5000
-    assert sent.total() <= 5000 * (1 if runs == 1 else 1.01 + 0.01 * runs)
-
-
-def test_a_run_jumps_from_finished_requests_into_the_widest_gap() -> None:
-    turns = Turns(1000, 0, random.Random(1))
-    assert [turns.next() for _ in range(3)] == [0, 1, 2]
-    turns.finished([*range(3, 100), *range(150, 300)])
-    jumped = turns.next()
-    assert jumped is not None and 600 < jumped < 800
-    assert turns.next() == jumped + 1
-
-
-def test_a_run_alone_goes_back_to_the_beginning() -> None:
-    turns = Turns(10, 1, random.Random(1))
-    assert [turns.next() for _ in range(11)] == [*range(5, 10), *range(5), None]
-
-
-@pytest.mark.parametrize("outcome, told", [("prompt_cut", True), ("refused", False)])
-def test_failures_name_the_key_for_prompts_that_were_cut(outcome: str, told: bool) -> None:
-    row = {"finish_reason": "error", "outcome": outcome, "error": "x"}
-    with pytest.raises(UserError, match="1 of 2 requests failed") as said:
-        _refuse_failures([row, row | {"finish_reason": "stop", "outcome": "answered"}], 0)
-    assert ("again: [cut]" in str(said.value)) == told

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from datetime import date
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,7 +16,7 @@ from factories.models import backend_of, block
 from needlework.errors import UserError, not_installed
 from needlework.given import given
 from needlework.models.backends.base import Answer
-from needlework.models.control_tokens import CONTROL_TEXT, pieces
+from needlework.models.control_tokens import pieces
 from needlework.models.local_models import (
     DATE,
     encode,
@@ -35,21 +34,6 @@ from needlework.models.local_models import (
 WHERE = "models.mine"
 
 
-@pytest.mark.parametrize(
-    ("revision", "local", "warned"),
-    [(None, False, True), ("abc", False, False), (None, True, False)],
-)
-def test_a_hub_model_without_a_revision_is_reported(
-    revision, local, warned, tmp_path, caplog
-) -> None:
-    name = str(tmp_path) if local else "some/model"
-    with caplog.at_level(logging.WARNING, logger="needlework"):
-        warn_if_unpinned(WHERE, name, revision)
-    said = [record.getMessage() for record in caplog.records]
-    assert len(said) == warned
-    assert all(text.startswith("models.mine.revision is not set: the hub's") for text in said)
-
-
 def test_a_broken_template_and_a_missing_package_are_named() -> None:
     with pytest.raises(UserError) as caught, template_check(WHERE, "some/base"):
         raise ValueError("no chat template is set.\nmore")
@@ -64,7 +48,6 @@ def test_a_broken_template_and_a_missing_package_are_named() -> None:
 
 
 def test_a_variant_is_part_of_the_identity_if_set() -> None:
-    """So records of before stay valid, and those of another variant do not."""
     for kind in (regime, local_regime):
         assert kind(block({"variant": None, "stop": []})) == {}
         assert kind(block({"variant": "few at once"})) == {"variant": "few at once"}
@@ -86,12 +69,9 @@ class Pieces:
     [
         ([8, 0, 1, 9, 4, 5, 6, 7, 10], "stop", "Rome.", 4),
         ([0, 1, 2, 3, 4, 5, 6, 7, 10], "stop", "Rome.", 4),
-        ([0, 9, 5, 6, 9, 7], "length", "Rome.", 2),
-        ([0, 9], "length", "", 2),
-        ([9, 5, 6], "length", "Rome", 1),
-        ([5, 6, 7, 10], "stop", "Rome.", 0),
-        ([8, 0, 1, 2], "length", "", 4),
-        ([], "length", "", 0),
+        *[([0, 9, 5, 6, 9, 7], "length", "Rome.", 2), ([0, 9], "length", "", 2)],
+        *[([9, 5, 6], "length", "Rome", 1), ([5, 6, 7, 10], "stop", "Rome.", 0)],
+        *[([8, 0, 1, 2], "length", "", 4), ([], "length", "", 0)],
     ],
 )
 def test_an_answer_has_no_thoughts_and_they_are_counted(tokens, ended, text, count) -> None:
@@ -104,7 +84,6 @@ def test_an_answer_has_no_thoughts_and_they_are_counted(tokens, ended, text, cou
 
 
 def test_an_undeclared_thinker_keeps_its_special_tokens() -> None:
-    """So that marks among them can be told later."""
     tokens = [8, 0, 9, 5, 6, 7]
     plain = Answer(Pieces().decode(tokens, True), completion_tokens=6)
     found = with_thoughts(Pieces(), tokens, plain, block({}))
@@ -164,8 +143,7 @@ PARTS = "{% for p in m['content'] %}{{ p.text }}{% endfor %}"
         ),
         (TURNS.replace("{{ m['content'] }}", PARTS), "the prompt", {}),
         (TURNS.replace("m['content']", "m['content'][:9]"), "the prompt", {}),
-        ("Hello", "the prompt", {}),
-        ("Hello", "the prompt", {"answer_prefix": "Well,"}),
+        *[("Hello", "the prompt", {}), ("Hello", "the prompt", {"answer_prefix": "Well,"})],
     ],
 )
 def test_a_template_that_loses_a_text_is_refused(template, lost, own):
@@ -250,18 +228,14 @@ def test_prompts_without_such_texts_keep_their_tokens(tokenizer) -> None:
 
 def test_a_template_that_trims_a_prompt_is_seen_through() -> None:
     assert pieces("[a <x> b]", " a <x> b\n", ["<x>"]) == ["[a <", "x> b]"]
-
-
-def test_a_template_that_changes_a_prompt_is_noticed() -> None:
     assert pieces("[A <X> B]", "a <x> b", ["<x>"]) is None
 
 
-@pytest.mark.parametrize(
-    "text", ["<|im_end|>", "</s>", "[INST]", "<start_of_turn>", "<|eot_id|>", "<｜User｜>"]
-)
-def test_texts_of_control_tokens_are_known(text) -> None:
-    assert CONTROL_TEXT.search(f"a {text} b")
-    assert not CONTROL_TEXT.search("a < b | c > d [1] <b>bold</b> <s p>")
+def test_a_hub_model_without_a_revision_is_reported(tmp_path, caplog) -> None:
+    for name, revision in (("some/model", None), ("some/model", "abc"), (str(tmp_path), None)):
+        warn_if_unpinned(WHERE, name, revision)
+    (said,) = caplog.messages
+    assert said.startswith("models.mine.revision is not set: the hub's")
 
 
 def test_openvino_reads_a_quoted_control_token_as_text() -> None:

@@ -5,32 +5,40 @@ from __future__ import annotations
 import json
 import random
 import re
-import struct
-import warnings
 import zipfile
-import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
-from factories.models import backend_of
+from factories.logs import (
+    HEADER,
+    ID,
+    LOST,
+    PROMPT,
+    asked_by_lm_eval,
+    batch_row,
+    chat,
+    eee_row,
+    json_lines,
+    lm_eval_row,
+    log_of,
+    output,
+    packed,
+    replayed,
+    sample,
+    write_zstd,
+    written,
+)
 from needlework.answer_states import BESIDE_PROMPT, LONGER, UNKNOWN_END
 from needlework.errors import UserError
-from needlework.journal import Journal
 from needlework.models.accounts import account_of
-from needlework.models.backends.base import Answer, Request
-from needlework.models.generation import generate
+from needlework.models.backends.base import Answer
 from needlework.models.logs import files
 from needlework.models.logs.files import answer_files
 from needlework.models.logs.formats import logged
 from needlework.models.logs.logged import NAMED, Logged, LogRun, text_digest
-from needlework.prompts.spans import literal
-
-ID = "5a" * 32
-PROMPT = "Where is Quillmouth? \u2028é\n"
 
 
 def read(path: Path) -> tuple[list[Logged], dict[str, object]]:
@@ -43,68 +51,6 @@ def one(path: Path) -> Logged:
     return found
 
 
-def output(
-    text: Any = "in the north", end: str | None = "max_tokens", **own: Any
-) -> dict[str, Any]:
-    """What a model gave, as inspect_ai has it."""
-    message = {"role": "assistant", "content": text}
-    usage = {"input_tokens": 7, "output_tokens": 3, "total_tokens": 12}
-    return {
-        "model": "served",
-        "choices": [{"message": message, "stop_reason": end}],
-        "usage": {**usage, "input_tokens_cache_read": 2},
-        **own,
-    }
-
-
-def sample(**changed: Any) -> dict[str, Any]:
-    """A sample as inspect_ai 0.3.285 writes it, as far as it is read."""
-    asked = {"id": ID, "epoch": 1, "input": [{"role": "user", "content": PROMPT}]}
-    return {**asked, "output": output(), **changed}
-
-
-HEADER: dict[str, Any] = {
-    "status": "success",
-    "eval": {
-        "model": "openai/served",
-        "packages": {"inspect_ai": "0.3.285"},
-        "model_args": {"api_key": "sk-secret"},
-    },
-    "plan": {"config": {"temperature": 0.0, "max_tokens": 16}},
-}
-
-
-def write_zstd(path: Path, contents: Mapping[str, bytes], **lies: int) -> None:
-    """An archive of members packed with Zstandard (method 93), as inspect_ai writes it.
-
-    `lies` are values of the headers that are not true: size, crc, flags.
-    """
-    directory, out = b"", b""
-    for name, content in contents.items():
-        packed = bytes(pa.Codec("zstd").compress(content))
-        crc, size = lies.get("crc", zlib.crc32(content)), lies.get("size", len(content))
-        fields = (63, lies.get("flags", 0), lies.get("method", 93), 0, 33, crc, len(packed), size)
-        raw = name.encode()
-        head = struct.pack("<HHHHHIIIHH", *fields, len(raw), 0)
-        directory += b"PK\1\2" + struct.pack("<H", 63) + head
-        directory += struct.pack("<HHHII", 0, 0, 0, 0, len(out)) + raw
-        out += b"PK\3\4" + head + raw + packed
-    end = struct.pack("<HHHHIIH", 0, 0, len(contents), len(contents), len(directory), len(out), 0)
-    path.write_bytes(out + directory + b"PK\5\6" + end)
-
-
-def written(path: Path, *samples: Mapping[str, Any]) -> Path:
-    """A log of inspect_ai, in the form that its ending says."""
-    if path.suffix == ".json":
-        path.write_text(json.dumps({"version": 2, **HEADER, "samples": samples}, indent=2))
-        return path
-    members = {f"samples/{i}.json": json.dumps(s).encode() for i, s in enumerate(samples)}
-    write_zstd(
-        path, {**members, "summaries.json": b"[", "header.json": json.dumps(HEADER).encode()}
-    )
-    return path
-
-
 @pytest.mark.parametrize("ending", ["eval", "json"])
 def test_a_log_of_inspect_gives_answer_usage_and_stop_reason(tmp_path, ending) -> None:
     (found,), about = read(written(tmp_path / f"a.{ending}", sample()))
@@ -114,25 +60,16 @@ def test_a_log_of_inspect_gives_answer_usage_and_stop_reason(tmp_path, ending) -
     assert found.answer == Answer("in the north", "length", 9, 2, 3)
     told = {"program": "inspect_ai 0.3.285", "model": "openai/served"}
     assert about == {**told, "temperature": 0.0, "max_tokens": 16}
+    for end in (None, "unknown"):
+        value = sample(output=output(end=end))
+        assert one(written(tmp_path / f"a.{ending}", value)).answer.unknown_end
 
 
-def test_deflated_and_stored_members_are_read_too(tmp_path) -> None:
-    for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED):
-        with zipfile.ZipFile(tmp_path / "a.eval", "w", method) as archive:
-            archive.writestr("samples/a_epoch_2.json", json.dumps(sample(epoch=2)))
-        found = one(tmp_path / "a.eval")
-        assert found.sample == 1 and found.answer.text == "in the north"
-
-
-def test_attached_texts_and_parts_are_put_in_place(tmp_path) -> None:
-    parts = [{"type": "reasoning", "reasoning": "hm"}, {"type": "text", "text": "north"}]
-    value = sample(input="attachment://f", attachments={"f": PROMPT}, output=output(parts))
-    found = one(log_of(tmp_path, "inspect", value))
-    assert found.sent == text_digest(PROMPT) and found.answer.text == "north"
-
-
-GONE = sample(error={"message": "the server went away"}, output={"choices": []})
-SOUTH = sample(output=output("south"))
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED])
+def test_deflated_and_stored_members_are_read_too(tmp_path, method) -> None:
+    packed(tmp_path / "a.eval", {"samples/a_epoch_2.json": sample(epoch=2)}, method=method)
+    found = one(tmp_path / "a.eval")
+    assert found.sample == 1 and found.answer.text == "in the north"
 
 
 @pytest.mark.parametrize(
@@ -148,39 +85,6 @@ SOUTH = sample(output=output("south"))
 )
 def test_a_failed_sample_is_an_error_without_its_traceback(tmp_path, changed, error) -> None:
     assert one(log_of(tmp_path, "inspect", sample(**changed))).answer.error == error
-
-
-def test_an_unknown_stop_reason_is_unknown(tmp_path) -> None:
-    for end in (None, "unknown"):
-        found = one(log_of(tmp_path, "inspect", sample(output=output(end=end))))
-        assert found.answer.unknown_end
-
-
-def lm_eval_row(**changed: Any) -> dict[str, Any]:
-    doc = {"instance_id": ID, "messages": [{"role": "user", "content": PROMPT}]}
-    arguments = {"gen_args_0": {"arg_0": PROMPT, "arg_1": {"until": []}}}
-    return {"doc_id": 0, "doc": doc, "arguments": arguments, "resps": [["a", "b"]], **changed}
-
-
-def asked_by_lm_eval(sent: Any, answers: list[str]) -> dict[str, Any]:
-    return lm_eval_row(arguments={"gen_args_0": {"arg_0": sent}}, resps=[answers])
-
-
-def json_lines(path: Path, *rows: object) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
-
-
-# The names by which files of each program are known.
-NAMES = {
-    **{"inspect": "a.eval", "lm_eval": "samples_a_b.jsonl", "batch": "out.jsonl"},
-    **{"instances": "u_samples.jsonl", "own": "own.jsonl"},
-}
-
-
-def log_of(tmp_path: Path, program: str, *rows: Any) -> Path:
-    make = written if program == "inspect" else json_lines
-    return make(tmp_path / NAMES[program], *rows)
 
 
 def test_samples_of_lm_eval_have_no_reason_and_no_usage(tmp_path) -> None:
@@ -202,12 +106,10 @@ def test_samples_of_lm_eval_have_no_reason_and_no_usage(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("sent", "same"),
     [
-        (PROMPT, True),
-        (json.dumps([{"role": "user", "content": PROMPT}]), True),
+        *[(PROMPT, True), (json.dumps([{"role": "user", "content": PROMPT}]), True)],
         ([json.dumps([{"role": "user", "content": PROMPT}])], True),
         ([{"role": "user", "content": PROMPT}], True),
-        (f"<|user|>{PROMPT}<|assistant|>", True),
-        (f"<s>[INST] {PROMPT}[/INST]", True),
+        *[(f"<|user|>{PROMPT}<|assistant|>", True), (f"<s>[INST] {PROMPT}[/INST]", True)],
         (f"<|user|>{PROMPT.strip()}<|assistant|>", True),
         (f"<|start_header_id|>user<|end_header_id|>\n\n{PROMPT}<|eot_id|>", True),
         (f"<｜begin▁of▁sentence｜><｜User｜>{PROMPT}<｜Assistant｜><think>\n", True),
@@ -220,15 +122,6 @@ def test_the_prompt_of_lm_eval_is_what_it_sent(tmp_path, sent, same) -> None:
     assert (found.sent == text_digest(PROMPT)) is same
 
 
-def batch_row(
-    name: str = ID, model: str = "gpt", tokens: int = 3, **changed: Any
-) -> dict[str, Any]:
-    choice = {"index": 0, "message": {"content": "north"}, "finish_reason": "length"}
-    usage = {"prompt_tokens": 9, "completion_tokens": tokens}
-    body = {"object": "chat.completion", "model": model, "choices": [choice], "usage": usage}
-    return {"custom_id": name, "response": {"status_code": 200, "body": body}, **changed}
-
-
 def test_lines_of_a_batch_are_answers_and_refusals(tmp_path) -> None:
     refused = batch_row("b", response={"status_code": 400, "body": {"error": {"message": "bad"}}})
     path = json_lines(tmp_path / "out.jsonl", batch_row(), batch_row(f"{ID}-1"), refused)
@@ -237,17 +130,6 @@ def test_lines_of_a_batch_are_answers_and_refusals(tmp_path) -> None:
     assert found[0].answer.finish_reason == "length" and found[0].answer.prompt_tokens == 9
     assert "bad" in found[2].answer.error
     assert about == {"program": "OpenAI batch", "model": "gpt"}
-
-
-def eee_row(**changed: Any) -> dict[str, Any]:
-    return {
-        **{"schema_version": "0.3.0", "evaluation_id": "e", "model_id": "org/m"},
-        **{"evaluation_name": "n", "sample_id": ID, "interaction_type": "single_turn"},
-        "input": {"raw": PROMPT, "reference": []},
-        "output": {"raw": ["north"]},
-        "token_usage": {"input_tokens": 9, "output_tokens": 3, "total_tokens": 12},
-        **changed,
-    }
 
 
 def test_instances_of_every_eval_ever_are_read_once_a_metric(tmp_path) -> None:
@@ -262,49 +144,12 @@ def test_instances_of_every_eval_ever_are_read_once_a_metric(tmp_path) -> None:
     assert replayed(tmp_path, path)["text"].to_pylist() == ["north"]
 
 
-def replayed(tmp_path: Path, *paths: Path, prompt: str = PROMPT) -> pa.Table:
-    """The answers of files to one request, as a model's."""
-    backend = backend_of("replay", {"answers": [str(path) for path in paths]})
-    asked = Request(ID, 0, "exact", [literal("question", prompt)], ["x"], 16, 1, {})
-    with Journal(tmp_path / "journal") as journal:
-        return generate([asked], backend, journal)
-
-
-def test_an_answer_of_unknown_end_is_not_a_stop(tmp_path) -> None:
-    path = log_of(tmp_path, "lm_eval", lm_eval_row(resps=[["a"]]))
-    (row,) = replayed(tmp_path, path).to_pylist()
-    assert row["finish_reason"] == "unknown" and row["remarks"] == [UNKNOWN_END]
-    # The journal gives the same.
-    assert replayed(tmp_path, path).to_pylist() == [row]
-    path = log_of(tmp_path, "inspect", sample())
-    with pytest.raises(UserError, match=r"1 of 1 requests failed.*another prompt under this name"):
-        replayed(tmp_path, path, prompt="Where was Quillmouth?")
-
-
-def test_two_files_with_different_answers_are_refused(tmp_path) -> None:
-    first = written(tmp_path / "a.eval", sample())
-    second = written(tmp_path / "b.json", SOUTH)
-    with pytest.raises(UserError, match=r"b\.json, samples: a second answer"):
-        replayed(tmp_path, first, second)
-
-
-def test_members_names_are_never_paths(tmp_path) -> None:
-    path = tmp_path / "in" / "a.eval"
-    path.parent.mkdir()
-    names = ["samples/../../evil.json", "/etc/evil.json", "samples/a.py"]
-    write_zstd(path, dict.fromkeys(names, json.dumps(sample()).encode()))
-    (found,), _ = read(path)
-    assert found.instance_id == ID
-    assert [each.name for each in tmp_path.rglob("*")] == ["in", "a.eval"]
-
-
 @pytest.mark.parametrize(
     "lies, said",
     [
         ({"size": 40}, "not what it declares"),
         ({"size": (1 << 27) + 1}, "would unpack|more than"),
-        ({"crc": 5}, "not what it declares"),
-        ({"flags": 1}, "encrypted"),
+        *[({"crc": 5}, "not what it declares"), ({"flags": 1}, "encrypted")],
         ({"method": 9}, r"method 9\) is unknown"),
     ],
 )
@@ -324,14 +169,6 @@ def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("needlework.data.budgets.TOTAL_BYTES", 1 << 19)
     with pytest.raises(UserError, match=r"would unpack to 1,048,576 bytes"):
         read(tmp_path / "a.eval")
-
-
-@pytest.mark.parametrize("end", [4, 40, -30])
-def test_a_torn_archive_is_refused(tmp_path, end) -> None:
-    path = written(tmp_path / "a.eval", sample())
-    path.write_bytes(path.read_bytes()[:end])
-    with pytest.raises(UserError, match="it is damaged"):
-        read(path)
 
 
 SHAPES: list[tuple[str, Any]] = [
@@ -356,6 +193,13 @@ def test_a_row_of_another_shape_is_named(tmp_path, program, row) -> None:
         read(path)
 
 
+def test_attached_texts_and_parts_are_put_in_place(tmp_path) -> None:
+    parts = [{"type": "reasoning", "reasoning": "hm"}, {"type": "text", "text": "north"}]
+    value = sample(input="attachment://f", attachments={"f": PROMPT}, output=output(parts))
+    found = one(log_of(tmp_path, "inspect", value))
+    assert found.sent == text_digest(PROMPT) and found.answer.text == "north"
+
+
 def test_a_long_json_log_is_read_in_parts(tmp_path, monkeypatch) -> None:
     path = written(tmp_path / "a.json", *(sample(id=f"{i:064x}") for i in range(50)))
     monkeypatch.setattr(files, "_PART", 7)
@@ -365,22 +209,20 @@ def test_a_long_json_log_is_read_in_parts(tmp_path, monkeypatch) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "[]", '{"samples": [1 2]}', '{"samples": [', '{"a" 1}', '{"a": "\\', "{" * 9, '{"a": ]}'],
+    [
+        *("", "[]", '{"samples": [1 2]}', '{"samples": [', '{"a" 1}', '{"a": "\\', "{" * 9),
+        *('{"a": ]}', '{"a": ' + "[" * 100_000),
+    ],
+    ids=range(9),
 )
 def test_what_is_no_log_in_json_is_refused(tmp_path, text) -> None:
     (tmp_path / "a.json").write_text(text)
     wanted = r"a\.json(, samples|, .*:)? ?(cannot be read as JSON|.*not a)"
     with pytest.raises(UserError, match=wanted):
         read(tmp_path / "a.json")
-
-
-def test_deep_json_ends_in_an_error(tmp_path) -> None:
-    deep = "[" * 100_000
-    (tmp_path / "a.json").write_text(f'{{"a": {deep}')
-    (tmp_path / "b.jsonl").write_text(deep)
-    for path in tmp_path.iterdir():
-        with pytest.raises(UserError, match="JSON"):
-            read(path)
+    (tmp_path / "b.jsonl").write_text("[" * 100_000)
+    with pytest.raises(UserError, match="JSON"):
+        read(tmp_path / "b.jsonl")
 
 
 def test_a_value_without_end_is_refused(tmp_path, monkeypatch) -> None:
@@ -394,52 +236,181 @@ def test_a_value_without_end_is_refused(tmp_path, monkeypatch) -> None:
         read(tmp_path / "a.json")
 
 
-def chat(*turns: str) -> list[dict[str, Any]]:
-    """Messages: of a user, or of the role before ": "."""
-    pairs = [turn.split(": ", 1) if ": " in turn else ["user", turn] for turn in turns]
-    return [{"role": role, "content": text} for role, text in pairs]
+def test_files_of_other_programs_are_named_as_such(tmp_path) -> None:
+    row = {"custom_id": ID, "result": {"type": "succeeded"}}
+    with pytest.raises(UserError, match="a batch of Anthropic, not a batch of OpenAI"):
+        replayed(tmp_path, json_lines(tmp_path / "a.jsonl", row))
+    (tmp_path / "b.json").write_text('{"0": {"prediction": "x"}}')
+    with pytest.raises(UserError, match=r"b\.json holds no sample of inspect_ai"):
+        replayed(tmp_path, tmp_path / "b.json")
+
+
+MUCH = {"input_tokens": 2**31 - 1, "input_tokens_cache_read": 5}
+
+
+@pytest.mark.parametrize(
+    "header, changed",
+    [
+        *[({"eval": {"model": "m"}, "plan": [1]}, {}), ({"eval": "x"}, {})],
+        *[({"eval": {"model": "\ud800"}}, {}), (HEADER, {"output": output(usage=MUCH)})],
+        *[(HEADER, {"output": output(model="\ud800")}), (HEADER, {"epoch": 2**40})],
+        *[(HEADER, {"attachments": [], "input": LOST}), (HEADER, {"messages": [3]})],
+        *[(HEADER, {"events": [3]}), ([1], {})],
+    ],
+)
+def test_damaged_values_in_a_log_are_one_sentence(tmp_path, header, changed) -> None:
+    members = {"samples/a.json": sample(**changed), "header.json": header}
+    said = r"a\.eval.*not a sample of inspect_ai|of 1 requests failed"
+    with pytest.raises(UserError, match=said):
+        replayed(tmp_path, packed(tmp_path / "a.eval", members))
+
+
+def test_infinite_numbers_and_long_names_are_one_sentence(tmp_path) -> None:
+    path = json_lines(tmp_path / "a_samples.jsonl", eee_row(metadata={"sample": float("inf")}))
+    with pytest.raises(UserError, match="line 1: not an instance"):
+        read(path)
+    for name in ("n" * 280 + ".eval", "a\0.eval"):
+        with pytest.raises(UserError, match="do not exist"):
+            read(tmp_path / name)
+        assert answer_files(name, "models.a.answers") == name
+    plan = {"config": {"temperature": float("nan"), "top_p": float("inf"), "seed": 3}}
+    text = json.dumps({"eval": {"model": "m"}, "plan": plan, "samples": [sample()]})
+    (tmp_path / "b.json").write_text(text)
+    _, said = read(tmp_path / "b.json")
+    assert said == {"program": "inspect_ai", "model": "m", "seed": 3}
+
+
+@pytest.mark.parametrize("name", ["a.eval", "b.json", "c.jsonl"])
+def test_a_small_log_of_many_values_is_refused(tmp_path, monkeypatch, name) -> None:
+    monkeypatch.setattr(files, "MOST_VALUES", 1000)
+    path, bomb = tmp_path / name, {"samples": [[{}] * 1001]}
+    if name == "c.jsonl":
+        json_lines(path, bomb)
+    else:
+        # Commas in a text are no values.
+        assert one(written(path, sample(input='a, "b", [{' * 700))).answer.text == "in the north"
+        monkeypatch.setattr(files, "_PART", 1000)
+        if name == "a.eval":
+            packed(path, {"samples/x.json": bomb}, method=zipfile.ZIP_DEFLATED)
+        else:
+            path.write_text(json.dumps(bomb))
+    with pytest.raises(UserError, match="it has more than 1,000 values"):
+        read(path)
+
+
+def test_no_damage_of_an_archive_is_a_traceback(tmp_path) -> None:
+    """Cut, bytes changed or filled anywhere, most of them in the directory at its end."""
+    path = written(tmp_path / "whole.eval", sample(), sample(id="6b" * 32))
+    whole = path.read_bytes()
+    directory = whole.index(b"PK\1\2")
+    dice = random.Random(46)
+    damaged = [whole[:end] for end in (4, 40, -30)]
+    # Flags, method, size and offset in the directory.
+    for at, new in ((8, b"\0\x08"), (6, b"\x5a\0"), (42, b"\xff" * 4), (20, b"\xff" * 8)):
+        place = directory + at
+        damaged.append(whole[:place] + new + whole[place + len(new) :])
+    for _ in range(300):
+        content = bytearray(whole)
+        at = len(content) - 1 - dice.randrange(dice.choice([300, len(content)]))
+        match dice.randrange(3):
+            case 0:
+                content[at] = dice.randrange(256)
+            case 1:
+                content[at : at + 8] = b"\xff" * len(content[at : at + 8])
+            case _:
+                del content[at : at + dice.randrange(1, 20)]
+        damaged.append(bytes(content))
+    refused = []
+    for place, content in enumerate(damaged):
+        (tmp_path / "a.eval").write_bytes(content)
+        try:
+            read(tmp_path / "a.eval")
+        except UserError as error:
+            assert "a.eval" in str(error)
+            refused.append(place)
+    # Another flag of a name in ASCII does no harm.
+    assert {*range(7)} - {3} <= {*refused} and len(refused) > 150
+
+
+def test_logs_below_a_folder_are_found(tmp_path) -> None:
+    names = ["one/b.eval", "one/a.eval", "one/logs.txt", "one/deep/c.json", "none/notes.txt"]
+    names += ["one/.ipynb_checkpoints/a-checkpoint.eval", "one/._a.eval"]
+    for name in [*names, "two/m/results_d.json", "two/m/samples_a_d.jsonl"]:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+
+    def found(*given: str) -> list[str]:
+        return [Path(path).name for path in answer_files([*given], "models.a.answers")]
+
+    assert found(str(tmp_path / "one")) == ["a.eval", "b.eval", "c.json"]
+    assert found(str(tmp_path / "two"), "mine.parquet") == ["samples_a_d.jsonl", "mine.parquet"]
+    for given in (None, "absent.jsonl", ["a.eval", "b.eval"]):
+        assert answer_files(given, "models.a.answers") == given
+    with pytest.raises(UserError, match=r"models\.a\.answers names the folder .*correct the path"):
+        answer_files(str(tmp_path / "none"), "models.a.answers")
+
+
+GONE = sample(error={"message": "the server went away"}, output={"choices": []})
+
+
+SOUTH = sample(output=output("south"))
+
+
+def test_an_answer_of_unknown_end_is_not_a_stop(tmp_path) -> None:
+    path = log_of(tmp_path, "lm_eval", lm_eval_row(resps=[["a"]]))
+    (row,) = replayed(tmp_path, path).to_pylist()
+    assert row["finish_reason"] == "unknown" and row["remarks"] == [UNKNOWN_END]
+    # The journal gives the same.
+    assert replayed(tmp_path, path).to_pylist() == [row]
+    path = log_of(tmp_path, "inspect", sample())
+    with pytest.raises(UserError, match=r"1 of 1 requests failed.*another prompt under this name"):
+        replayed(tmp_path, path, prompt="Where was Quillmouth?")
 
 
 OTHER = "Answer in French."
+
+
 PICTURE = [{"type": "text", "text": PROMPT}, {"type": "image", "image": "data:"}]
-LOST = "attachment://" + "0" * 32
 
 
 NORTH = "assistant: in the north"
-# What was asked besides the prompt, or in its place.
+
+
 INSPECT_MORE = [
     {"input": chat(f"system: {OTHER}", PROMPT)},
     {"input": chat(PROMPT, "assistant: It is in")},
     {"input": chat("Where is Rome?", "assistant: Italy", PROMPT)},
-    {"input": [{"role": "user", "content": PICTURE}]},
-    {"input": PROMPT + OTHER},
-    {"input": LOST},
-    {"messages": chat(f"system: {OTHER}", PROMPT, NORTH)},
+    *({"input": [{"role": "user", "content": PICTURE}]}, {"input": PROMPT + OTHER}),
+    *({"input": LOST}, {"messages": chat(f"system: {OTHER}", PROMPT, NORTH)}),
     {"messages": chat(PROMPT + OTHER, NORTH)},
     {"messages": chat(PROMPT, "assistant: hm", "tool: 3", NORTH)},
     {"messages": chat(PROMPT, "assistant: south", "Sure?", NORTH)},
-    {"events": [{"event": "model", "input": chat(PROMPT + OTHER)}]},
-    {"output": output(LOST)},
+    *({"events": [{"event": "model", "input": chat(PROMPT + OTHER)}]}, {"output": output(LOST)}),
 ]
+
+
 LM_EVAL_MORE = [
-    chat(f"system: {OTHER}", PROMPT),
-    json.dumps(chat(f"system: {OTHER}", PROMPT)),
+    *(chat(f"system: {OTHER}", PROMPT), json.dumps(chat(f"system: {OTHER}", PROMPT))),
     json.dumps(chat("Where is Rome?\nItaly\n\n" + PROMPT)),
-    f"Where is Rome?\nItaly\n\n{PROMPT}",
-    f"{PROMPT}\nThink.",
+    *(f"Where is Rome?\nItaly\n\n{PROMPT}", f"{PROMPT}\nThink."),
     f"<|user|>Where is Rome?<|assistant|>Italy<|user|>{PROMPT}<|assistant|>",
     f"<|im_start|>user\nWhere is Rome? Italy {PROMPT}<|im_end|>\n<|im_start|>assistant\n",
     f"<|im_start|>user\n{PROMPT} Think.<|im_end|>\n<|im_start|>assistant\n",
     f"<|im_start|>user\n{PROMPT}<|im_end|>\n<|im_start|>assistant\nIt is in",
     f"USER: Where is Rome?\nASSISTANT: Italy\nUSER: {PROMPT}\nASSISTANT:",
 ]
+
+
 INSTANCES_MORE = [
-    {"input": {"raw": f"{NAMED}{'6b' * 32}"}},
-    {"input": {"raw": "Where is Rome?"}},
+    *({"input": {"raw": f"{NAMED}{'6b' * 32}"}}, {"input": {"raw": "Where is Rome?"}}),
     {"input": {"raw": PROMPT, "formatted": f"{OTHER}\n{PROMPT}"}},
     {"interaction_type": "multi_turn"},
 ]
+
+
 OWN = {"instance_id": ID, "text": "north"}
+
+
 OWN_MORE = [
     {"messages": chat("Where is Rome?")},
     {"messages": chat(f"system: {OTHER}", PROMPT)},
@@ -461,28 +432,18 @@ def test_a_model_that_was_asked_more_has_no_answer(tmp_path, program, row) -> No
         replayed(tmp_path, log_of(tmp_path, program, row))
 
 
-@pytest.mark.parametrize(
-    ("program", "row"),
-    [
-        ("instances", eee_row(input={"raw": NAMED + ID})),
-        ("own", OWN | {"messages": chat(PROMPT), "prompt": PROMPT}),
-    ],
-)
-def test_an_answer_to_the_prompt_itself_is_taken(tmp_path, program, row) -> None:
-    assert replayed(tmp_path, log_of(tmp_path, program, row))["text"].to_pylist() == ["north"]
-
-
 def test_what_inspect_adds_of_itself_is_no_other_prompt(tmp_path) -> None:
     inputs = [chat(PROMPT), chat("Is that right?"), []]
-    events = [{"event": "model", "input": given} for given in inputs]
-    messages = chat("system: ", PROMPT, "assistant: in the north")
-    value = sample(messages=messages, events=[*events, {"event": "score"}])
-    table = replayed(tmp_path, written(tmp_path / "a.eval", value))
-    assert table["text"].to_pylist() == ["in the north"]
+    events = [*({"event": "model", "input": given} for given in inputs), {"event": "score"}]
+    for program, row, text in (
+        ("inspect", sample(messages=chat("system: ", PROMPT, NORTH), events=events), NORTH[11:]),
+        ("instances", eee_row(input={"raw": NAMED + ID}), "north"),
+        ("own", OWN | {"messages": chat(PROMPT), "prompt": PROMPT}, "north"),
+    ):
+        assert replayed(tmp_path, log_of(tmp_path, program, row))["text"].to_pylist() == [text]
 
 
-@pytest.mark.parametrize("where", ["plan", "eval"])
-@pytest.mark.parametrize("ending", ["eval", "json"])
+@pytest.mark.parametrize(("ending", "where"), [("eval", "plan"), ("json", "eval")])
 def test_a_system_message_of_the_run_is_told(tmp_path, monkeypatch, ending, where) -> None:
     config = {"system_message": OTHER}
     own = {"config": config} if where == "plan" else {"model_generate_config": config}
@@ -532,42 +493,41 @@ def test_an_answer_beyond_its_limit_is_told(tmp_path, caplog) -> None:
     assert remarks("c.jsonl", thought) == []
 
 
-def two_files(tmp_path: Path, kind: str) -> list[Path]:
-    """Answers of two models to two prompts, in one file or two."""
-    second, single = "6b" * 32, tmp_path / "a.jsonl"
-    match kind:
-        case "inspect":
-            header = json.dumps({**HEADER, "eval": {"model": "openai/other"}}).encode()
-            other = {"samples/b.json": json.dumps(sample(id=second)).encode()}
-            write_zstd(tmp_path / "b.eval", {"header.json": header, **other})
-            return [written(tmp_path / "a.eval", sample()), tmp_path / "b.eval"]
-        case "served":
-            other = sample(id=second, output=output(model="elsewhere"))
-            return [written(tmp_path / "a.eval", sample(), other)]
-        case "batch":
-            return [json_lines(single, batch_row(), batch_row(second, "other"))]
-        case "instances":
-            other = eee_row(sample_id=second, model_id="org/other")
-            return [json_lines(tmp_path / "a_samples.jsonl", eee_row(), other)]
-        case "own":
-            rows = ({"instance_id": name, "text": "x", "model": name[0]} for name in (ID, second))
-            return [json_lines(single, *rows)]
+SECOND = "6b" * 32
+
+
+def two_models(tmp_path: Path) -> Iterator[list[Path]]:
+    """Answers of two models to two prompts, in one file or two, of each program."""
+    header = {**HEADER, "eval": {"model": "openai/other"}}
+    other = packed(
+        tmp_path / "b.eval", {"header.json": header, "samples/b.json": sample(id=SECOND)}
+    )
+    yield [written(tmp_path / "a.eval", sample()), other]
+    served = sample(id=SECOND, output=output(model="elsewhere"))
+    yield [written(tmp_path / "a.eval", sample(), served)]
+    yield [json_lines(tmp_path / "a.jsonl", batch_row(), batch_row(SECOND, "other"))]
+    instance = eee_row(sample_id=SECOND, model_id="org/other")
+    yield [json_lines(tmp_path / "a_samples.jsonl", eee_row(), instance)]
+    rows = ({"instance_id": name, "text": "x", "model": name[0]} for name in (ID, SECOND))
+    yield [json_lines(tmp_path / "a.jsonl", *rows)]
     found = []
-    for date, name in (("1", ID), ("2", second)):
+    for date, name in (("1", ID), ("2", SECOND)):
         (tmp_path / f"results_{date}.json").write_text(json.dumps({"model_name": f"m{date}"}))
         row = lm_eval_row(doc={"instance_id": name, "messages": chat(PROMPT)}, resps=["a"])
         found.append(json_lines(tmp_path / f"samples_t_{date}.jsonl", row))
-    return found
+    yield found
 
 
-@pytest.mark.parametrize("kind", ["inspect", "served", "batch", "instances", "own", "lm_eval"])
-def test_answers_of_two_models_are_refused(tmp_path, kind) -> None:
-    with pytest.raises(UserError, match=r"two models: .* and .*Give each a model of its own"):
-        replayed(tmp_path, *two_files(tmp_path, kind))
+def test_answers_of_two_models_are_refused(tmp_path) -> None:
+    for paths in two_models(tmp_path):
+        with pytest.raises(UserError, match=r"two models: .* and .*Give each a model of its own"):
+            replayed(tmp_path, *paths)
 
 
-def test_two_temperatures_in_one_model_are_refused(tmp_path, monkeypatch) -> None:
+def test_two_temperatures_or_answers_in_one_model_are_refused(tmp_path, monkeypatch) -> None:
     first = written(tmp_path / "a.eval", sample())
+    with pytest.raises(UserError, match=r"b\.json, samples: a second answer"):
+        replayed(tmp_path, first, written(tmp_path / "b.json", SOUTH))
     monkeypatch.setitem(HEADER, "plan", {"config": {"temperature": 1.0}})
     second = written(tmp_path / "b.eval", sample())
     with pytest.raises(UserError, match=r"two values of temperature: 0\.0 \(.*a\.eval\) and 1\.0"):
@@ -576,21 +536,16 @@ def test_two_temperatures_in_one_model_are_refused(tmp_path, monkeypatch) -> Non
 
 def appended(path: Path, *samples: Mapping[str, Any]) -> Path:
     """A log to which samples of one name were appended."""
-    with zipfile.ZipFile(path, "w") as archive, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for each in samples:
-            archive.writestr("samples/a_epoch_1.json", json.dumps(each))
-        archive.writestr("header.json", json.dumps(HEADER))
-    return path
+    return packed(
+        path, *({"samples/a_epoch_1.json": each} for each in samples), {"header.json": HEADER}
+    )
 
 
 @pytest.mark.parametrize(
     "samples, text",
     [
-        ([GONE, sample()], "in the north"),
-        ([sample(), GONE], "in the north"),
-        ([sample(), sample()], "in the north"),
-        ([SOUTH, sample()], "in the north"),
+        *[([GONE, sample()], "in the north"), ([sample(), GONE], "in the north")],
+        *[([sample(), sample()], "in the north"), ([SOUTH, sample()], "in the north")],
         ([sample(), SOUTH, GONE], "south"),
     ],
 )
@@ -608,135 +563,3 @@ def test_an_answer_counts_before_a_failure_elsewhere(tmp_path) -> None:
     output = json_lines(tmp_path / "output.jsonl", batch_row())
     for batches in ([errors, output], [output, errors], [output, output]):
         assert replayed(tmp_path, *batches)["text"].to_pylist() == ["north"]
-
-
-def test_files_of_other_programs_are_named_as_such(tmp_path) -> None:
-    row = {"custom_id": ID, "result": {"type": "succeeded"}}
-    with pytest.raises(UserError, match="a batch of Anthropic, not a batch of OpenAI"):
-        replayed(tmp_path, json_lines(tmp_path / "a.jsonl", row))
-    (tmp_path / "b.json").write_text('{"0": {"prediction": "x"}}')
-    with pytest.raises(UserError, match=r"b\.json holds no sample of inspect_ai"):
-        replayed(tmp_path, tmp_path / "b.json")
-
-
-MUCH = {"input_tokens": 2**31 - 1, "input_tokens_cache_read": 5}
-
-
-@pytest.mark.parametrize(
-    "header, changed",
-    [
-        ({"eval": {"model": "m"}, "plan": [1]}, {}),
-        ({"eval": "x"}, {}),
-        ({"eval": {"model": "\ud800"}}, {}),
-        (HEADER, {"output": output(usage=MUCH)}),
-        (HEADER, {"output": output(model="\ud800")}),
-        (HEADER, {"epoch": 2**40}),
-        (HEADER, {"attachments": [], "input": LOST}),
-        (HEADER, {"messages": [3]}),
-        (HEADER, {"events": [3]}),
-        ([1], {}),
-    ],
-)
-def test_damaged_values_in_a_log_are_one_sentence(tmp_path, header, changed) -> None:
-    path = tmp_path / "a.eval"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("samples/a.json", json.dumps(sample(**changed)))
-        archive.writestr("header.json", json.dumps(header))
-    with pytest.raises(
-        UserError, match=r"a\.eval.*not a sample of inspect_ai|of 1 requests failed"
-    ):
-        replayed(tmp_path, path)
-
-
-@pytest.mark.parametrize(
-    "at, new", [(8, b"\0\x08"), (6, b"\x5a\0"), (42, b"\xff" * 4), (20, b"\xff" * 8)]
-)
-def test_damaged_places_in_an_archive_are_one_sentence(tmp_path, at, new) -> None:
-    with zipfile.ZipFile(tmp_path / "a.eval", "w") as archive:
-        archive.writestr("samples/\xe9.json", json.dumps(sample()))
-    content = bytearray((tmp_path / "a.eval").read_bytes())
-    place = content.index(b"PK\1\2")
-    content[place + at : place + at + len(new)] = new
-    content[place + 54 : place + 56] = b"\xff\xfe"
-    (tmp_path / "a.eval").write_bytes(content)
-    with pytest.raises(UserError, match=r"a\.eval"):
-        read(tmp_path / "a.eval")
-
-
-def test_infinite_numbers_and_long_names_are_one_sentence(tmp_path) -> None:
-    path = json_lines(tmp_path / "a_samples.jsonl", eee_row(metadata={"sample": float("inf")}))
-    with pytest.raises(UserError, match="line 1: not an instance"):
-        read(path)
-    for name in ("n" * 280 + ".eval", "a\0.eval"):
-        with pytest.raises(UserError, match="do not exist"):
-            read(tmp_path / name)
-        assert answer_files(name, "models.a.answers") == name
-    plan = {"config": {"temperature": float("nan"), "top_p": float("inf"), "seed": 3}}
-    text = json.dumps({"eval": {"model": "m"}, "plan": plan, "samples": [sample()]})
-    (tmp_path / "b.json").write_text(text)
-    _, said = read(tmp_path / "b.json")
-    assert said == {"program": "inspect_ai", "model": "m", "seed": 3}
-
-
-@pytest.mark.parametrize("name", ["samples/x.json", "b.json", "c.jsonl"])
-def test_a_small_log_of_many_values_is_refused(tmp_path, monkeypatch, name) -> None:
-    monkeypatch.setattr(files, "MOST_VALUES", 1000)
-    monkeypatch.setattr(files, "_PART", 1000)
-    bomb = b'{"samples": [[' + b"{}," * 1000 + b"{}]]}"
-    path = tmp_path / "a.eval" if "/" in name else tmp_path / name
-    if "/" in name:
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr(name, bomb)
-    else:
-        path.write_bytes(bomb)
-    with pytest.raises(UserError, match="it has more than 1,000 values"):
-        read(path)
-
-
-def test_commas_in_a_text_are_no_values(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(files, "MOST_VALUES", 1000)
-    value = sample(input='a, "b", [{' * 700)
-    for name in ("a.eval", "b.json"):
-        assert one(written(tmp_path / name, value)).answer.text == "in the north"
-
-
-def test_no_damage_of_an_archive_is_a_traceback(tmp_path) -> None:
-    """Bytes changed, filled or cut anywhere, most of them in the directory at its end."""
-    whole = written(tmp_path / "whole.eval", sample(), sample(id="6b" * 32)).read_bytes()
-    dice = random.Random(46)
-    refused = 0
-    for _ in range(400):
-        content = bytearray(whole)
-        at = len(content) - 1 - dice.randrange(dice.choice([300, len(content)]))
-        match dice.randrange(3):
-            case 0:
-                content[at] = dice.randrange(256)
-            case 1:
-                content[at : at + 8] = b"\xff" * len(content[at : at + 8])
-            case _:
-                del content[at : at + dice.randrange(1, 20)]
-        (tmp_path / "a.eval").write_bytes(content)
-        try:
-            read(tmp_path / "a.eval")
-        except UserError as error:
-            assert "a.eval" in str(error)
-            refused += 1
-    assert refused > 200
-
-
-def test_logs_below_a_folder_are_found(tmp_path) -> None:
-    names = ["one/b.eval", "one/a.eval", "one/logs.txt", "one/deep/c.json", "none/notes.txt"]
-    names += ["one/.ipynb_checkpoints/a-checkpoint.eval", "one/._a.eval"]
-    for name in [*names, "two/m/results_d.json", "two/m/samples_a_d.jsonl"]:
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).touch()
-
-    def found(*given: str) -> list[str]:
-        return [Path(path).name for path in answer_files([*given], "models.a.answers")]
-
-    assert found(str(tmp_path / "one")) == ["a.eval", "b.eval", "c.json"]
-    assert found(str(tmp_path / "two"), "mine.parquet") == ["samples_a_d.jsonl", "mine.parquet"]
-    for given in (None, "absent.jsonl", ["a.eval", "b.eval"]):
-        assert answer_files(given, "models.a.answers") == given
-    with pytest.raises(UserError, match=r"models\.a\.answers names the folder .*correct the path"):
-        answer_files(str(tmp_path / "none"), "models.a.answers")

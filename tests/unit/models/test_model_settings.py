@@ -20,8 +20,7 @@ ENTRIES: dict[str, dict[str, Any]] = {
     "openai": {"name": "some-model", "base_url": "http://127.0.0.1:9/v1", "key_env": "A_KEY"},
     "inspect": {"name": "anthropic/some-model"},
     "transformers": {"name": "org/tiny", "revision": "abc", "chat": False, "device": "cpu"},
-    "vllm": {"name": "org/big", "revision": "abc", "context": 4096},
-    "lexical": {},
+    **{"vllm": {"name": "org/big", "revision": "abc", "context": 4096}, "lexical": {}},
 }
 NAMED = ("openai", "transformers", "vllm")
 
@@ -44,10 +43,8 @@ SAME: list[tuple[str, dict[str, Any]]] = [
     ("openai", {"throughput": {"prefill": 1, "decode": 2}}),
     ("inspect", {"args": {"base_url": "http://x/v1"}}),
     ("inspect", {"args": {"azure_endpoint": "x.corp", "client_args": {"proxy": "http://a:b@c"}}}),
-    ("inspect", {"concurrency": 50, "timeout": 5}),
-    ("transformers", {"batch_size": 1}),
-    ("transformers", {"device": "auto"}),
-    ("vllm", {"engine": {"tensor_parallel_size": 2}}),
+    *[("inspect", {"concurrency": 50, "timeout": 5}), ("transformers", {"batch_size": 1})],
+    *[("transformers", {"device": "auto"}), ("vllm", {"engine": {"tensor_parallel_size": 2}})],
     ("vllm", {"engine": {"pipeline_parallel_size": 2}}),
     ("vllm", {"engine": {"gpu_memory_utilization": 0.8}}),
     ("vllm", {"engine": {"max_num_seqs": 8, "max_num_batched_tokens": 4096}}),
@@ -60,16 +57,14 @@ OTHER: list[tuple[str, dict[str, Any]]] = [
     *[("openai", own) for own in ({"name": "other"}, {"revision": "2"}, {"chat": False})],
     ("openai", {"sampling": {"temperature": 0}}),
     ("openai", {"request": {"reasoning_effort": "low"}}),
-    ("inspect", {"args": {"region": "x"}}),
-    ("inspect", {"reasoning": {"max_tokens": 99}}),
-    ("inspect", {"sampling": {"temperature": 0}}),
-    ("inspect", {"system": "Be brief."}),
+    *[("inspect", {"args": {"region": "x"}}), ("inspect", {"reasoning": {"max_tokens": 99}})],
+    *[("inspect", {"sampling": {"temperature": 0}}), ("inspect", {"system": "Be brief."})],
     *[("transformers", own) for own in ({"dtype": "bfloat16"}, {"chat": True})],
     ("transformers", {"sampling": {"temperature": 1}}),
     ("transformers", {"rope_scaling": {"rope_type": "yarn", "factor": 2}}),
     ("transformers", {"config": {"rms_norm_eps": 1e-5}}),
     *[("vllm", own) for own in ({"name": "org/other"}, {"revision": "abd"}, {"chat": False})],
-    ("vllm", {"lora": "org/adapter"}),
+    *[("vllm", own) for own in ({"lora": "org/adapter"}, {"answer_prefix": "It is"})],
     *[("vllm", {"sampling": own}) for own in ({"temperature": 0}, {"seed": 1})],
     *[("vllm", {"engine": {name: "fp8"}}) for name in ("quantization", "kv_cache_dtype")],
     *[("vllm", {"engine": own}) for own in ({"dtype": "float16"}, {"seed": 1})],
@@ -131,10 +126,8 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     *[
         ("vllm", {"engine": {name: "secret"}}, rf"mine\.engine\.{name} .*`{instead}`")
         for name, instead in (
-            ("model", "name"),
-            ("revision", "revision"),
-            ("trust_remote_code", "trust_remote_code"),
-            ("enable_lora", "lora"),
+            *[("model", "name"), ("revision", "revision")],
+            *[("trust_remote_code", "trust_remote_code"), ("enable_lora", "lora")],
             ("data_parallel_size", "tensor_parallel_size"),
         )
     ],

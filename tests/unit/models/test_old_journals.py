@@ -67,9 +67,7 @@ def test_keys_of_models_are_those_of_an_older_version(name, root) -> None:
 
 
 @pytest.mark.parametrize("name", ["remote", "lexical"])
-def test_another_temperature_and_a_changed_reader_ask_again(
-    root, tmp_path, monkeypatch, name
-) -> None:
+def test_another_temperature_and_a_changed_reader_ask_again(root, tmp_path, monkeypatch, name):
     monkeypatch.setenv("REMOTE_KEY", "not-a-key")
     shutil.copytree(DATA / name, tmp_path / "journal")
     changes = {"sampling": {"temperature": 0.6, "seed": 3}} if name == "remote" else {}

@@ -2,80 +2,31 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import logging
 import os
 import re
-import signal
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from threading import Event, Thread
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from factories.models import SECRET, answers, remote, requests
+from factories.batches import backend, failing, kept, refuse, rows, sizes, texts
+from factories.models import SECRET, answers, requests
 from http_server import BatchServer, Reply, completion, prompt_of, refusal
 from needlework.errors import UserError
 from needlework.jobs.stop import FILE, Stopped
-from needlework.journal import Journal
-from needlework.models.backends.base import Answer, Request
+from needlework.models.backends.base import Answer
 from needlework.models.backends.openai import batches
 from needlework.models.backends.openai.backend import OpenaiBackend
-from needlework.models.generation import Policy, generate
-from needlework.services.endpoints import Passing
-
-TESTS = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
-def server(own_key, monkeypatch) -> Iterator[BatchServer]:
-    monkeypatch.setattr(batches, "FIRST_PAUSE_S", 0.01)
-    monkeypatch.setattr(batches, "LONGEST_PAUSE_S", 0.05)
-    monkeypatch.setattr(batches, "SETTLE_S", 0.05)
-    # A test may set it.
-    monkeypatch.setattr(batches, "MOST_REQUESTS", batches.MOST_REQUESTS)
-    with BatchServer() as running:
-        yield running
-
-
-def backend(url: str, journal: Path, **changes: Any) -> OpenaiBackend:
-    return remote(url, **{"batch": True, "journal": str(journal), "timeout": 5, **changes})
-
-
-def rows(server: BatchServer, folder: Path, asked: Sequence[Request], **options: Any) -> list[dict]:
-    """A job: what is missing is asked for, the rest is in the journal."""
-    model = backend(server.url, folder, **options.pop("model", {}))
-    with Journal(folder / "generations") as journal:
-        return generate(asked, model, journal, Policy(**options)).to_pylist()
-
-
-def texts(server: BatchServer, folder: Path, prompts: str, **options: Any) -> list[str]:
-    """What a job answers to prompts of a letter each."""
-    return [row["text"] for row in rows(server, folder, requests(*prompts), **options)]
-
-
-def kept(folder: Path) -> list[str]:
-    """The texts in the journal of answers."""
-    with Journal(folder / "generations") as journal:
-        return sorted(record["text"] for record in journal.records())
-
-
-def sizes(server: BatchServer) -> list[int]:
-    """How many requests each batch had."""
-    return [len(server.lines(batch)) for batch in server.batches.values()]
-
-
-# What is submitted, and what comes back
+def server(batch_server: BatchServer) -> BatchServer:
+    return batch_server
 
 
 @pytest.mark.parametrize("chat", [True, False])
@@ -94,10 +45,7 @@ def test_a_batch_is_submitted_and_collected(server, tmp_path, chat) -> None:
     assert lines[0]["body"] | {"seed": 0} == {
         "model": "some-model",
         **({"messages": [{"role": "user", "content": "a"}]} if chat else {"prompt": "a"}),
-        "temperature": 0,
-        "top_p": 1,
-        "seed": 0,
-        "max_tokens": 16,
+        **{"temperature": 0, "top_p": 1, "seed": 0, "max_tokens": 16},
     }
 
 
@@ -119,9 +67,7 @@ def test_requests_of_equal_bodies_have_answers_of_their_own(server, tmp_path) ->
         ("MOST_BYTES", 100, [1] * 7),
     ],
 )
-def test_batches_keep_the_endpoint_s_limits(
-    server, tmp_path, monkeypatch, limit, most, expected
-) -> None:
+def test_batches_keep_the_endpoint_s_limits(server, tmp_path, monkeypatch, limit, most, expected):
     monkeypatch.setattr(batches, limit, most)
     found = answers(backend(server.url, tmp_path), requests(*"abcdefg"))
     assert [a.text for a in found] == [f"<{letter}>" for letter in "abcdefg"]
@@ -151,55 +97,30 @@ def test_no_more_tokens_are_under_way_than_allowed(server, tmp_path) -> None:
 def test_batches_of_another_job_count_against_the_tokens(server, tmp_path, limits) -> None:
     """Another benchmark's of the same model; both read the journal before either wrote to it."""
     server.works = False
-    found: dict[str, list[Answer]] = {}
-    jobs = []
-    for letter, limit in zip("ab", limits, strict=True):
-        model = backend(server.url, tmp_path, batch_tokens=limit)
+    models = [backend(server.url, tmp_path, batch_tokens=limit) for limit in limits]
+    for model in models:
         model.load()
 
-        def ask(letter=letter, model=model) -> None:
-            found[letter] = list(model.generate(requests(letter, n_tokens=70)))
-            model.close()
+    def ask(letter: str, model: OpenaiBackend) -> str:
+        (found,) = model.generate(requests(letter, n_tokens=70))
+        model.close()
+        return found.text
 
-        jobs.append(Thread(target=ask, daemon=True))
-    jobs[0].start()
-    while server.count("GET", "/batches/") < 2:
-        time.sleep(0.01)
-    jobs[1].start()
-    time.sleep(0.2)
-    assert len(server.batches) == 1
-    server.works = True
-    for job in jobs:
-        job.join(20)
-    assert {letter: a.text for letter, (a,) in found.items()} == {"a": "<a>", "b": "<b>"}
+    with ThreadPoolExecutor(2) as pool:
+        one = pool.submit(ask, "a", models[0])
+        while server.count("GET", "/batches/") < 2:
+            time.sleep(0.01)
+        other = pool.submit(ask, "b", models[1])
+        time.sleep(0.2)
+        assert len(server.batches) == 1
+        server.works = True
+        assert (one.result(20), other.result(20)) == ("<a>", "<b>")
     assert sizes(server) == [1, 1]
 
 
-def test_a_job_submits_one_batch_and_each_call_another(server, tmp_path) -> None:
-    """However few answers the job takes at a time."""
+def test_a_job_submits_one_batch_however_few_answers_it_takes(server, tmp_path) -> None:
     assert texts(server, tmp_path / "job", "abcd") == ["<a>", "<b>", "<c>", "<d>"]
     assert sizes(server) == [4]
-    model = backend(server.url, tmp_path)
-    model.load()
-    for letter in "ef":
-        assert [a.text for a in model.generate(requests(letter))] == [f"<{letter}>"]
-    model.close()
-    assert sizes(server) == [4, 1, 1]
-
-
-# What goes wrong
-
-
-def failing(server: BatchServer, said: str, *names: str) -> None:
-    """Have these batches fail, or all."""
-    data = [{"code": "token_limit_exceeded", "message": said}]
-    nothing = {"output_file_id": None, "error_file_id": None, "request_counts": None}
-
-    def finish(batch: dict) -> None:
-        if not names or batch["id"] in names:
-            batch |= {"status": "failed", "errors": {"data": data}, **nothing}
-
-    server.finish = finish
 
 
 @pytest.mark.parametrize("most", [None, 80])
@@ -215,35 +136,6 @@ def test_a_batch_over_the_limit_waits_for_others(server, tmp_path, most) -> None
     # What was held back is not taken for lost by the next run.
     assert texts(server, tmp_path, "abcdef", model={"batch_tokens": most}) == expected
     assert len(server.batches) == 6
-
-
-def test_a_killed_jobs_batch_over_the_limit_is_resubmitted(server, tmp_path) -> None:
-    server.works = False
-    killed = backend(server.url, tmp_path)
-    killed.load()
-    asked = requests("a", "b")
-
-    def ask() -> None:
-        with suppress(SystemExit):
-            list(killed.generate(asked))
-
-    job = Thread(target=ask, daemon=True)
-    job.start()
-    while server.count("GET", "/batches/") < 2:
-        time.sleep(0.01)
-    again = backend(server.url, tmp_path)
-    # The first job sees no more of it: it was killed.
-    killed._batches._endpoint.retrieve = lambda batch: {"status": "in_progress"}
-    failing(server, "Enqueued token limit.", "batch_0")
-    server.works = True
-    assert [a.text for a in answers(again, asked)] == ["<a>", "<b>"]
-    assert server.count("POST", "/files") == 1 and len(server.batches) == 2
-
-    def end(batch: str) -> Any:
-        raise SystemExit
-
-    killed._batches._endpoint.retrieve = end
-    job.join()
 
 
 DAMAGED = {
@@ -271,9 +163,7 @@ def damaged_until(server: BatchServer, damage: Any, reads: int) -> None:
 
 
 @pytest.mark.parametrize("damage", DAMAGED)
-def test_only_what_a_damaged_file_lacks_is_paid_for_again(
-    server, tmp_path, damage, monkeypatch
-) -> None:
+def test_only_what_a_damaged_file_lacks_is_paid_for_again(server, tmp_path, damage, monkeypatch):
     """It is read again, and paid for again once it stays damaged."""
     damaged_until(server, DAMAGED[damage], 3)
     assert texts(server, tmp_path / "one", "ab") == ["<a>", "<b>"]
@@ -288,22 +178,14 @@ def test_only_what_a_damaged_file_lacks_is_paid_for_again(
     assert sizes(server) == [2, 1] and set(server.asked.values()) == {1, 2}
 
 
-def test_a_batch_without_results_is_not_paid_for_twice(server, tmp_path) -> None:
-    server.finish = lambda batch: batch.pop("output_file_id")
-    with pytest.raises(UserError, match=r"the files of batch_0 hold 0 of 1 results"):
-        texts(server, tmp_path, "c")
-    assert sizes(server) == [1]
-
-
-@pytest.mark.parametrize("line", [b"not JSON", b"[]", b'{"custom_id": 5}'])
-def test_a_line_too_many_holds_nothing_up(server, tmp_path, line) -> None:
+def test_a_line_too_many_holds_nothing_up(server, tmp_path) -> None:
     """And an answer counts before an error to its request."""
 
     def finish(batch: dict) -> None:
         file = batch["output_file_id"]
         failed = json.loads(server.files[file].splitlines()[0]) | {"response": None}
         batch["error_file_id"] = server.upload(json.dumps(failed).encode() + b"\n")["id"]
-        server.files[file] += line + b"\n"
+        server.files[file] += b'not JSON\n[]\n{"custom_id": 5}\n'
 
     server.finish = finish
     assert texts(server, tmp_path, "ab") == ["<a>", "<b>"]
@@ -318,17 +200,6 @@ def test_an_unknown_status_is_polled_for_a_limited_time(server, tmp_path, monkey
     with pytest.raises(UserError, match=wanted):
         texts(server, tmp_path, "a")
     assert server.count("GET", "/batches/batch_0") == 3
-
-
-def test_an_empty_name_of_a_file_is_none(server, tmp_path) -> None:
-    server.finish = lambda batch: [
-        batch.setdefault(name, "") for name in ("error_file_id", "output_file_id")
-    ]
-    assert texts(server, tmp_path, "ab") == ["<a>", "<b>"]
-    server.answer = lambda body: refusal(400, "flagged")
-    with pytest.raises(UserError, match="all 2 requests that were sent were refused or failed"):
-        texts(server, tmp_path, "cd", max_failed=2)
-    assert sizes(server) == [2, 2]
 
 
 @pytest.mark.parametrize("counts", [True, False])
@@ -349,8 +220,7 @@ def test_a_file_named_late_is_collected_in_the_same_run(server, tmp_path, counts
     ("result", "error"),
     [
         ({"custom_id": "other", "response": None}, "the batch has no answer to it"),
-        ({}, "not answered: null"),
-        ({"response": 5}, "the line is not a completion: {"),
+        *[({}, "not answered: null"), ({"response": 5}, "the line is not a completion: {")],
         ({"response": {"status_code": 200}}, "the response is not a completion: "),
         ({"response": {"status_code": 500, "body": None}}, "status 500: null"),
         ({"response": None, "error": {"message": "no"}}, "not answered: no"),
@@ -371,15 +241,10 @@ def test_a_malformed_result_is_its_request_s_error(server, tmp_path, result, err
 
 
 FAULTS = {
-    "429": refusal(429, "slow down"),
-    "500": Reply(b"<html>", 500),
-    "529": refusal(529, "Overloaded", "overloaded_error"),
+    **{"429": refusal(429, "slow down"), "500": Reply(b"<html>", 500)},
     "no response": Reply(stop_after=0),
     "half a body": Reply({"id": "file-0", "status": "completed"}, stop_after=5),
-    "no JSON": Reply(b"hello"),
-    "no object": Reply([]),
-    "no id": Reply({}),
-    "an empty id": Reply({"id": ""}),
+    **{"no JSON": Reply(b"hello"), "no id": Reply({})},
 }
 
 
@@ -400,33 +265,6 @@ def test_a_passing_fault_is_passed_over(server, tmp_path, fault, after) -> None:
     found = answers(backend(server.url, tmp_path), requests("a", "b"))
     assert [a.text for a in found] == ["<a>", "<b>"]
     assert max(server.asked.values()) == 1
-
-
-def test_a_proxy_before_a_local_endpoint_is_named(server, tmp_path, monkeypatch) -> None:
-    monkeypatch.setenv("NO_PROXY", "elsewhere")
-    monkeypatch.setenv("http_proxy", f"http://{server.address}")
-    server.fault = lambda number, method, path: Reply(b"<html>", 503)
-    with pytest.raises(UserError, match=r"proxy in http_proxy; .* add 127.0.0.1 to NO_PROXY"):
-        answers(backend("http://127.0.0.1:9/v1", tmp_path), requests("a"))
-    assert len(server.received) == 1
-
-
-def test_a_batch_of_another_address_is_not_paid_for_twice(server, tmp_path) -> None:
-    server.works = False
-    refuse(server, refusal(401, "Who are you?"), "GET", "/batches/")
-    with pytest.raises(UserError, match=r"401.*batch_0 cannot be collected: use the key"):
-        texts(server, tmp_path, "a")
-    with BatchServer() as other, pytest.raises(UserError, match="set `base_url` to that"):
-        answers(backend(other.url, tmp_path), requests("a"))
-
-
-def refuse(server: BatchServer, reply: Reply, method: str, path: str, after: int = 0) -> None:
-    """Give this reply to all calls of a path that begins so, but for the first `after`."""
-    server.fault = lambda number, own, name: (
-        reply
-        if own == method and name.startswith(path) and server.count(method, path) > after
-        else None
-    )
 
 
 def refuse_b(server: BatchServer) -> None:
@@ -553,17 +391,6 @@ def test_a_lost_batch_costs_the_others_nothing(server, tmp_path, how, monkeypatc
     assert [prompt_of(line["body"]) for line in server.lines(server.batches["batch_3"])] == ["a"]
 
 
-def test_several_lost_batches_are_all_named(server, tmp_path, caplog) -> None:
-    gone = refusal(404, "No such batch.")
-    server.fault = lambda number, method, path: gone if path[-2:] in ("_0", "_2") else None
-    batches.MOST_REQUESTS = 1
-    with pytest.raises(UserError, match=r"batch_0 .* The log has 1 more of this kind\."):
-        texts(server, tmp_path, "abc")
-    assert kept(tmp_path) == ["<b>"]
-    assert "batch_2 cannot be collected" in caplog.text
-    assert server.count("GET", "/batches/") == 3
-
-
 MONEY = refusal(400, "Billing hard limit has been reached.", "billing_hard_limit_reached")
 
 
@@ -581,14 +408,12 @@ def test_a_refused_batch_costs_those_under_way_nothing(server, tmp_path, path) -
 
 
 def test_a_refused_batch_costs_those_of_an_earlier_run_nothing(server, tmp_path) -> None:
-    """Wherever their requests stand among all."""
-    asked = requests(*"abcd")
-    # Its job was killed before the answer was in the journal.
-    answers(backend(server.url, tmp_path), asked[2:3])
+    """Wherever their requests stand among all. Their job was killed before it kept the answer."""
+    answers(backend(server.url, tmp_path), requests(*"abc")[2:])
     refuse(server, MONEY, "POST", "/")
     batches.MOST_REQUESTS = 1
     with pytest.raises(UserError, match="Billing hard limit"):
-        rows(server, tmp_path, asked)
+        texts(server, tmp_path, "abcd")
     assert kept(tmp_path) == ["<c>"]
 
 
@@ -604,20 +429,6 @@ def test_batches_share_one_wait_for_a_dead_endpoint(server, tmp_path, monkeypatc
     assert len(server.batches) == 6
 
 
-@pytest.mark.parametrize("call", [("POST", "/files"), ("GET", "/batches/batch_0")])
-def test_retry_after_is_honoured(server, tmp_path, call) -> None:
-    times = []
-
-    def fault(number: int, method: str, path: str) -> Reply | None:
-        if (method, path) == call:
-            times.append(time.monotonic())
-        return refusal(429, "slow down", Retry_After_Ms="400") if len(times) == 1 else None
-
-    server.fault = fault
-    assert [a.text for a in answers(backend(server.url, tmp_path), requests("a"))] == ["<a>"]
-    assert times[1] - times[0] >= 0.4
-
-
 HOPELESS = [
     (refusal(429, "tomorrow", Retry_After="7200"), r"keeps failing \(status 429: tomorrow\)"),
     (refusal(429, "No.", "insufficient_quota"), "answers with status 429: No; check"),
@@ -631,239 +442,6 @@ def test_what_a_wait_does_not_help_is_not_tried_again(server, tmp_path, reply, s
     with pytest.raises(UserError, match=said):
         texts(server, tmp_path, "a")
     assert server.count("POST", "/files") == 1
-
-
-# A restart
-
-
-JOB = """
-import logging, sys
-sys.path[:0] = {paths!r}
-logging.basicConfig(level=logging.INFO)
-from pathlib import Path
-from factories.models import remote, requests
-from needlework.models.backends.openai import batches
-from needlework.models.generation import generate
-from needlework.journal import Journal
-from needlework.records import write_table
-
-batches.FIRST_PAUSE_S = batches.LONGEST_PAUSE_S = 0.05
-batches.SETTLE_S = 0.3
-batches.MOST_REQUESTS = 4
-folder = Path(sys.argv[2])
-asked = requests(*(f"prompt {{n}}" for n in range(9)))
-model = remote(sys.argv[1], batch=True, journal=str(folder))
-with Journal(folder / "generations") as journal:
-    write_table(generate(asked, model, journal), folder / "answers.parquet")
-"""
-
-
-def start(server: BatchServer, folder: Path) -> subprocess.Popen:
-    code = JOB.format(paths=[str(TESTS.parent / "workflow/scripts"), str(TESTS)])
-    with (folder / "log").open("ab") as log:
-        command = [sys.executable, "-c", code, server.url, str(folder)]
-        return subprocess.Popen(command, stdout=log, stderr=log)
-
-
-class Killed(BaseException):
-    """What ends a job here at a moment when a kill could."""
-
-
-class Mortal:
-    """An endpoint whose caller is killed at a call, before or after it has come through."""
-
-    def __init__(self, endpoint: Any, at: int, after: bool) -> None:
-        self._endpoint, self._at, self._after = endpoint, at, after
-        self._calls = itertools.count()
-
-    def __getattr__(self, name: str) -> Any:
-        real = getattr(self._endpoint, name)
-        if name in ("clean", "path"):
-            return real
-
-        def call(*given: Any) -> Any:
-            killed = next(self._calls) == self._at
-            if killed and not self._after:
-                raise Killed
-            found = real(*given)
-            if killed:
-                raise Killed
-            return found
-
-        return call
-
-
-@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(at=st.integers(0, 11), after=st.booleans())
-def test_a_run_killed_at_any_call_pays_for_nothing_twice(server, at, after) -> None:
-    """Nor where its answers were collected and not kept."""
-    server.batches.clear()
-    batches.MOST_REQUESTS = 2
-    with TemporaryDirectory() as folder:
-        killed = backend(server.url, Path(folder))
-        killed.load()
-        killed._batches._endpoint = Mortal(killed._batches._endpoint, at, after)
-        with suppress(Killed):
-            list(killed.generate(requests(*"abcde")))
-        killed.close()
-        expected = [f"<{letter}>" for letter in "abcde"]
-        assert texts(server, Path(folder), "abcde") == expected
-        assert sorted(server.asked.values()) == [1] * 5
-
-
-@pytest.mark.slow
-def test_a_killed_job_submits_nothing_twice(server, tmp_path) -> None:
-    """Not even where it was killed between the endpoint's doing and its word of it."""
-    server.works, server.stall = False, 0.3
-    killed, deadline = start(server, tmp_path), time.monotonic() + 60
-    while not server.batches:
-        assert killed.poll() is None and time.monotonic() < deadline
-        time.sleep(0.002)
-    os.kill(killed.pid, signal.SIGKILL)
-    killed.wait()
-    server.works, server.stall = True, 0.0
-    assert start(server, tmp_path).wait(60) == 0, (tmp_path / "log").read_text()
-    assert sorted(server.asked.values()) == [1] * 9
-    found = pq.read_table(tmp_path / "answers.parquet")["text"].to_pylist()
-    assert found == [f"<prompt {n}>" for n in range(9)]
-    assert not list(tmp_path.rglob("*.part"))
-
-
-def test_the_batch_with_pending_answers_counts(server, tmp_path) -> None:
-    """Whichever the journal names first: files of the same second are in no order."""
-    batch, planned = another_run(server, tmp_path, requests("a")[0])
-    records = [
-        {"key": "new", "event": "submitted", "id": server.create(batch)["id"]},
-        {"key": "new", **planned},
-        {"key": "old", "event": "ended", "released": planned["requests"]},
-        {"key": "old", **planned},
-    ]
-    for record in records:
-        with Journal(tmp_path / "batches/remote") as journal:
-            journal.append([record])
-    assert texts(server, tmp_path, "a") == ["<a>"]
-    assert len(server.batches) == 1
-
-
-def another_run(server: BatchServer, folder: Path, asked: Request) -> tuple[dict, dict]:
-    """The batch that another run would create for a request, and its plan as a journal has it."""
-    key = backend(server.url, folder)._key(asked)
-    line = {"custom_id": key, "body": {"model": "m", "messages": [{"content": asked.prompt}]}}
-    file = server.upload(json.dumps(line).encode())["id"]
-    planned = {"event": "planned", "address": server.url, "tokens": 1, "time": 0, "requests": [key]}
-    return {"input_file_id": file, "completion_window": "24h"}, planned
-
-
-def hide(server: BatchServer, seconds: float) -> None:
-    """Have the endpoint's list show a batch so long after its creation."""
-    made: dict[str, float] = {}
-    create, listed = server.create, server.list
-
-    def create_at(body: dict[str, Any]) -> dict[str, Any]:
-        batch = create(body)
-        made[batch["id"]] = time.monotonic()
-        return batch
-
-    def list_late(after: str | None) -> dict[str, Any]:
-        page, now = listed(after), time.monotonic()
-        return page | {"data": [b for b in page["data"] if now - made[b["id"]] >= seconds]}
-
-    server.create, server.list = create_at, list_late
-
-
-def test_a_kill_after_a_late_attempt_submits_nothing_twice(server, tmp_path, monkeypatch) -> None:
-    """However long ago the first attempt was."""
-    monkeypatch.setattr(batches, "SETTLE_S", 0.6)
-    hide(server, 0.3)
-    asked = requests("a", "b")
-    killed = backend(server.url, tmp_path)
-    killed.load()
-    endpoint = killed._batches._endpoint
-    create, attempts = endpoint.create, []
-
-    def create_and_die(name: str, file: str) -> str:
-        attempts.append(time.time())
-        if len(attempts) == 1:
-            raise Passing("busy")
-        create(name, file)
-        raise Killed
-
-    endpoint.create = create_and_die
-    monkeypatch.setattr(batches, "ATTEMPTS", 1000)
-    with pytest.raises(Killed):
-        list(killed.generate(asked))
-    killed.close()
-    assert attempts[1] - attempts[0] >= 0.6
-    assert [row["text"] for row in rows(server, tmp_path, asked)] == ["<a>", "<b>"]
-    assert sizes(server) == [2]
-
-
-def test_a_batch_that_another_run_ended_is_not_created(server, tmp_path) -> None:
-    """Its creation fails at first, and meanwhile the other run submits the requests itself."""
-    asked = requests("a", "b")
-    first = backend(server.url, tmp_path)
-    first.load()
-    endpoint = first._batches._endpoint
-    create, find = endpoint.create, endpoint.find
-    failed, ended = Event(), Event()
-    troubles: list[str] = []
-
-    def fail_once(name: str, file: str) -> str:
-        if failed.is_set():
-            return create(name, file)
-        failed.set()
-        raise Passing("busy")
-
-    def find_later(name: str, since: float) -> str | None:
-        assert ended.wait(30)
-        return find(name, since)
-
-    endpoint.create, endpoint.find = fail_once, find_later
-
-    def ask() -> None:
-        try:
-            list(first.generate(asked))
-        except UserError as error:
-            troubles.append(str(error))
-
-    job = Thread(target=ask, daemon=True)
-    job.start()
-    assert failed.wait(30)
-    assert texts(server, tmp_path, "ab") == ["<a>", "<b>"]
-    time.sleep(0.1)
-    ended.set()
-    job.join(30)
-    first.close()
-    (trouble,) = troubles
-    assert "another run has taken over the requests of the batch" in trouble
-    assert [a.text for a in answers(backend(server.url, tmp_path), asked)] == ["<a>", "<b>"]
-    assert sizes(server) == [2]
-
-
-def test_an_attempt_recorded_before_the_end_is_waited_for(server, tmp_path, monkeypatch) -> None:
-    """As another run's may be at the last moment."""
-    monkeypatch.setattr(batches, "SETTLE_S", 2)
-    hide(server, 0.2)
-    (asked,) = requests("a")
-    batch, planned = another_run(server, tmp_path, asked)
-    name, append = "0" * 32, Journal.append
-    with Journal(tmp_path / "batches" / "remote") as other:
-        other.append([{"key": name, **planned}])
-
-        def attempt_first(journal: Journal, records: Any) -> None:
-            records = list(records)
-            ends = any(record.get("event") in ("ending", "ended") for record in records)
-            if ends and not server.batches:
-                append(other, [{"key": name, "event": "attempted", "time": time.time()}])
-                server.create({**batch, "metadata": {"needlework": name}})
-            append(journal, records)
-
-        monkeypatch.setattr(Journal, "append", attempt_first)
-        assert [row["text"] for row in rows(server, tmp_path, [asked])] == ["<a>"]
-    assert len(server.batches) == 1
-
-
-# The key
 
 
 @pytest.mark.parametrize("key", ["none", "EMPTY", "1234", "batch", "custom_id", "completed"])
@@ -916,9 +494,6 @@ def test_the_key_shows_nowhere(server, tmp_path, caplog, monkeypatch, escaped) -
         shown += "" if file.is_dir() else file.read_bytes().decode("utf-8", "replace")
     assert "ABSK" not in shown + caplog.text
     assert not any(key.encode() in received.content for received in server.received)
-
-
-# A run that is being stopped
 
 
 def test_a_stopped_run_submits_nothing_and_collects_it_later(

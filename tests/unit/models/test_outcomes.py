@@ -67,7 +67,6 @@ def test_an_empty_answer_is_asked_again_by_a_key(tmp_path) -> None:
 
 
 def test_a_better_answer_of_another_run_is_taken(tmp_path, monkeypatch) -> None:
-    """And another empty one is not."""
     monkeypatch.setattr("needlework.models.other_runs.LOOK_SECONDS", 0.0)
     nothing, right = (Scripted(dict.fromkeys("abcd", Answer(text))) for text in ("", "right"))
     rows(tmp_path, nothing, *"abcd")
@@ -240,7 +239,6 @@ def test_what_earlier_runs_sent_is_from_the_journal(tmp_path) -> None:
 
 
 def test_rows_tell_what_was_sent_and_where(tmp_path) -> None:
-    """Of equal prompts one is sent."""
     backend = Scripted(dict.fromkeys("ab", Answer("yes", origin="http://a/v1")))
     today = datetime.now(UTC).date().isoformat()
     for now in ([True, False, True], [False] * 3):
@@ -327,12 +325,6 @@ def test_an_honest_tokenizer_cuts_nothing(ratio) -> None:
     assert bool(odd_prompts(prompts)) == (ratio < 0.5)
 
 
-def test_a_constant_that_is_no_count_is_odd() -> None:
-    prompts = [PromptRead("en", own, 3, str(own)) for own in range(300, 1000, 100)]
-    assert cut_prompts(prompts) == {}
-    assert "counted 3 tokens, our tokenizer 300" in odd_prompts(prompts)[0]
-
-
 def begun_alike(n_groups: int = 12) -> list[list[str]]:
     """Prompts as words. Those of a group share their documents up to where the asked one stands."""
     dice = random.Random(2)
@@ -383,7 +375,6 @@ def test_what_a_prefix_cache_leaves_out_is_no_cut(ratio, zero) -> None:
 @pytest.mark.parametrize("often", [1, 3])
 @pytest.mark.parametrize("most", [300, 400])
 def test_a_cut_is_found_though_prompts_begin_alike(often, most) -> None:
-    """Of all prompts, and of those that one of three replicas got."""
     long = [i for i, own in enumerate(ALIKE) if i % often == 0 and len(own) > 1.25 * most]
     counts = [min(most, len(own)) if i in long else len(own) for i, own in enumerate(ALIKE)]
     if often == 1:

@@ -13,8 +13,7 @@ TABLE = pa.table(
     {
         "example_id": [q for q in ("q1", "q2", "q3") for _ in range(3)] + ["q4"],
         "position": ["start", "middle", "end"] * 3 + [None],
-        "depth": [0, 50, 100] * 3 + [None],
-        "length": [512] * 10,
+        **{"depth": [0, 50, 100] * 3 + [None], "length": [512] * 10},
         "lang": ["en"] * 6 + ["de"] * 4,
     }
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import logging
-import socket
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,6 @@ from needlework.models.backends.openai.batch_endpoint import read_result
 from needlework.models.openai_protocol import (
     Refusal,
     connection_trouble,
-    hopeless_connection,
     is_too_long,
     other_model,
     read_reply,
@@ -43,7 +41,6 @@ def short_pauses(monkeypatch) -> None:
 
 
 def ask(server: OpenAIServer, reply: Any, status: int = 200, **changes: Any) -> Answer:
-    """The answer of a model behind a server that always replies so."""
     server.reply = lambda number, asked: reply if isinstance(reply, Reply) else Reply(reply, status)
     (answer,) = answers(remote(server.url, concurrency=1, **changes), requests("Who?"))
     return answer
@@ -80,7 +77,6 @@ def body(text: str | None = "42", /, **changes: Any) -> dict[str, Any]:
 
 
 def read(said: Any, status: int = 200, chat: bool = True) -> Answer | Refusal:
-    """A reply whose body is JSON, by the reader."""
     return read_reply(status, json.dumps(said).encode(), chat, str, lambda value: value)
 
 
@@ -144,8 +140,7 @@ def test_a_message_is_its_text_and_refusals_are_answers(message, text) -> None:
 
 POEM = [{"type": "poem", "text": "x"}]
 UNKNOWN = {
-    "no message": body(message=None),
-    "no object": {"choices": ["x"]},
+    **{"no message": body(message=None), "no object": {"choices": ["x"]}},
     "a number": body(message={"content": 5}, text=5),
     "unknown parts": body(message={"content": POEM}, text=[5]),
     "a list": body(message={"content": "x"}, text="x", finish_reason=[]),
@@ -172,13 +167,9 @@ TOO_LONG = [
     "prompt is too long: 210000 tokens > 200000 maximum",
     "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
     "The input (9 tokens) is longer than the model's context length (8 tokens).",
-    "context_length_exceeded",
-    "prompt too long; exceeded max context length by 100918 tokens",
-    "the input length exceeds the context length",
-    "Prompt exceeds max length",
-    "Prompt 超长",
-    "invalid params, context window exceeds limit (2013)",
-    "Prompt tokens too long",
+    *("context_length_exceeded", "prompt too long; exceeded max context length by 100918 tokens"),
+    *("the input length exceeds the context length", "Prompt exceeds max length", "Prompt 超长"),
+    *("invalid params, context window exceeds limit (2013)", "Prompt tokens too long"),
 ]
 
 
@@ -210,8 +201,7 @@ def test_an_overload_waits_in_every_form() -> None:
         assert kind(529, said) == "limited"
     busy = {"code": 529, "message": "busy"}
     for said in (
-        {"error": busy},
-        {"error": busy | {"code": "529"}},
+        *({"error": busy}, {"error": busy | {"code": "529"}}),
         {"error": {"code": 503, "message": "The model is overloaded. Try again later."}},
         {"type": "error", "error": {"message": "High traffic (2064)", "http_code": "529"}},
         {"base_resp": {"status_code": 1002, "status_msg": "rate limit"}},
@@ -249,10 +239,8 @@ EVENTS = b"".join(
     )
 )
 ANSWERS = {
-    "bytes after it": GOOD + b"\n{}garbage",
-    "the same twice": GOOD + b"\n" + GOOD,
-    "an empty text before it": b"{}" + GOOD,
-    "padding before it": b"\0" * 5000 + GOOD,
+    **{"bytes after it": GOOD + b"\n{}garbage", "the same twice": GOOD + b"\n" + GOOD},
+    **{"an empty text before it": b"{}" + GOOD, "padding before it": b"\0" * 5000 + GOOD},
     "UTF-16": json.dumps(body()).encode("utf-16"),
     "a stream of events": EVENTS + b"data: [DONE]\n\n",
     "an empty error beside it": json.dumps(body(_error={"code": 0, "message": ""})).encode(),
@@ -348,10 +336,7 @@ KINDS = {
     "passing": [
         {"error": {"message": "no upstream"}},
         {"error": {"message": "no upstream", "code": 502}},
-        {"error": {"message": "busy", "code": 1301}},
-        {},
-        None,
-        "hello",
+        *({"error": {"message": "busy", "code": 1301}}, {}, None, "hello"),
     ],
     "failed": [{"error": {"message": "top_k is unknown", "code": 400}}],
 }
@@ -409,33 +394,16 @@ def test_another_model_in_the_reply_is_named(server, caplog) -> None:
 @pytest.mark.parametrize(
     ("asked", "served", "same"),
     [
-        ("gpt-4o", "gpt-4o-2024-08-06", True),
-        ("gpt-4", "gpt-4-0613", True),
-        ("gemini-pro", "models/gemini-pro-002", True),
-        ("org/Name", "name", True),
-        ("org/name:free", "org/name", True),
-        ("claude-latest", "claude-20250219", True),
-        ("llama3", "llama3:latest", True),
-        ("/models/x.gguf", "x", True),
-        ("gpt-4o", "gpt-4o-mini", False),
-        ("qwen2:7b", "qwen2:72b", False),
+        *[("gpt-4o", "gpt-4o-2024-08-06", True), ("gpt-4", "gpt-4-0613", True)],
+        *[("gemini-pro", "models/gemini-pro-002", True), ("org/Name", "name", True)],
+        *[("org/name:free", "org/name", True), ("claude-latest", "claude-20250219", True)],
+        *[("llama3", "llama3:latest", True), ("/models/x.gguf", "x", True)],
+        *[("gpt-4o", "gpt-4o-mini", False), ("qwen2:7b", "qwen2:72b", False)],
         ("made", "another-model-v9", False),
     ],
 )
 def test_a_dated_name_is_no_other_model(asked, served, same) -> None:
     assert other_model(asked, served) != same
-
-
-# What no connection came from
-
-
-def test_a_port_above_the_largest_is_named() -> None:
-    with socket.socket() as unconnected, pytest.raises(OverflowError) as raised:
-        unconnected.connect(("127.0.0.1", 99999))
-    group = ExceptionGroup("unhandled errors in a TaskGroup", [raised.value])
-    for error in (raised.value, group):
-        assert "the port of its address" in hopeless_connection(error)
-    assert connection_trouble(group) == "the connection failed (OverflowError)"
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])

@@ -17,19 +17,8 @@ from needlework.prompts.spans import Span, literal
 IDENTITY = {"backend": "made", "name": "ü"}
 # Pieces of control tokens, so that some stand across the border of two spans.
 PIECES = [
-    "<|im",
-    "_end|>",
-    "<",
-    "|",
-    "</s>",
-    "[INST]",
-    "[/IN",
-    "ST]",
-    "<<SYS>>",
-    "\ud83d",
-    "\ude00",
-    "é",
-    "字",
+    *("<|im", "_end|>", "<", "|", "</s>", "[INST]", "[/IN", "ST]", "<<SYS>>", "\ud83d", "\ude00"),
+    *("é", "字"),
 ]
 PIECES += [" words of a text ", "<|" + "x" * 40 + "|>", "\n"]
 
@@ -62,7 +51,7 @@ def prompts(dice: random.Random, n: int) -> list[Request]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(12))
 def test_keys_and_quotes_are_those_of_rendered_prompts(seed: int) -> None:
     dice = random.Random(seed)
     keys = RequestKeys(IDENTITY)
@@ -101,7 +90,6 @@ def test_a_shared_beginning_is_rendered_once() -> None:
 
 
 def test_keys_of_an_entry_are_known() -> None:
-    """As journals have them."""
     (request,) = requests("Who?")
     known = "c0d1a2ea4cc072b7aed29f75446124cce78682a9b5525795500307e800c12b71"
     assert request_key({"backend": "x"}, "Who?", 0, 16) == known

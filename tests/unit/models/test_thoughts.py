@@ -24,25 +24,21 @@ HARMONY = "<|channel|>analysis<|message|>Paris?<|end|><|start|>assistant<|channe
 @pytest.mark.parametrize(
     ("text", "answer"),
     [
-        ("London", None),
-        ("<think>Could be Paris?</think>London", "London"),
+        *[("London", None), ("<think>Could be Paris?</think>London", "London")],
         ("<think>\nParis?\n</think>\n\nLondon", "London"),
         ("<Think>Paris?</THINK> London", "London"),
         ("<thinking>Paris?</thinking>London", "London"),
-        ("[THINK]Paris?[/THINK]London", "London"),
-        (HARMONY + "London", "London"),
+        *[("[THINK]Paris?[/THINK]London", "London"), (HARMONY + "London", "London")],
         ("<|channel|>final<|message|>London", "London"),
         ("analysisParis? It may be.assistantfinalLondon", "London"),
         ("analysis of the text: London", None),
         # The chat template has opened the thoughts.
         ("Could be Paris?</think>London", "London"),
         # Nothing ends them.
-        ("<think>Could be Paris?", ""),
-        ("<|channel|>analysis<|message|>Could be Paris?", ""),
+        *[("<think>Could be Paris?", ""), ("<|channel|>analysis<|message|>Could be Paris?", "")],
         ("<think>Paris?</think>London<think>or Rome?</think>.", "London."),
         ("<think>one <think>two</think>London", "London"),
-        ("<think>a [/THINK] b</think>London", "London"),
-        ("It thinks; x < y > z [sic]", None),
+        *[("<think>a [/THINK] b</think>London", "London"), ("It thinks; x < y > z [sic]", None)],
         ("", None),
     ],
 )
@@ -54,8 +50,7 @@ def test_thoughts_are_parted_from_the_answer(text: str, answer: str | None) -> N
 @pytest.mark.parametrize(
     ("text", "opened", "whole", "cut"),
     [
-        ("Could be", True, None, ("", None)),
-        ("Could be", False, None, None),
+        *[("Could be", True, None, ("", None)), ("Could be", False, None, None)],
         ("analysisWe need the city", False, None, ("", None)),
         ("analysis of the text: Lon", False, None, None),
     ],
@@ -135,7 +130,6 @@ def test_thoughts_that_nothing_ends_were_cut(tmp_path) -> None:
 
 
 def test_marks_that_are_special_tokens_are_seen(tmp_path) -> None:
-    """An engine shows text without them; the journal has them."""
     answer = Answer(
         "Paris?London",
         whole="[THINK]Paris?[/THINK]London</s>",
@@ -188,10 +182,8 @@ def test_a_thought_is_no_answer_in_any_benchmark(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("text", "mark"),
     [
-        ("<ponder>Paris?</ponder>London", "<ponder>"),
-        ("<b>London</b>", None),
-        ("<answer>London</answer>", None),
-        ("<ponder> is a verb", None),
+        *[("<ponder>Paris?</ponder>London", "<ponder>"), ("<b>London</b>", None)],
+        *[("<answer>London</answer>", None), ("<ponder> is a verb", None)],
     ],
 )
 def test_an_unknown_tag_that_closes_is_told(text: str, mark: str | None) -> None:

@@ -31,7 +31,6 @@ class Job:
 
 @pytest.mark.parametrize("concurrency", [1, 8])
 def test_one_by_one_the_rest_takes_as_long_again(concurrency: int) -> None:
-    """However many requests wait at the server."""
     job = Job([100] * 24)
     for place in range(18):
         job.answer(place, at=12.5 * (place + 1))
@@ -58,13 +57,6 @@ def test_answers_of_one_batch_say_no_rate() -> None:
     assert job.left == pytest.approx(60, rel=0.01)
 
 
-def test_long_prompts_count_for_more() -> None:
-    job = Job([100, 100, 900])
-    job.answer(0, at=10)
-    job.answer(1, at=20)
-    assert job.left == pytest.approx(90)
-
-
 @pytest.mark.parametrize(("tokens", "taken"), [(10, 10), (None, 100)])
 def test_answers_to_come_are_as_short_as_those_that_came(tokens: int | None, taken: int) -> None:
     """The third prompt is ten times as long; answers of unknown length are as long as allowed."""
@@ -83,12 +75,3 @@ def test_failed_requests_are_no_work() -> None:
     assert job.left == pytest.approx(10)
     job.answer(3, at=30)
     assert job.left == 0
-
-
-def test_the_time_before_the_work_does_not_count() -> None:
-    job = Job([100] * 3)
-    job.now += 600
-    job.work.begin()
-    job.answer(0, at=610)
-    job.answer(1, at=620)
-    assert job.left == pytest.approx(10)

@@ -19,7 +19,6 @@ PIECES = [
 
 
 def texts() -> Iterator[str]:
-    """Made-up ASCII texts."""
     draw = random.Random(3)
     for _ in range(2000):
         pieces = draw.choices(PIECES, k=draw.randrange(10))

@@ -112,37 +112,13 @@ def assigned(tree: ast.AST) -> dict[str, set[str]]:
 
 def gives_verdicts(function: Any) -> bool:
     said = str(function.__annotations__.get("return", ""))
-    return function.__module__.startswith(("needlework", __name__)) and bool(
+    return function.__module__.startswith("needlework") and bool(
         re.search(r"Verdict|tuple\[float( \| None)?, str\]", said)
     )
 
 
 def returned(function: Any) -> set[str]:
     return {verdict for code in code_of(function) for verdict in verdicts_in(*code)}
-
-
-VOID = "void"
-
-
-def compared(said: str) -> tuple[float, str]:
-    return 0.0, "never"
-
-
-def made_up(said: str) -> tuple[float, str]:
-    if helped(said)[1] == "odd" or compared(said)[1] == "never":
-        return 0.0, VOID
-    late = "late" if len(said) > 9 else "later"
-    if said.isupper():
-        return 0.5, late
-    return helped(said)
-
-
-def helped(said: str) -> tuple[float, str]:
-    return (1.0, "whole") if "x" in said else (0.0, f"partly:{len(said)}" if said else "odd")
-
-
-def test_verdicts_are_read_through_all_functions() -> None:
-    assert returned(made_up) == {"void", "late", "later", "whole", "partly", "odd"}
 
 
 @each_metric
@@ -209,17 +185,13 @@ def test_two_metrics_of_one_name_are_refused() -> None:
     [
         ("mlneedle", "containment", ["exact"], "containment (the paper's exact accuracy)"),
         (
-            "mlneedle",
-            "released",
-            ["exact", "existence"],
+            *("mlneedle", "released", ["exact", "existence"]),
             "released (the released scorer's), and Yes or No for existence",
         ),
         ("mlneedle", "careful", ["existence"], "careful (the second scorer's verdict)"),
         ("lost_in_the_middle", "best_subspan_em", ["closed_book"], "best_subspan_em"),
         (
-            "lost_in_the_middle",
-            "best_subspan_em",
-            ["key_value"],
+            *("lost_in_the_middle", "best_subspan_em", ["key_value"]),
             "best_subspan_em, and key_value_accuracy for pairs",
         ),
         ("m4le", "paper", ["marc"], "paper"),
@@ -227,7 +199,5 @@ def test_two_metrics_of_one_name_are_refused() -> None:
         ("oneruler", "strict", ["cwe"], "strict"),
     ],
 )
-def test_captions_name_the_metrics(
-    benchmark: str, chosen: str, tasks: list[str], said: str
-) -> None:
+def test_captions_name_the_metrics(benchmark: str, chosen: str, tasks: list[str], said: str):
     assert in_captions(load_benchmark(benchmark).scoring.metrics, chosen, tasks) == said

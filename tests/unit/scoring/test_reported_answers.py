@@ -26,9 +26,7 @@ def test_a_reported_answer_is_read_as_it_is_meant(case: Case) -> None:
 @pytest.mark.parametrize(
     "benchmark, task",
     [
-        ("oneruler", "needles"),
-        ("oneruler", "cwe"),
-        ("mlongrr", "number"),
+        *[("oneruler", "needles"), ("oneruler", "cwe"), ("mlongrr", "number")],
         ("lost_in_the_middle", "key_value"),
     ],
 )

@@ -18,11 +18,8 @@ from needlework.scoring.scores import (
 
 INSTANCES = pa.table(
     {
-        "instance_id": ["a", "b", "c"],
-        "task": ["t"] * 3,
-        "example_id": ["1", "2", "3"],
-        "references": [["x"], ["y"], ["z"]],
-        "lang": ["en", "de", None],
+        **{"instance_id": ["a", "b", "c"], "task": ["t"] * 3, "example_id": ["1", "2", "3"]},
+        **{"references": [["x"], ["y"], ["z"]], "lang": ["en", "de", None]},
     }
 )
 # As several files give it.

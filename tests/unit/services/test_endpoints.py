@@ -129,9 +129,7 @@ def test_only_addresses_of_public_services_are_published() -> None:
     assert published_url("https://api.openai.com/v1") == "https://api.openai.com/v1"
     assert published_url("https://u:p@openrouter.ai/api/v1?key=x") == "https://openrouter.ai/api/v1"
     private = (
-        "http://127.0.0.1:8000/v1",
-        "https://gpu.lab.example/v1",
-        "http://[",
+        *("http://127.0.0.1:8000/v1", "https://gpu.lab.example/v1", "http://["),
         "https://openai/",
     )
     assert {*map(published_url, private)} == {PRIVATE_URL}
