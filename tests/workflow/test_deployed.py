@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import warm_snakemake
 from runs import ROOT, SMALL_MLNEEDLE, Workflow, copy_workflow
 
 pytestmark = pytest.mark.slow
@@ -52,9 +53,9 @@ def home(tmp_path_factory) -> Path:
 
 def snakemake(home: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Snakemake as a user starts it, in a folder with a Snakefile."""
-    command = [sys.executable, "-m", "snakemake", *arguments]
-    env = {**os.environ, "XDG_CACHE_HOME": str(home / "cache")}
-    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=300)
+    return warm_snakemake.run(
+        arguments, folder, {**os.environ, "XDG_CACHE_HOME": str(home / "cache")}
+    )
 
 
 def sources(home: Path) -> dict[str, str]:
