@@ -17,6 +17,7 @@ import pytest
 
 import needlework_command as command
 import warm_snakemake
+from needlework.journal import Journal
 from needlework.planning.doctor import door
 from planted_faults import Fault, Habits, Retriever, planted
 
@@ -81,7 +82,9 @@ def asked(server: Retriever) -> Counter[str]:
     return Counter(b["messages"][-1]["content"] for b in bodies if b["max_tokens"] > 1)
 
 
-def test_sound_servers_are_sound_and_faults_are_named(servers, diagnose, tmp_path: Path) -> None:
+def test_sound_servers_are_sound_and_faults_are_named(
+    servers, diagnose, tmp_path: Path, monkeypatch
+) -> None:
     urls = [server.url for server in servers]
     status, found, said = diagnose(urls[0], "--against", urls[1])
     assert (status, found["verdict"]) == (0, "sound"), said[-3000:]
@@ -92,39 +95,37 @@ def test_sound_servers_are_sound_and_faults_are_named(servers, diagnose, tmp_pat
     before = [asked(server) for server in servers]
     assert diagnose(urls[0], "--against", urls[1])[0] == 0
     assert [asked(server) for server in servers] == before
+    # What is asked anew is asked with a key, which is in no file and never shown.
+    monkeypatch.setenv("MY_KEY", secret := "sk-doctor-0123456789abcdef")
     servers[0].become(planted(CONTEXT)["template"], Habits())
-    status, found, said = diagnose(urls[0], "--against", urls[1], "--anew")
+    words = ("--key-env", "MY_KEY", "--anew")
+    status, found, said = diagnose(urls[0], "--against", urls[1], *words)
     faults = {check["name"] for check in found["checks"] if check["verdict"] == "fault"}
     assert (status, faults) == (1, {"same_prompts"}) and "tokens" in said
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_what_was_answered_is_never_asked_again(servers, diagnose, tmp_path: Path, number) -> None:
-    server = servers[0]
-    server.become(Fault("none"), Habits(delay=0.05))
-    with start(tmp_path, server.url) as process:
-        while sum(asked(server).values()) < 20:
-            assert process.poll() is None, process.communicate()[0][-3000:]
-            time.sleep(0.05)
-        os.killpg(process.pid, number)
-        process.communicate()
-    assert process.returncode != 0
-    first = asked(server)
-    status, found, _ = diagnose(server.url)
-    assert status == found["exit_status"]
-    # Only those on their way when it was killed are asked again.
-    again = sum(asked(server).values()) - found["prompts"]
-    assert again <= (0 if number == signal.SIGINT else 2 * 16) and sum(first.values()) >= 20
-
-
-def test_a_key_is_in_no_file_and_never_shown(
-    servers, diagnose, tmp_path: Path, monkeypatch
-) -> None:
-    monkeypatch.setenv("MY_KEY", secret := "sk-doctor-0123456789abcdef")
-    _, _, said = diagnose(servers[0].url, "--key-env", "MY_KEY")
     sent = {
         r.headers.get("authorization", r.headers.get("Authorization")) for r in servers[0].received
     }
     assert sent == {f"Bearer {secret}"} and secret not in said
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert files and not [path for path in files if secret.encode() in path.read_bytes()]
+
+
+def test_what_was_answered_is_never_asked_again(servers, diagnose, tmp_path: Path) -> None:
+    """After a Ctrl-C, which loses no answer, and a kill, which loses those on their way."""
+    server = servers[0]
+    server.become(Fault("none"), Habits(delay=0.05))
+    for number, wanted in ((signal.SIGINT, 20), (signal.SIGKILL, 40)):
+        with start(tmp_path, server.url) as process:
+            while (n_asked := sum(asked(server).values())) < wanted:
+                assert process.poll() is None, process.communicate()[0][-3000:]
+                time.sleep(0.05)
+            os.killpg(process.pid, number)
+            process.communicate()
+        assert process.returncode != 0
+        if number == signal.SIGINT:
+            folders = (tmp_path / "doctor/journal/generations").iterdir()
+            kept = sum(1 for folder in folders for _ in Journal(folder).records())
+            assert kept == sum(asked(server).values()) >= n_asked
+    status, found, _ = diagnose(server.url)
+    assert status == found["exit_status"]
+    assert sum(asked(server).values()) - found["prompts"] <= 2 * 16

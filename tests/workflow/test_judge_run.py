@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -110,11 +111,33 @@ def of_judge(server: OpenAIServer) -> list[str]:
     return [prompt_of(one.body) for one in server.received if one.body["model"] == "judge"]
 
 
-def test_a_judge_decides_and_its_agreement_is_told(tmp_path, server) -> None:
-    known, run = replies_to_known(), Run(tmp_path, server.url)
+@pytest.fixture(scope="module")
+def unjudged(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A whole run without a judge."""
+    with pytest.MonkeyPatch.context() as patch, OpenAIServer() as server:
+        patch.setenv("NO_PROXY", "127.0.0.1")
+        server.reply = answering({})
+        run = Run(tmp_path_factory.mktemp("unjudged"), server.url)
+        # 200 known answers, and one in twenty of the model's twelve.
+        assert run.estimated() == ["201", "201"] and not server.received
+        run(None)
+        assert not (run.results / "judge").exists() and not of_judge(server)
+        assert "judge" not in json.dumps(run.workflow.would_run(*run.arguments(None)))
+    return run
+
+
+@pytest.fixture
+def run(unjudged: Run, tmp_path: Path, server: OpenAIServer) -> Run:
+    """A copy of that run, with a server of its own."""
+    for name in ("results", ".snakemake", "logs", "journal"):
+        kept = unjudged.workflow.directory / name
+        shutil.copytree(kept, tmp_path / "run" / name, symlinks=True)
+    return Run(tmp_path, server.url)
+
+
+def test_a_judge_decides_and_its_agreement_is_told(run, server) -> None:
+    known = replies_to_known()
     server.reply = answering(known)
-    # 200 known answers, and one in twenty of the model's twelve.
-    assert run.estimated() == ["201", "201"] and not server.received
     run()
     asked = of_judge(server)
     assert len(asked) == len(set(asked)) and set(known) < {text.strip() for text in asked}
@@ -147,10 +170,9 @@ def test_a_judge_decides_and_its_agreement_is_told(tmp_path, server) -> None:
     assert told in run.page and f"decided {len(decided)} of 200" in run.page
     assert "is missing" not in run.page
 
-    # Nothing is asked again: by the same command, or from the journal alone.
+    # Nothing is asked again: the journal has all replies.
     n_asked = len(server.received)
     assert run.estimated() == [str(200 + undecided), "0"]
-    run()
     for file in (run.results / "judge/gpt").iterdir():
         file.unlink()
     run()
@@ -158,9 +180,8 @@ def test_a_judge_decides_and_its_agreement_is_told(tmp_path, server) -> None:
     assert run.table("judged") == [row]
 
 
-def test_a_judge_that_agrees_by_chance_decides_nothing(tmp_path, server) -> None:
+def test_a_judge_that_agrees_by_chance_decides_nothing(run, server) -> None:
     """Also where no other metric than the second scorer's is in the scores."""
-    run = Run(tmp_path, server.url)
     server.reply = answering({}, "CORRECT")
     run.metric = "careful"
     said = run()
@@ -178,13 +199,8 @@ def without_requests(page: str) -> str:
     return re.sub(r"Requests: .*", "", page)
 
 
-def test_a_judge_that_fails_stops_no_other_result(tmp_path, server) -> None:
-    known, run = replies_to_known(), Run(tmp_path, server.url)
-    server.reply = answering(known)
-    run(None)
-    without, pages = run.others(), run.page
-    assert not (run.results / "judge").exists() and not of_judge(server)
-    assert "judge" not in json.dumps(run.workflow.would_run(*run.arguments(None)))
+def test_a_judge_that_fails_stops_no_other_result(run, server) -> None:
+    known, without, pages = replies_to_known(), run.others(), run.page
 
     def refuses(number: int, body: Any) -> Reply:
         return refusal(401, "no such key", "invalid_api_key")
