@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -149,33 +148,6 @@ def test_apptainer_without_an_image_is_told(tmp_path):
     done = Workflow(ROOT, tmp_path).run("-n", "--sdm", "apptainer", check=False)
     assert done.returncode != 0
     assert "needs the image needlework.sif" in done.stdout + done.stderr
-
-
-def test_steps_of_the_containerfile_make_its_environment(tmp_path):
-    """No builder of images is needed: its `COPY` and `make` lines are carried out in a clean folder."""
-    lines = (ROOT / "Containerfile").read_text(encoding="utf-8").splitlines()
-    for line in lines:
-        if line.startswith("COPY") and line != "COPY . .":
-            *sources, _ = line.split()[1:]
-            for source in sources:
-                copy = shutil.copytree if (ROOT / source).is_dir() else shutil.copy
-                copy(ROOT / source, tmp_path / source)
-    (make,) = (line.removeprefix("RUN ") for line in lines if line.startswith("RUN make"))
-    command = make.replace("$SETUP", "setup-demo").replace("/opt/venv", "venv")
-    command = command.replace("PYTHON=python3", f"PYTHON={sys.executable}")
-    # Only what the dry run imports is worth compiling.
-    env = {**os.environ, "PIP_COMPILE": "0"}
-    run = subprocess.run(command.split(), cwd=tmp_path, env=env, capture_output=True, timeout=900)
-    assert run.returncode == 0, run.stderr[-3000:]
-    snakemake = tmp_path / "venv/bin/snakemake"
-    plan = subprocess.run(
-        [snakemake, "--snakefile", ROOT / "Snakefile", "-n"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
-    assert plan.returncode == 0, plan.stderr[-3000:]
-    assert "Job" in plan.stdout or "total" in plan.stdout
 
 
 def test_the_container_runs_ones_own_configuration(tmp_path):
