@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -75,51 +76,30 @@ def diagnose(
     return Doctor(capsys)
 
 
-def n_asked(servers: list[Retriever]) -> list[int]:
-    """How many prompts of a run each server answered, without those of the meeting."""
-    bodies = [
-        [r.body for r in server.received if r.path.endswith("/chat/completions")]
-        for server in servers
-    ]
-    return [sum(body["max_tokens"] > 1 for body in own) for own in bodies]
+def asked(server: Retriever) -> Counter[str]:
+    """How often each prompt of a run was answered, without those of the meeting."""
+    bodies = [r.body for r in server.received if r.path.endswith("/chat/completions")]
+    return Counter(b["messages"][-1]["content"] for b in bodies if b["max_tokens"] > 1)
 
 
-def kept(folder: Path) -> int:
-    """How many answers the journals have."""
-    journals = (folder / "doctor/journal/generations").iterdir()
-    return sum(1 for journal in journals for _ in Journal(journal).records())
-
-
-def test_stopped_doctors_go_on_to_their_verdicts(
+def test_sound_servers_are_sound_and_faults_are_named(
     servers, diagnose, tmp_path: Path, monkeypatch
 ) -> None:
-    """After a Ctrl-C, which loses no answer, and a kill, which loses those on their way."""
-    words = (servers[0].url, "--against", servers[1].url)
-    for server in servers:
-        server.become(Fault("none"), Habits(delay=0.05))
-    for number, wanted in ((signal.SIGINT, 20), (signal.SIGKILL, 40)):
-        with start(tmp_path, *words) as process:
-            while sum(n_asked(servers)) < wanted:
-                assert process.poll() is None, process.communicate()[0][-3000:]
-                time.sleep(0.05)
-            os.killpg(process.pid, number)
-            process.communicate()
-        assert process.returncode != 0
-        if number == signal.SIGINT:
-            assert kept(tmp_path) == sum(n_asked(servers))
-    status, found, said = diagnose(*words)
+    urls = [server.url for server in servers]
+    status, found, said = diagnose(urls[0], "--against", urls[1])
     assert (status, found["verdict"]) == (0, "sound"), said[-3000:]
     assert all(check["verdict"] == "sound" for check in found["checks"])
     page = (tmp_path / "doctor/index.html").read_text(encoding="utf-8")
     assert found["sentence"] in page and found["checks"][0]["title"] in said
-    asked = n_asked(servers)
-    assert 0 <= sum(asked) - kept(tmp_path) <= 2 * 2 * 16
     # The same command asks nothing and says the same.
-    assert diagnose(*words)[0] == 0 and n_asked(servers) == asked
+    before = [asked(server) for server in servers]
+    assert diagnose(urls[0], "--against", urls[1])[0] == 0
+    assert [asked(server) for server in servers] == before
     # What is asked anew is asked with a key, which is in no file and never shown.
     monkeypatch.setenv("MY_KEY", secret := "sk-doctor-0123456789abcdef")
     servers[0].become(planted(CONTEXT)["template"], Habits())
-    status, found, said = diagnose(*words, "--key-env", "MY_KEY", "--anew")
+    words = ("--key-env", "MY_KEY", "--anew")
+    status, found, said = diagnose(urls[0], "--against", urls[1], *words)
     faults = {check["name"] for check in found["checks"] if check["verdict"] == "fault"}
     assert (status, faults) == (1, {"same_prompts"}) and "tokens" in said
     sent = {
@@ -128,3 +108,24 @@ def test_stopped_doctors_go_on_to_their_verdicts(
     assert sent == {f"Bearer {secret}"} and secret not in said
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert files and not [path for path in files if secret.encode() in path.read_bytes()]
+
+
+def test_what_was_answered_is_never_asked_again(servers, diagnose, tmp_path: Path) -> None:
+    """After a Ctrl-C, which loses no answer, and a kill, which loses those on their way."""
+    server = servers[0]
+    server.become(Fault("none"), Habits(delay=0.05))
+    for number, wanted in ((signal.SIGINT, 20), (signal.SIGKILL, 40)):
+        with start(tmp_path, server.url) as process:
+            while (n_asked := sum(asked(server).values())) < wanted:
+                assert process.poll() is None, process.communicate()[0][-3000:]
+                time.sleep(0.05)
+            os.killpg(process.pid, number)
+            process.communicate()
+        assert process.returncode != 0
+        if number == signal.SIGINT:
+            folders = (tmp_path / "doctor/journal/generations").iterdir()
+            kept = sum(1 for folder in folders for _ in Journal(folder).records())
+            assert kept == sum(asked(server).values()) >= n_asked
+    status, found, _ = diagnose(server.url)
+    assert status == found["exit_status"]
+    assert sum(asked(server).values()) - found["prompts"] <= 2 * 16

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -112,23 +113,36 @@ def of_judge(server: OpenAIServer) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def unjudged(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """A whole run without a judge."""
-    with pytest.MonkeyPatch.context() as patch, OpenAIServer() as server:
+def endpoint() -> Iterator[OpenAIServer]:
+    """One for all tests: pages tell of answers of another address."""
+    with pytest.MonkeyPatch.context() as patch, OpenAIServer() as running:
         patch.setenv("NO_PROXY", "127.0.0.1")
-        server.reply = answering({})
-        run = Run(tmp_path_factory.mktemp("unjudged"), server.url)
-        # 200 known answers, and one in twenty of the model's twelve.
-        assert run.estimated() == ["201", "201"] and not server.received
-        run(None)
-        assert not (run.results / "judge").exists() and not of_judge(server)
-        assert "judge" not in json.dumps(run.workflow.would_run(*run.arguments(None)))
+        yield running
+
+
+@pytest.fixture(scope="module")
+def unjudged(endpoint: OpenAIServer, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A whole run without a judge."""
+    endpoint.reply = answering({})
+    run = Run(tmp_path_factory.mktemp("unjudged"), endpoint.url)
+    # 200 known answers, and one in twenty of the model's twelve.
+    assert run.estimated() == ["201", "201"] and not endpoint.received
+    run(None)
+    assert not (run.results / "judge").exists() and not of_judge(endpoint)
+    assert "judge" not in json.dumps(run.workflow.would_run(*run.arguments(None)))
     return run
 
 
 @pytest.fixture
+def server(endpoint: OpenAIServer, unjudged: Run) -> OpenAIServer:
+    """The endpoint, which nobody has asked since that run."""
+    endpoint.received.clear()
+    return endpoint
+
+
+@pytest.fixture
 def run(unjudged: Run, tmp_path: Path, server: OpenAIServer) -> Run:
-    """A copy of that run, with a server of its own."""
+    """A copy of that run."""
     for name in ("results", ".snakemake", "logs", "journal"):
         kept = unjudged.workflow.directory / name
         shutil.copytree(kept, tmp_path / "run" / name, symlinks=True)
