@@ -59,10 +59,7 @@ def test_steps_of_the_containerfile_make_its_environment(tmp_path):
     (make,) = (line.removeprefix("RUN ") for line in lines if line.startswith("RUN make"))
     command = make.replace("$SETUP", "setup-demo").replace("/opt/venv", "venv")
     command = command.replace("PYTHON=python3", f"PYTHON={sys.executable}")
-    # Only what the dry run imports is worth compiling.
-    env = {**os.environ, "PIP_COMPILE": "0"}
-    run = subprocess.run(command.split(), cwd=tmp_path, env=env, capture_output=True, timeout=900)
-    assert run.returncode == 0, run.stderr[-3000:]
+    subprocess.run(command.split(), cwd=tmp_path, check=True, capture_output=True, timeout=900)
     snakemake = tmp_path / "venv/bin/snakemake"
     plan = subprocess.run(
         [snakemake, "--snakefile", ROOT / "Snakefile", "-n"],
