@@ -6,8 +6,6 @@ import csv
 import json
 import os
 import re
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -112,46 +110,11 @@ def of_judge(server: OpenAIServer) -> list[str]:
     return [prompt_of(one.body) for one in server.received if one.body["model"] == "judge"]
 
 
-@pytest.fixture(scope="module")
-def endpoint() -> Iterator[OpenAIServer]:
-    """One for all tests: pages tell of answers of another address."""
-    with pytest.MonkeyPatch.context() as patch, OpenAIServer() as running:
-        patch.setenv("NO_PROXY", "127.0.0.1")
-        yield running
-
-
-@pytest.fixture(scope="module")
-def unjudged(endpoint: OpenAIServer, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """A whole run without a judge."""
-    endpoint.reply = answering({})
-    run = Run(tmp_path_factory.mktemp("unjudged"), endpoint.url)
-    # 200 known answers, and one in twenty of the model's twelve.
-    assert run.estimated() == ["201", "201"] and not endpoint.received
-    run(None)
-    assert not (run.results / "judge").exists() and not of_judge(endpoint)
-    assert "judge" not in json.dumps(run.workflow.would_run(*run.arguments(None)))
-    return run
-
-
-@pytest.fixture
-def server(endpoint: OpenAIServer, unjudged: Run) -> OpenAIServer:
-    """The endpoint, which nobody has asked since that run."""
-    endpoint.received.clear()
-    return endpoint
-
-
-@pytest.fixture
-def run(unjudged: Run, tmp_path: Path, server: OpenAIServer) -> Run:
-    """A copy of that run."""
-    for name in ("results", ".snakemake", "logs", "journal"):
-        kept = unjudged.workflow.directory / name
-        shutil.copytree(kept, tmp_path / "run" / name, symlinks=True)
-    return Run(tmp_path, server.url)
-
-
-def test_a_judge_decides_and_its_agreement_is_told(run, server) -> None:
-    known = replies_to_known()
+def test_a_judge_decides_and_its_agreement_is_told(tmp_path, server) -> None:
+    known, run = replies_to_known(), Run(tmp_path, server.url)
     server.reply = answering(known)
+    # 200 known answers, and one in twenty of the model's twelve.
+    assert run.estimated() == ["201", "201"] and not server.received
     run()
     asked = of_judge(server)
     assert len(asked) == len(set(asked)) and set(known) < {text.strip() for text in asked}
@@ -184,9 +147,10 @@ def test_a_judge_decides_and_its_agreement_is_told(run, server) -> None:
     assert told in run.page and f"decided {len(decided)} of 200" in run.page
     assert "is missing" not in run.page
 
-    # Nothing is asked again: the journal has all replies.
+    # Nothing is asked again: by the same command, or from the journal alone.
     n_asked = len(server.received)
     assert run.estimated() == [str(200 + undecided), "0"]
+    run()
     for file in (run.results / "judge/gpt").iterdir():
         file.unlink()
     run()
@@ -194,8 +158,9 @@ def test_a_judge_decides_and_its_agreement_is_told(run, server) -> None:
     assert run.table("judged") == [row]
 
 
-def test_a_judge_that_agrees_by_chance_decides_nothing(run, server) -> None:
+def test_a_judge_that_agrees_by_chance_decides_nothing(tmp_path, server) -> None:
     """Also where no other metric than the second scorer's is in the scores."""
+    run = Run(tmp_path, server.url)
     server.reply = answering({}, "CORRECT")
     run.metric = "careful"
     said = run()
@@ -213,8 +178,13 @@ def without_requests(page: str) -> str:
     return re.sub(r"Requests: .*", "", page)
 
 
-def test_a_judge_that_fails_stops_no_other_result(run, server) -> None:
-    known, without, pages = replies_to_known(), run.others(), run.page
+def test_a_judge_that_fails_stops_no_other_result(tmp_path, server) -> None:
+    known, run = replies_to_known(), Run(tmp_path, server.url)
+    server.reply = answering(known)
+    run(None)
+    without, pages = run.others(), run.page
+    assert not (run.results / "judge").exists() and not of_judge(server)
+    assert "judge" not in json.dumps(run.workflow.would_run(*run.arguments(None)))
 
     def refuses(number: int, body: Any) -> Reply:
         return refusal(401, "no such key", "invalid_api_key")
