@@ -1,8 +1,9 @@
-"""The library installed in place, as `pip install -e .` does, in a fresh environment."""
+"""The library installed in place, as `pip install -e .` does, and the demo as in the container."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -44,3 +45,27 @@ def test_the_library_is_imported_from_where_it_lies(tmp_path: Path) -> None:
     assert drawn == "True"
     said = subprocess.check_output([python.with_name("needlework"), "--version"], text=True)
     assert said == f"needlework {__version__}\n"
+
+
+def test_steps_of_the_containerfile_make_its_environment(tmp_path):
+    """No builder of images is needed: its `COPY` and `make` lines are carried out in a clean folder."""
+    lines = (ROOT / "Containerfile").read_text(encoding="utf-8").splitlines()
+    for line in lines:
+        if line.startswith("COPY") and line != "COPY . .":
+            *sources, _ = line.split()[1:]
+            for source in sources:
+                copy = shutil.copytree if (ROOT / source).is_dir() else shutil.copy
+                copy(ROOT / source, tmp_path / source)
+    (make,) = (line.removeprefix("RUN ") for line in lines if line.startswith("RUN make"))
+    command = make.replace("$SETUP", "setup-demo").replace("/opt/venv", "venv")
+    command = command.replace("PYTHON=python3", f"PYTHON={sys.executable}")
+    subprocess.run(command.split(), cwd=tmp_path, check=True, capture_output=True, timeout=900)
+    snakemake = tmp_path / "venv/bin/snakemake"
+    plan = subprocess.run(
+        [snakemake, "--snakefile", ROOT / "Snakefile", "-n"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert plan.returncode == 0, plan.stderr[-3000:]
+    assert "Job" in plan.stdout or "total" in plan.stdout

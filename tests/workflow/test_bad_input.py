@@ -9,11 +9,15 @@ import subprocess
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from factories import demo_run
+from needlework.planning.config import validated
+from needlework.planning.rule_inputs import RuleInputs
 from runs import ROOT, Workflow
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("bad")]
@@ -90,14 +94,9 @@ models:
 # each place in which it is found; tests/unit/planning has the others.
 WRONG = [
     ("# \xe9", "mine.yaml is not UTF-8 (byte 3 is 0xe9): save it in UTF-8."),
-    ("run: {}\nrun: {}", "mine.yaml:2: the key 'run' stands already at line 1: make one of them."),
     (
         "run:\n  models: [lexcal]",
         "mine.yaml:2: run.models names 'lexcal', which is not in `models`: did",
-    ),
-    (
-        "models:\n  mine:\n    tokenizer: words\n    context: 1\n    backend: vLLM",
-        "mine.yaml:5: models.mine.backend is 'vLLM': did you mean 'vllm'?",
     ),
     (
         SERVED + "    key_env: NO_SUCH_KEY",
@@ -135,45 +134,33 @@ def test_the_command_line_takes_numbers_and_words(tmp_path) -> None:
     assert "generate_answers" in text
 
 
+TWO = {"models": ["lexical"], "benchmarks": ["lost_in_the_middle", "oneruler"]}
+FIGURE_11 = "`benchmarks.lost_in_the_middle.comparisons.encoder_decoder: [<model>]`"
+
+
 @pytest.mark.parametrize(
     ("target", "said"),
     [
         ("oneruler_figure24", "it compares tokenizers, so name a second one in run.tokenizers"),
-        (
-            "lost_in_the_middle_figure11",
-            "`benchmarks.lost_in_the_middle.comparisons.encoder_decoder: [<model>]`",
-        ),
-        ("mlneedle_table1", "add mlneedle to run.benchmarks"),
         ("oneruler_acuracy", "no target 'oneruler_acuracy': did you mean 'oneruler_accuracy'?"),
         ("doctor", "the doctor needs a model: name it in `run.doctor`, as in [{model: a}]."),
     ],
 )
 def test_an_empty_target_is_refused_with_its_remedy(run, target, said) -> None:
-    own = {"run": {"models": ["lexical"], "benchmarks": ["lost_in_the_middle", "oneruler"]}}
-    _, text = run(own, "--dry-run", "--", target)
+    _, text = run({"run": TWO}, "--dry-run", "--", target)
     assert said in text
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (
-            {"translation": {"translator": "google"}},
-            "set the environment variable GOOGLE_TRANSLATE_API_KEY",
-        ),
-        (
-            {
-                "tokenizers": {"mine": {"kind": "huggingface", "name": "/nowhere"}},
-                "models": {"lexical": {"tokenizer": "mine"}},
-            },
-            "tokenizers.mine",
-        ),
-    ],
-)
-def test_what_a_run_would_lack_is_told_before_any_job(run, change, said) -> None:
-    without_key = {k: v for k, v in os.environ.items() if k != "GOOGLE_TRANSLATE_API_KEY"}
-    workflow, text = run(merged(change), env={**without_key, "HF_HUB_OFFLINE": "1"})
-    assert said in text
+def test_each_empty_result_has_its_remedy() -> None:
+    unfilled = RuleInputs(validated(demo_run(run=TWO))).results.unfilled()
+    assert FIGURE_11 in unfilled["lost_in_the_middle_figure11"]
+    assert "add mlneedle to run.benchmarks" in unfilled["mlneedle_table1"]
+
+
+def test_what_a_run_would_lack_is_told_before_any_job(run) -> None:
+    key = "GOOGLE_TRANSLATE_API_KEY"
+    workflow, text = run(merged({"translation": {"translator": "google"}}), env={key: ""})
+    assert f"set the environment variable {key}" in text
     assert not workflow.result(".").exists()
 
 
@@ -195,109 +182,74 @@ OWN = {
 }
 MISSING = {
     "models.engine": "vllm is",
-    "models.local": "torch and transformers are",
+    "models.local, translators.nllb": "torch and transformers are",
     "models.served": "openai and httpx2 are",
     "models.small": "openvino and openvino_genai are",
     "models.wrapped": "inspect_ai is",
+    "embedders.near": "sentence_transformers is",
 }
-NEURAL = {
+NEURAL: dict[str, Any] = {
     "retrieval": {"embedder": "near"},
     "embedders": {"near": MPNET},
     "translation": {"translator": "nllb"},
 }
-MISSING_NEURAL = {
-    "embedders.near": "sentence_transformers is",
-    "translators.nllb": "torch and transformers are",
-}
+# A finder of modules that finds none of the packages of models, embedders and translators.
+HIDDEN = """
+import sys
+class Hidden:
+    def find_spec(self, name, *_):
+        if name.split('.')[0] in {packages}:
+            raise ModuleNotFoundError(f'no module {name}', name=name)
+sys.meta_path.insert(0, Hidden())
+""".replace(
+    "{packages}",
+    "('vllm', 'torch', 'transformers', 'openai', 'httpx2', 'openvino', 'openvino_genai', "
+    "'inspect_ai', 'sentence_transformers')",
+)
 
 
-class Bare:
-    """Dry runs of a Python that finds none of the packages of models, embedders and translators."""
-
-    packages = (
-        *("vllm", "torch", "transformers", "openai", "httpx2", "openvino", "openvino_genai"),
-        *("inspect_ai", "sentence_transformers"),
-    )
-    hook = (
-        "import sys\n"
-        "class Hidden:\n"
-        "    def find_spec(self, name, *_):\n"
-        f"        if name.split('.')[0] in {packages!r}:\n"
-        "            raise ModuleNotFoundError(f'no module {name}', name=name)\n"
-        "sys.meta_path.insert(0, Hidden())\n"
-    )
-
-    def __init__(self, folder: Path, config: dict) -> None:
-        (folder / "mine.yaml").write_text(yaml.safe_dump(config))
-        (folder / "hidden").mkdir()
-        (folder / "hidden/sitecustomize.py").write_text(self.hook)
-        self.env = {**os.environ, "PYTHONPATH": str(folder / "hidden")}
-        self.workflow = Workflow(ROOT, folder / "run")
-        self.arguments = ["--dry-run", "--configfile", str(folder / "mine.yaml")]
-
-    def __call__(self, *targets: str) -> tuple[int, str]:
-        command = self.workflow.command(*self.arguments, "--", *targets)
-        done = subprocess.run(command, cwd=ROOT, env=self.env, capture_output=True, text=True)
-        return done.returncode, done.stdout + done.stderr
-
-
-def test_missing_packages_of_models_end_planning_with_their_remedies(tmp_path) -> None:
+def test_missing_packages_end_planning_with_their_remedies(tmp_path) -> None:
     entries = {
         name: {"name": "some/model", "tokenizer": "words", "context": 131072, **own}
         for name, own in OWN.items()
     }
-    bare = Bare(tmp_path, merged({"run": {"models": [*OWN]}, "models": entries}))
-    code, text = bare()
-    assert code == 1 and "--use-conda" in text and "Traceback" not in text
+    config = merged(NEURAL | {"run": {"models": [*OWN]}, "models": entries})
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(config))
+    (tmp_path / "sitecustomize.py").write_text(HIDDEN)
+    workflow = Workflow(ROOT, tmp_path / "run")
+    command = workflow.command("--dry-run", "--configfile", str(tmp_path / "mine.yaml"))
+    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
+    text = done.stdout + done.stderr
+    assert done.returncode == 1 and "--use-conda" in text and "Traceback" not in text
     assert "`make setup-inspect`" in text and ".venv-inspect/bin/snakemake" in text
     for where, lacking in MISSING.items():
         said = f"{where}: {lacking} not installed here"
         assert said in text, text[-3000:]
         assert text.index("total ") < text.index(said), "the counts of jobs come first"
-    assert not bare.workflow.result(".").exists()
-    # The journal may have all answers of a model.
-    for name in OWN:
-        (bare.workflow.directory / f"journal/generations/{name}").mkdir(parents=True)
-        (bare.workflow.directory / f"journal/generations/{name}/1.jsonl").touch()
-    code, text = bare()
-    assert code == 0
-    for where, lacking in MISSING.items():
-        assert f"Warning: {where}: {lacking} not installed here" in text
+    assert not workflow.result(".").exists()
 
 
-def test_missing_packages_of_embedders_and_translators_end_planning(tmp_path) -> None:
-    bare = Bare(tmp_path, merged(NEURAL))
-    code, text = bare()
-    assert code == 1 and "--use-conda" in text and "Traceback" not in text
-    for where, lacking in MISSING_NEURAL.items():
-        assert f"{where}: {lacking} not installed here" in text, text[-3000:]
-    # What needs none of it is planned.
-    assert bare("results/corpora/sample_questions/en.parquet")[0] == 0
+CORPUS = "results/corpora/sample_questions/en.parquet"
 
 
-def test_a_package_that_only_clusters_have_is_a_warning(tmp_path) -> None:
-    if find_spec("snakemake_executor_plugin_slurm") is None:
+@pytest.mark.parametrize("why", ["cluster", "journal", "target"])
+def test_a_package_that_may_not_be_needed_ends_nothing(tmp_path, why: str) -> None:
+    """A cluster may have it, the journal may have all answers, or the target may need none."""
+    if why == "cluster" and find_spec("snakemake_executor_plugin_slurm") is None:
         pytest.skip("no executor for Slurm: make setup-cluster")
     file = tmp_path / "mine.yaml"
     file.write_text(yaml.safe_dump(of_model(backend="vllm")))
     workflow = Workflow(ROOT, tmp_path / "run")
-    options = ["--workflow-profile", "profiles/slurm", "--configfile", str(file), "--dry-run"]
-    done = workflow.run(*options)
-    assert "Warning: models.mine: vllm is not installed here" in done.stdout + done.stderr
-
-
-def test_a_missing_key_is_told_in_a_dry_run(run) -> None:
-    model = of_model(**ENDPOINT | {"key_env": "MY_KEY"})
-    workflow, text = run(model, "--dry-run", env={"MY_KEY": ""})
-    assert "set the environment variable MY_KEY" in text and "total " in text
-    assert not workflow.result(".").exists()
-
-
-def test_a_server_may_be_started_after_a_dry_run(tmp_path) -> None:
-    file = tmp_path / "mine.yaml"
-    file.write_text(yaml.safe_dump(of_model(**ENDPOINT)))
-    done = Workflow(ROOT, tmp_path / "run").run("--dry-run", "--configfile", str(file))
-    assert "http://127.0.0.1:9/v1 cannot be reached" in done.stdout + done.stderr
+    if why == "journal":
+        answers = workflow.directory / "journal/generations/mine/1.jsonl"
+        answers.parent.mkdir(parents=True)
+        answers.touch()
+    options = ["--workflow-profile", "profiles/slurm"] if why == "cluster" else []
+    targets = ["--", CORPUS] if why == "target" else []
+    done = workflow.run(*options, "--configfile", str(file), "--dry-run", *targets)
+    told = "Warning: models.mine: vllm is not installed here" in done.stdout + done.stderr
+    assert told == (why != "target")
 
 
 def test_a_folder_that_cannot_be_written_is_one_sentence(run) -> None:
@@ -327,10 +279,10 @@ def scored(tmp_path_factory) -> Path:
 
 def test_a_corrupt_file_is_named(run, scored, tmp_path) -> None:
     shutil.copytree(scored, tmp_path / "run", symlinks=True)
-    file = tmp_path / "run/results/corpora/sample_questions/en.parquet"
+    file = tmp_path / "run" / CORPUS
     file.write_bytes(file.read_bytes()[:-100])
     _, text = run(SMALL, "--", "results/scores/lexical/mlneedle.parquet")
-    assert "results/corpora/sample_questions/en.parquet cannot be read as Parquet" in text
+    assert f"{CORPUS} cannot be read as Parquet" in text
     assert "delete it and run again" in text
     assert "Traceback" not in text.replace("traceback in", "")
 
@@ -354,9 +306,6 @@ def test_a_replay_must_answer_every_prompt_and_may_answer_others(run, scored, tm
         }
         return merged({"run": {"models": ["again"]}, "models": models})
 
-    _, text = run(replay("missing.jsonl", rows[:-2]))
-    assert "missing.jsonl" in text
-    assert rows[-1]["instance_id"][:12] in text
     another = {"instance_id": "f" * 64, "text": "x"}
     _, text = run(replay("mistaken.jsonl", [*rows[:-1], another]))
     assert "mistaken.jsonl" in text

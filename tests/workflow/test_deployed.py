@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import warm_snakemake
 from runs import ROOT, SMALL_MLNEEDLE, Workflow, copy_workflow
 
 pytestmark = pytest.mark.slow
@@ -52,9 +52,9 @@ def home(tmp_path_factory) -> Path:
 
 def snakemake(home: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Snakemake as a user starts it, in a folder with a Snakefile."""
-    command = [sys.executable, "-m", "snakemake", *arguments]
-    env = {**os.environ, "XDG_CACHE_HOME": str(home / "cache")}
-    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=300)
+    return warm_snakemake.run(
+        arguments, folder, {**os.environ, "XDG_CACHE_HOME": str(home / "cache")}
+    )
 
 
 def sources(home: Path) -> dict[str, str]:
@@ -95,30 +95,30 @@ def test_root_snakefile_of_a_repository_is_refused(home, tmp_path):
     assert 'names path="workflow/Snakefile"' in plan.stdout + plan.stderr
 
 
-def test_snakedeploy_writes_a_workflow_that_plans(home, tmp_path):
+@pytest.fixture(scope="module")
+def deployed(home, tmp_path_factory) -> Path:
+    """The folder that snakedeploy writes."""
+    folder = tmp_path_factory.mktemp("deployed")
     deploy = Path(sys.executable).with_name("snakedeploy")
     url = f"file://{home}/github/me/needlework"
-    subprocess.run(
-        [deploy, "deploy-workflow", url, str(tmp_path), "--tag", "v1"],
-        check=True,
-        capture_output=True,
-    )
-    plan = snakemake(home, tmp_path, "-n", *READERS)
+    command = [deploy, "deploy-workflow", url, str(folder), "--tag", "v1"]
+    subprocess.run(command, check=True, capture_output=True)
+    return folder
+
+
+def test_snakedeploy_writes_a_workflow_that_plans(home, deployed, tmp_path):
+    plan = snakemake(home, deployed, "-n", *READERS)
     assert plan.returncode == 0, plan.stderr[-3000:]
     checkout = Workflow(ROOT, tmp_path / "checkout").run("-n", *READERS).stdout
     assert total(plan.stdout) == total(checkout) > 100
 
 
-def test_a_deployed_run_ends_with_its_means(home, tmp_path):
+def test_a_deployed_run_ends_with_its_means(home, deployed):
     """Snakemake calls no hooks of a module: the workflow says its last lines itself."""
-    deploy = Path(sys.executable).with_name("snakedeploy")
-    url = f"file://{home}/github/me/needlework"
-    command = [deploy, "deploy-workflow", url, str(tmp_path), "--tag", "v1"]
-    subprocess.run(command, check=True, capture_output=True)
     small = {"benchmarks": {"mlneedle": SMALL_MLNEEDLE}}
-    (tmp_path / "small.yaml").write_text(yaml.safe_dump(small))
+    (deployed / "small.yaml").write_text(yaml.safe_dump(small))
     one = ("--config", "run={models: [oracle], benchmarks: [mlneedle]}")
-    done = snakemake(home, tmp_path, "--cores", "2", "--configfile", "small.yaml", *one)
+    done = snakemake(home, deployed, "--cores", "2", "--configfile", "small.yaml", *one)
     assert done.returncode == 0, done.stderr[-3000:]
     *_, means, last = [line for line in done.stderr.splitlines() if line]
     assert means.startswith("oracle  MLNeedle") and "results/index.html" in last
@@ -137,8 +137,7 @@ def test_containerize_writes_a_file_of_all_environments(tmp_path):
     conda.chmod(0o755)
     path = f"{conda.parent}:{os.environ['PATH']}"
     env = {**os.environ, "PATH": path, "CONDA_ROOT": str(tmp_path / "conda")}
-    command = [sys.executable, "-m", "snakemake", "--containerize", "--directory", str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=200)
+    done = warm_snakemake.run(["--containerize", "--directory", str(tmp_path)], ROOT, env)
     assert done.returncode == 0, done.stderr[-3000:]
     for name in ("openvino", "generation", "scoring", "figures"):
         assert f"envs/{name}.yaml" in done.stdout
@@ -151,30 +150,6 @@ def test_apptainer_without_an_image_is_told(tmp_path):
     assert "needs the image needlework.sif" in done.stdout + done.stderr
 
 
-def test_steps_of_the_containerfile_make_its_environment(tmp_path):
-    """No builder of images is needed: its `COPY` and `make` lines are carried out in a clean folder."""
-    lines = (ROOT / "Containerfile").read_text(encoding="utf-8").splitlines()
-    for line in lines:
-        if line.startswith("COPY") and line != "COPY . .":
-            *sources, _ = line.split()[1:]
-            for source in sources:
-                copy = shutil.copytree if (ROOT / source).is_dir() else shutil.copy
-                copy(ROOT / source, tmp_path / source)
-    (make,) = (line.removeprefix("RUN ") for line in lines if line.startswith("RUN make"))
-    command = make.replace("$SETUP", "setup-demo").replace("/opt/venv", "venv")
-    command = command.replace("PYTHON=python3", f"PYTHON={sys.executable}")
-    subprocess.run(command.split(), cwd=tmp_path, check=True, capture_output=True, timeout=900)
-    snakemake = tmp_path / "venv/bin/snakemake"
-    plan = subprocess.run(
-        [snakemake, "--snakefile", ROOT / "Snakefile", "-n"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
-    assert plan.returncode == 0, plan.stderr[-3000:]
-    assert "Job" in plan.stdout or "total" in plan.stdout
-
-
 def test_the_container_runs_ones_own_configuration(tmp_path):
     """The page's command, without the part that needs a container: with a configuration and a key."""
     lines = (ROOT / "Containerfile").read_text(encoding="utf-8").splitlines()
@@ -185,9 +160,8 @@ def test_the_container_runs_ones_own_configuration(tmp_path):
     mine = {"backend": "openai", "name": "gpt", "tokenizer": "words", "context": 8192}
     own = {"run": {"models": ["mine"], "benchmarks": ["mlneedle"]}, "models": {"mine": mine}}
     (tmp_path / "mine.yaml").write_text(yaml.safe_dump(own), encoding="utf-8")
-    command = [sys.executable, "-m", "snakemake", *given, *options.split(), "-n"]
+    arguments = [*given, *options.split(), "-n"]
     for key, code in (("", 1), ("a-key", 0)):
-        env = {**os.environ, variable: key}
-        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+        done = warm_snakemake.run(arguments, tmp_path, {**os.environ, variable: key})
         assert done.returncode == code, done.stderr[-3000:]
         assert (f"set the environment variable {variable}" in done.stderr) == (not key)

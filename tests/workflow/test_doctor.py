@@ -94,18 +94,41 @@ def run(tmp_path, server) -> Run:
     return Run(tmp_path, server)
 
 
-def test_a_larger_limit_asks_only_further_questions(run) -> None:
+def test_each_question_is_asked_once_whatever_is_told(run) -> None:
+    """An estimate, a run, an estimate, a larger limit, and a gate on the same answers."""
+
+    def left() -> list[list[int]]:
+        """All prompts and those left: of the run, and of the doctor."""
+        code, said = run({"questions": 3, "again": 2, "by": ["position"]}, target="estimate")
+        assert code == 0, said[-3000:]
+        found = re.findall(r"^all +([\d,]+) +([\d,]+) ", said, re.MULTILINE)
+        return [[int(number.replace(",", "")) for number in one] for one in found]
+
+    before = left()
+    assert not run.server.received
     code, said = run({"questions": 3, "again": 2, "by": ["position"]}, target="checkups")
     assert code == 0, said[-3000:]
     first = run.asked()
     assert sorted(first.values()) == [1] * 2 * PROMPTS + [2] * 4 * PROMPTS
+    # Two models, three questions once and two of them again.
+    sent = len(run.server.received)
+    assert before[1] == [2 * 5 * PROMPTS, sent] == [sent, sent]
+    once = 2 * 3 * PROMPTS
+    assert left() == [[before[0][0], before[0][1] - once], [sent, 0]]
+    table = pd.read_csv(run.workflow.result("estimate.csv"))
+    assert [name for name in table["benchmark"] if "doctor" in name][:2] == [
+        "mlneedle (first of the doctor)",
+        "mlneedle (again of the doctor)",
+    ]
     table = pd.read_csv(run.result("cells.csv"))
     assert (table["n_questions"] == 3).all() and not table["settled"].any()
     # Nothing but the limit is new: the prompts of before, and their answers, are those of the journal.
-    code, said = run({"questions": 9, "again": 2, "by": ["position"]}, target="checkups")
+    own = {"questions": 9, "again": 2, "by": ["position"]}
+    code, said = run(own, target="checkups")
     assert code == 0, said[-3000:]
-    assert sum(run.asked().values()) == sum(first.values()) + 2 * 6 * PROMPTS
-    assert all(run.asked()[key] == n for key, n in first.items())
+    asked = run.asked()
+    assert sum(asked.values()) == sum(first.values()) + 2 * 6 * PROMPTS
+    assert all(asked[key] == n for key, n in first.items())
     table = pd.read_csv(run.result("cells.csv")).set_index("level", drop=False)
     whole = table[table["by"] == "all"].iloc[0]
     assert (whole["n"], whole["n_again"], whole["lost"]) == (9 * PROMPTS, 2 * PROMPTS, 9 * PROMPTS)
@@ -116,66 +139,14 @@ def test_a_larger_limit_asks_only_further_questions(run) -> None:
     assert "`name`: base → changed" in run.result("doctor.md").read_text(encoding="utf-8")
     assert run.said("same_texts").startswith("fault: texts differ on 36 of 36 prompts, and")
     assert not run.result("passed").exists()
-
-
-def test_an_estimate_counts_the_requests_of_the_doctor(run) -> None:
-    own = {"questions": 3, "again": 2}
-
-    def left() -> list[list[int]]:
-        """All prompts and those left: of the run, and of the doctor."""
-        code, said = run(own, target="estimate")
-        assert code == 0, said[-3000:]
-        found = re.findall(r"^all +([\d,]+) +([\d,]+) ", said, re.MULTILINE)
-        return [[int(number.replace(",", "")) for number in one] for one in found]
-
-    before = left()
-    assert not run.server.received
-    code, said = run(own, target="checkups")
-    assert code == 0, said[-3000:]
-    # Two models, three questions once and two of them again.
-    sent = len(run.server.received)
-    assert before[1] == [2 * 5 * PROMPTS, sent] == [sent, sent]
-    first = 2 * 3 * PROMPTS
-    assert left() == [[before[0][0], before[0][1] - first], [sent, 0]]
-    table = pd.read_csv(run.workflow.result("estimate.csv"))
-    assert [name for name in table["benchmark"] if "doctor" in name][:2] == [
-        "mlneedle (first of the doctor)",
-        "mlneedle (again of the doctor)",
-    ]
-
-
-def test_a_fault_fails_the_run_and_leaves_its_report(run) -> None:
-    code, said = run({"questions": 9, "again": 2}, {"fail_if_worse_by": 0.02})
-    assert code == 1 and not run.result("passed").exists()
+    # A fault fails the run and leaves its report.
+    code, said = run(own, {"fail_if_worse_by": 0.02})
+    assert code == 1 and not run.result("passed").exists() and run.asked() == asked
     said = " ".join(said.split())
     assert "other (changed) against plain (base): a fault." in said
     assert "results/doctor/other/index.html has the evidence." in said
     assert run.said("not_worse").startswith("fault: of 36 prompts, 36 lost and 0 won;")
     assert all(run.result(name).exists() for name in ("cells.csv", "doctor.md", "index.html"))
-
-
-def test_a_gate_passes_on_evidence_alone(run) -> None:
-    """Equal answers to 15 questions: plus and minus 36 points show no loss of 2, but one of more than 50."""
-    run.server.reply = lambda number, body: completion(body, prompt_of(body))
-    own = {"questions": None, "again": 2, "by": ["position"]}
-    code, said = run(own, {"fail_if_worse_by": 0.02})
-    assert code == 1 and not run.result("passed").exists()
-    why = "no cell could have shown a loss of more than 2 points: mlneedle has plus or minus 36.1 points"
-    needed = "about 280 questions of such prompts would be needed: there are 15"
-    assert "The gate of other (run.doctor, fail_if_worse_by: 0.02) does not pass: of 60" in said
-    for text in (said, run.said("not_worse"), run.result("doctor.md").read_text("utf-8")):
-        assert f"{why} from 15 questions (60 prompts)" in text and needed in text
-    asked = len(run.server.received)
-    code, said = run(own, {"fail_if_worse_by": 0.5})
-    assert code == 0 and run.result("passed").exists(), said[-3000:]
-    assert run.said("not_worse").startswith("sound: ")
-    # The last line is the answer to the command.
-    last = " ".join(" ".join(said.strip().splitlines()[-8:]).split())
-    assert "other (changed) against plain (base): cannot tell. No fault in 60 prompts" in last
-    assert last.endswith("More: results/doctor/other/index.html")
-    assert len(run.server.received) == asked
-    # Another limit is judged anew.
-    assert run(own, {"fail_if_worse_by": 0.02})[0] == 1 and not run.result("passed").exists()
 
 
 def test_a_gate_of_equal_apologies_does_not_pass(run) -> None:
@@ -188,7 +159,9 @@ def test_a_gate_of_equal_apologies_does_not_pass(run) -> None:
     assert why in said and run.said("not_worse").startswith("cannot tell: ")
 
 
-def test_a_gate_fails_where_answers_are_missing(run) -> None:
+def test_a_gate_passes_on_evidence_alone(run) -> None:
+    """First answers are missing; then equal ones to 15 questions show no loss of 2 points, but one of 50."""
+
     def refuses(number: int, body: Any) -> Reply:
         """The changed model refuses three prompts of four."""
         prompt = prompt_of(body)
@@ -213,3 +186,17 @@ def test_a_gate_fails_where_answers_are_missing(run) -> None:
     assert code == 0 and run.result("passed").exists(), said[-3000:]
     again = run.asked() - asked
     assert {model for model, _ in again} == {"changed"} and len(again) == int(lacks[1])
+    assert run.said("not_worse").startswith("sound: ")
+    # The last line is the answer to the command.
+    last = " ".join(" ".join(said.strip().splitlines()[-8:]).split())
+    assert "other (changed) against plain (base): cannot tell. No fault in 60 prompts" in last
+    assert last.endswith("More: results/doctor/other/index.html")
+    # Another limit is judged anew, of the same answers.
+    n_asked = len(run.server.received)
+    code, said = run(own, {"fail_if_worse_by": 0.02})
+    assert code == 1 and not run.result("passed").exists() and len(run.server.received) == n_asked
+    why = "no cell could have shown a loss of more than 2 points: mlneedle has plus or minus 36.1 points"
+    needed = "about 280 questions of such prompts would be needed: there are 15"
+    assert "The gate of other (run.doctor, fail_if_worse_by: 0.02) does not pass: of 60" in said
+    for text in (said, run.said("not_worse"), run.result("doctor.md").read_text("utf-8")):
+        assert f"{why} from 15 questions (60 prompts)" in text and needed in text

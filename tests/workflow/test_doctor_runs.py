@@ -15,14 +15,17 @@ from typing import Any
 
 import pytest
 
+import needlework_command as command
+import warm_snakemake
+from needlework.journal import Journal
+from needlework.planning.doctor import door
 from planted_faults import Fault, Habits, Retriever, planted
-from runs import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("doctor")]
 
 CONTEXT = 4096
 FEW = ("--prompts", "80", "--context", "4k", "--languages", "en")
-COMMAND = (sys.executable, str(ROOT / "workflow/command/needlework_command.py"), "doctor")
+COMMAND = (sys.executable, str(command.__file__), "doctor")
 
 
 @pytest.fixture
@@ -44,12 +47,33 @@ def start(folder: Path, *words: str) -> subprocess.Popen[str]:
     )
 
 
-def diagnose(folder: Path, *words: str) -> tuple[int, dict[str, Any], str]:
-    """Exit status, report and terminal of a command that comes to a verdict."""
-    with start(folder, *words) as process:
-        said = process.communicate()[0]
-    assert (folder / "doctor/doctor.json").exists(), said[-3000:]
-    return process.returncode, json.loads((folder / "doctor/doctor.json").read_text()), said
+class Doctor:
+    """The command in the current folder, with a Snakemake whose processes have imported what they need."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys, self._said = capsys, ""
+
+    def _run(self, file: str, options: list[str], lock: int) -> int:
+        _, *arguments = command._snakemake(["checkups"], [file], options)
+        done = warm_snakemake.run(arguments, Path.cwd(), os.environ)
+        self._said += done.stdout + done.stderr
+        return done.returncode
+
+    def __call__(self, *words: str) -> tuple[int, dict[str, Any], str]:
+        """Exit status, report and terminal of a command that comes to a verdict."""
+        status = door.doctor([*words, *FEW, "--cores", "2"], self._run)
+        self._said += "".join(self._capsys.readouterr())
+        report = Path("doctor/doctor.json")
+        assert report.exists(), self._said[-3000:]
+        return status, json.loads(report.read_text("utf-8")), self._said
+
+
+@pytest.fixture
+def diagnose(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Doctor:
+    monkeypatch.chdir(tmp_path)
+    return Doctor(capsys)
 
 
 def asked(server: Retriever) -> Counter[str]:
@@ -58,48 +82,50 @@ def asked(server: Retriever) -> Counter[str]:
     return Counter(b["messages"][-1]["content"] for b in bodies if b["max_tokens"] > 1)
 
 
-def test_sound_servers_are_sound_and_faults_are_named(servers, tmp_path: Path) -> None:
+def test_sound_servers_are_sound_and_faults_are_named(
+    servers, diagnose, tmp_path: Path, monkeypatch
+) -> None:
     urls = [server.url for server in servers]
-    status, found, said = diagnose(tmp_path, urls[0], "--against", urls[1])
+    status, found, said = diagnose(urls[0], "--against", urls[1])
     assert (status, found["verdict"]) == (0, "sound"), said[-3000:]
     assert all(check["verdict"] == "sound" for check in found["checks"])
     page = (tmp_path / "doctor/index.html").read_text(encoding="utf-8")
     assert found["sentence"] in page and found["checks"][0]["title"] in said
     # The same command asks nothing and says the same.
     before = [asked(server) for server in servers]
-    assert diagnose(tmp_path, urls[0], "--against", urls[1])[0] == 0
+    assert diagnose(urls[0], "--against", urls[1])[0] == 0
     assert [asked(server) for server in servers] == before
+    # What is asked anew is asked with a key, which is in no file and never shown.
+    monkeypatch.setenv("MY_KEY", secret := "sk-doctor-0123456789abcdef")
     servers[0].become(planted(CONTEXT)["template"], Habits())
-    status, found, said = diagnose(tmp_path, urls[0], "--against", urls[1], "--anew")
+    words = ("--key-env", "MY_KEY", "--anew")
+    status, found, said = diagnose(urls[0], "--against", urls[1], *words)
     faults = {check["name"] for check in found["checks"] if check["verdict"] == "fault"}
     assert (status, faults) == (1, {"same_prompts"}) and "tokens" in said
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_what_was_answered_is_never_asked_again(servers, tmp_path: Path, number) -> None:
-    server = servers[0]
-    server.become(Fault("none"), Habits(delay=0.05))
-    with start(tmp_path, server.url) as process:
-        while sum(asked(server).values()) < 20:
-            assert process.poll() is None, process.communicate()[0][-3000:]
-            time.sleep(0.05)
-        os.killpg(process.pid, number)
-        process.communicate()
-    assert process.returncode != 0
-    first = asked(server)
-    status, found, _ = diagnose(tmp_path, server.url)
-    assert status == found["exit_status"]
-    # Only those on their way when it was killed are asked again.
-    again = sum(asked(server).values()) - found["prompts"]
-    assert again <= (0 if number == signal.SIGINT else 2 * 16) and sum(first.values()) >= 20
-
-
-def test_a_key_is_in_no_file_and_never_shown(servers, tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setenv("MY_KEY", secret := "sk-doctor-0123456789abcdef")
-    _, _, said = diagnose(tmp_path, servers[0].url, "--key-env", "MY_KEY")
     sent = {
         r.headers.get("authorization", r.headers.get("Authorization")) for r in servers[0].received
     }
     assert sent == {f"Bearer {secret}"} and secret not in said
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert files and not [path for path in files if secret.encode() in path.read_bytes()]
+
+
+def test_what_was_answered_is_never_asked_again(servers, diagnose, tmp_path: Path) -> None:
+    """After a Ctrl-C, which loses no answer, and a kill, which loses those on their way."""
+    server = servers[0]
+    server.become(Fault("none"), Habits(delay=0.05))
+    for number, wanted in ((signal.SIGINT, 20), (signal.SIGKILL, 40)):
+        with start(tmp_path, server.url) as process:
+            while (n_asked := sum(asked(server).values())) < wanted:
+                assert process.poll() is None, process.communicate()[0][-3000:]
+                time.sleep(0.05)
+            os.killpg(process.pid, number)
+            process.communicate()
+        assert process.returncode != 0
+        if number == signal.SIGINT:
+            folders = (tmp_path / "doctor/journal/generations").iterdir()
+            kept = sum(1 for folder in folders for _ in Journal(folder).records())
+            assert kept == sum(asked(server).values()) >= n_asked
+    status, found, _ = diagnose(server.url)
+    assert status == found["exit_status"]
+    assert sum(asked(server).values()) - found["prompts"] <= 2 * 16

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 import yaml
 
+import warm_snakemake
 from needlework.prompts.spans import Documents, render
 from own_languages import LANGUAGES, LATIN, configuration, write_data
 from runs import ROOT, Workflow, copy_workflow
@@ -26,13 +28,15 @@ BLOCK = re.compile(r'^```(\w*)(?: title="(my_run/[^"]*)")?\n(.*?)^```', re.M | r
 
 def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """A command of the page, in a copy of the repository."""
+    program, *arguments = shlex.split(command)
+    if program == ".venv/bin/snakemake":
+        return warm_snakemake.run(arguments, folder, os.environ)
     return subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True)
 
 
 def test_the_page_runs_as_written(tmp_path: Path) -> None:
     """A `text` block is printed by the commands before it, of which the last fails if that is an error."""
     folder = copy_workflow(tmp_path / "copy")
-    (folder / ".venv").symlink_to(sys.prefix)
     blocks = BLOCK.findall(PAGE)
     output, ended = "", [0]
     for kind, name, text in blocks:

@@ -58,6 +58,7 @@ RESULTS = results("mlneedle") | results("mlneedle", "ceilings")
 ALL_SCORES = results("mlneedle") | results("lost_in_the_middle") | results("oneruler")
 TABLES = f"{LIBRARY}/benchmarks/mlneedle/tables.py"
 # MLNeedle's answers are translated, the others' are not.
+SCORED_AGAIN = {"score_answers": 2}
 OF_ONE_MODEL = stages(3, "translate_answers") | ALL_SCORES
 
 
@@ -164,12 +165,6 @@ def test_a_scoring_function_touches_no_generation(edited) -> None:
     assert would == {"score_answers": 6} | ALL_SCORES | CEILING
 
 
-def test_metrics_touch_their_benchmarks_scores(edited) -> None:
-    edited.write(f"{LIBRARY}/benchmarks/lost_in_the_middle/scores.py", appending(CODE))
-    would = edited(f"{LIBRARY}/benchmarks/oneruler/strict.py", appending(CODE))
-    assert would == {"score_answers": 4} | results("lost_in_the_middle") | results("oneruler")
-
-
 def test_what_shows_numbers_makes_none_of_them(edited) -> None:
     would = edited(f"{LIBRARY}/results/drawing/style.py", appending("\n\nUNUSED = 1\n"))
     assert {rule for rule in would if rule.startswith("mlneedle_")} == {
@@ -190,23 +185,18 @@ def test_a_backend_concerns_its_own_models(edited) -> None:
     assert edited.would_run() == OF_ONE_MODEL
 
 
-def test_a_models_temperature_touches_that_model_alone(edited) -> None:
-    def heat(config: dict) -> None:
+def test_a_models_temperature_and_one_more_model_leave_the_others(edited) -> None:
+    def change(config: dict) -> None:
         config["models"] = {"lexical": {"sampling": {"temperature": 0.1}}}
-
-    assert edited("mine.yaml", with_config(heat)) == OF_ONE_MODEL
-
-
-def test_one_more_model_leaves_the_others(edited) -> None:
-    def add(config: dict) -> None:
         config["run"]["models"].append("oracle")
 
     # Tables of prompts and of books have a column for each model's tokenizer.
     others = results("lost_in_the_middle", "instances") | results("oneruler", "books")
-    assert edited("mine.yaml", with_config(add)) == OF_ONE_MODEL | others
+    answers = stages(6, translate_answers=2)
+    assert edited("mine.yaml", with_config(change)) == answers | ALL_SCORES | others
 
 
-# Two changes at once, of different benchmarks: each makes what follows in its own.
+# Changes at once, of different benchmarks: each makes what follows in its own.
 
 
 def total(*parts: dict[str, int]) -> dict[str, int]:
@@ -224,15 +214,16 @@ def test_a_result_and_a_construction_touch_their_benchmarks(edited) -> None:
     assert would == total(RESULTS, built_again, results("oneruler"))
 
 
-def test_a_published_number_and_a_place_of_the_gold_document(edited) -> None:
+def test_a_published_number_a_gold_place_and_a_metric(edited) -> None:
     def add(config: dict) -> None:
         config["benchmarks"]["lost_in_the_middle"]["n_documents"][0]["gold_indices"].append(4)
 
     edited.write("resources/published/mlneedle.csv", replacing("0.335", "0.336"))
+    edited.write(f"{LIBRARY}/benchmarks/oneruler/strict.py", appending(CODE))
     would = edited("mine.yaml", with_config(add))
     one_slice = stages(2, "describe_prompts", "build_instances")
     own = results("lost_in_the_middle") | results("lost_in_the_middle", "instances")
-    assert would == total(RESULTS, one_slice, own)
+    assert would == total(RESULTS, one_slice, own, SCORED_AGAIN, results("oneruler"))
 
 
 def test_prompts_rebuild_what_follows_in_their_languages(edited) -> None:
@@ -259,14 +250,16 @@ def test_one_more_language_adds_its_own_files(edited) -> None:
     assert would == total(needles, results("mlneedle") | CEILING, texts)
 
 
-def test_one_more_haystack_language_adds_its_own_files(edited) -> None:
+def test_one_more_haystack_language_and_a_metric(edited) -> None:
     def add(config: dict) -> None:
         config["benchmarks"]["mlneedle"]["haystack_languages"].append("zh")
 
+    edited.write(f"{LIBRARY}/benchmarks/lost_in_the_middle/scores.py", appending(CODE))
     would = edited("mine.yaml", with_config(add))
     own = ("read_corpus", "embed_corpus", "search_passages", "choose_distractors")
     new = stages(2, *own, "describe_prompts", build_instances=2, translate_answers=2)
-    assert would == new | results("mlneedle")
+    others = (SCORED_AGAIN, results("lost_in_the_middle"))
+    assert would == total(new, results("mlneedle"), *others)
 
 
 def test_a_deleted_file_of_a_figure_is_made_again(built) -> None:
