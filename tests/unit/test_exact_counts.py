@@ -237,9 +237,7 @@ def pairs() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(("name", "chosen"), [*pairs()])
-def test_every_prompt_has_the_tokens_of_its_text(
-    name: str, chosen: tuple[str, str], named_tokenizer, build_of, request
-) -> None:
+def test_every_prompt_has_the_tokens_of_its_text(name, chosen, named_tokenizer, build_of, request):
     tokenizer = named_tokenizer(name)
     assert tokenizer.proof is not None
     mirror = request.getfixturevalue("mirror") if chosen[1] == "mirror" else None

@@ -111,9 +111,7 @@ def test_defaults_are_filled_in_at_every_level() -> None:
     assert mlneedle["comparisons"] == {"instruction_tuning": [], "decoding": []}
 
 
-def test_a_path_may_begin_in_the_home_folder(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_path_may_begin_in_the_home_folder(monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "en.csv").write_text("key,body\n1,One.\n", encoding="utf-8")
     config = changed("journal", "~/journal") | {"mirror": "~/mirror", "runs": {"a": "~/a"}}
@@ -335,9 +333,7 @@ def test_a_length_above_the_context_proposes_lengths_that_work(benchmarks: list[
         ("lost_in_the_middle", 1, None),
     ],
 )
-def test_thoughts_that_leave_no_room_name_the_reserve(
-    benchmark: str, thoughts: int, reserve: int | None
-) -> None:
+def test_thoughts_that_leave_no_room_name_the_reserve(benchmark, thoughts, reserve) -> None:
     sections = asks({"reasoning": {"max_tokens": thoughts}}, benchmark)
     config = changed("benchmarks.mlneedle.lengths", [32768], **sections)
     config["benchmarks"]["oneruler"]["lengths"] = [32768]
@@ -537,9 +533,7 @@ OWN_FILES = {"kind": "passages", "columns": {"text": "text"}}
         ("corpora.mine", OWN_FILES | {"languages": {"en": {"files": ["/"]}}}, "/ is a folder"),
     ],
 )
-def test_a_wrong_value_is_told_in_a_short_sentence(
-    key: str, value: Any, said: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_value_is_told_in_a_short_sentence(key, value, said, monkeypatch) -> None:
     monkeypatch.chdir(ROOT)
     message = complaint(changed(key, value))
     assert all(part in message for part in said.split(" … ")) and len(message) < 600

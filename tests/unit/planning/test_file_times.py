@@ -12,9 +12,7 @@ from needlework.errors import UserError
 from needlework.planning.preflight.files import check_times
 
 
-def test_a_file_of_the_future_is_named_with_its_remedy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_of_the_future_is_named_with_its_remedy(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     made = Path("results/corpora/c.parquet")
     made.parent.mkdir(parents=True)

@@ -164,9 +164,7 @@ def translating(server: OpenAIServer, journal: Path, kind: str) -> dict[str, Any
         ("google", Reply({"error": {"message": "it is disabled"}}, 403), "status 403: "),
     ],
 )
-def test_a_translator_is_asked_before_any_job(
-    server: OpenAIServer, tmp_path: Path, kind: str, reply: Reply, said: str
-) -> None:
+def test_a_translator_is_asked_before_any_job(server, tmp_path, kind, reply, said) -> None:
     server.listed, server.first_reply = reply, lambda body: reply
     config = translating(server, tmp_path, kind)
     assert check_translation_service(config, "own", local=True, planning=True) == []
@@ -181,9 +179,7 @@ def test_a_translator_is_asked_before_any_job(
 
 
 @pytest.mark.parametrize("kind", ["llm", "google"])
-def test_a_translator_that_answers_may_be_used(
-    server: OpenAIServer, tmp_path: Path, kind: str
-) -> None:
+def test_a_translator_that_answers_may_be_used(server, tmp_path, kind) -> None:
     config = translating(server, tmp_path, kind)
     assert check_translation_service(config, "own", local=True, planning=False) == []
     path = "/v1/models" if kind == "llm" else "/v1/language/translate/v2/languages"

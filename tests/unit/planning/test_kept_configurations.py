@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,9 +19,7 @@ def without_later_keys(now: Any, before: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", [None, *KEPT["cases"]])
-def test_a_configuration_has_the_values_that_were_kept(
-    name: str | None, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_configuration_has_the_values_that_were_kept(name, root, monkeypatch) -> None:
     monkeypatch.chdir(root)
     case = KEPT["cases"][name] if name else {"given": None, "differs": {}}
     before = with_difference(KEPT["validated"], case["differs"])

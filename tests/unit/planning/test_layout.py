@@ -229,9 +229,7 @@ def translated(config: dict[str, Any], entry: dict[str, Any]) -> RuleInputs:
         (NLLB | {"device": "cpu"}, 0, CPU_THREADS),
     ],
 )
-def test_only_a_translator_that_runs_here_takes_gpus_and_cores(
-    config, entry, gpus, threads
-) -> None:
+def test_only_a_translator_that_runs_here_takes_gpus_and_cores(config, entry, gpus, threads):
     files = translated(config, entry)
     assert files.scores.translator.kind == entry["kind"]
     assert (job_gpus(files.scores.translator), job_threads(files.scores.translator)) == (
@@ -248,9 +246,7 @@ def test_only_a_translator_that_runs_here_takes_gpus_and_cores(
         ({"kind": "google"}, {"key_env": "MY_KEY", "base_url": "https://elsewhere"}, LLM),
     ],
 )
-def test_what_changes_no_translation_is_no_part_of_it(
-    config, entry, without_effect, with_effect
-) -> None:
+def test_what_changes_no_translation_is_no_part_of_it(config, entry, without_effect, with_effect):
     before = translated(config, entry).scores.translator_settings
     assert translated(config, entry | without_effect).scores.translator_settings == before
     assert translated(config, entry | with_effect).scores.translator_settings != before

@@ -68,9 +68,7 @@ def test_older_answers_are_not_kept_for_a_missing_file(tmp_path: Path) -> None:
     check_model_files(blocks(config), tmp_path)
 
 
-def test_a_gated_model_needs_a_token_unless_it_is_local(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_gated_model_needs_a_token_unless_it_is_local(monkeypatch, tmp_path) -> None:
     with pytest.raises(UserError, match=r"models\.mine is gated.* page of some/model.*HF_TOKEN"):
         run(gated=True)
     run()
@@ -90,9 +88,7 @@ def test_neither_a_licence_nor_thoughts_are_an_endpoint_s(changes: dict[str, Any
 
 
 @pytest.mark.parametrize("key", ["name", "lora"])
-def test_a_missing_weights_folder_is_named_by_its_path(
-    key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_weights_folder_is_named_by_its_path(key, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     expected = re.escape(f"models.mine.{key} is the folder {tmp_path / 'weights/tiny'}, which does")
     for given in ("./weights/tiny", str(tmp_path / "weights/tiny")):
@@ -117,9 +113,7 @@ def test_a_missing_weights_folder_is_named_by_its_path(
         ),
     ],
 )
-def test_missing_weights_and_certificates_are_named(
-    changes: dict[str, Any], said: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_weights_and_certificates_are_named(changes, said, monkeypatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", "/nowhere.pem")
     with pytest.raises(UserError, match=said):
         run(**changes)
@@ -134,9 +128,7 @@ def test_missing_weights_and_certificates_are_named(
         ("openai-api/my-own/model", ["MY_OWN_API_KEY"]),
     ],
 )
-def test_a_provider_of_inspect_needs_one_of_its_keys(
-    name: str, variables: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_provider_of_inspect_needs_one_of_its_keys(name, variables, monkeypatch) -> None:
     for variable in [*variables, *PROVIDER_KEYS.get(name.partition("/")[0], ())]:
         monkeypatch.delenv(variable, raising=False)
     expected = f"models.mine needs an API key: set the environment variable {variables[0]}"
@@ -156,9 +148,7 @@ def test_other_logins_of_providers_are_left_to_the_job(monkeypatch: pytest.Monke
     assert run(**INSPECT, name="google/gemini-2.5-flash", args={"use_adc": True}) == []
 
 
-def test_an_endpoint_that_nothing_listens_at_is_told(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_an_endpoint_that_nothing_listens_at_is_told(monkeypatch, tmp_path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -219,9 +209,7 @@ def certificate(folder: Path) -> tuple[Path, Path]:
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl to make a certificate")
-def test_an_untrusted_certificate_is_told_before_any_job(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_an_untrusted_certificate_is_told_before_any_job(monkeypatch, tmp_path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     cert, key = certificate(tmp_path)
@@ -278,9 +266,7 @@ def test_a_length_without_room_for_the_template_names_the_reserve() -> None:
 
 
 @pytest.mark.parametrize("metric", ["containment", "released_semantic"])
-def test_weights_and_packages_of_a_metric_are_looked_for(
-    metric: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_weights_and_packages_of_a_metric_are_looked_for(metric, monkeypatch, tmp_path) -> None:
     for name in ("HF_HUB_CACHE", "SENTENCE_TRANSFORMERS_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HF_HOME", str(tmp_path))

@@ -89,9 +89,7 @@ def test_without_a_network_the_cache_is_named(hub, monkeypatch: pytest.MonkeyPat
     assert hub.asked == []
 
 
-def test_an_encodings_file_is_named_before_it_is_fetched(
-    hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_an_encodings_file_is_named_before_it_is_fetched(hub, monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     there = f"{os.environ['HF_ENDPOINT']}/org/there/resolve/main"
     monkeypatch.setattr(weights, "ENCODINGS", there)
@@ -113,9 +111,7 @@ def test_an_encodings_file_is_named_before_it_is_fetched(
         check_encoding("tokenizers.t", "cl100k_base")
 
 
-def test_an_encoding_in_tiktokens_cache_is_not_asked_for(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_an_encoding_in_tiktokens_cache_is_not_asked_for(monkeypatch, tmp_path) -> None:
     """Under the name that docs/air-gapped.md and tiktoken itself give it."""
     page = (ROOT / "docs/air-gapped.md").read_text(encoding="utf-8")
     found = re.search(r"`o200k_base` is\s+`(\w{40})`", page)

@@ -36,9 +36,7 @@ SIZE = TableSize(texts=20, tokens=300)
         (Use("l", "p/tr", PASSAGES, (), ()), "20 passages of 300 tokens", True),
     ],
 )
-def test_lengths_and_documents_are_compared_with_the_data(
-    use: Use, said: str, enough: bool
-) -> None:
+def test_lengths_and_documents_are_compared_with_the_data(use, said, enough) -> None:
     text, right = table_in_words(use, SIZE, "words")
     assert said in text and right == enough
 

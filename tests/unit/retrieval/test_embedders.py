@@ -163,9 +163,7 @@ def test_neural_vectors(tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert not np.allclose(vectors[0], vectors[1], atol=1e-3)
 
 
-def test_neural_vectors_are_those_of_sentence_transformers(
-    tiny_model: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_neural_vectors_are_those_of_sentence_transformers(tiny_model, monkeypatch) -> None:
     from sentence_transformers import SentenceTransformer
 
     in_batches_of(monkeypatch, 4)
@@ -174,9 +172,7 @@ def test_neural_vectors_are_those_of_sentence_transformers(
     np.testing.assert_allclose(neural(tiny_model).encode(TEXTS), theirs, atol=1e-5)
 
 
-def test_the_number_of_threads_changes_no_bit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_number_of_threads_changes_no_bit(tmp_path, monkeypatch) -> None:
     import torch
 
     in_batches_of(monkeypatch, 1)

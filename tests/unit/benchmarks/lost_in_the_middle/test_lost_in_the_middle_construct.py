@@ -164,9 +164,7 @@ def counted(made: Made, table: str, column: str | int) -> pd.DataFrame:
     return rows
 
 
-def test_closed_book_and_oracle_have_the_paper_s_token_counts(
-    mirror: Path, cl100k: Tokenizer
-) -> None:
+def test_closed_book_and_oracle_have_the_paper_s_token_counts(mirror, cl100k) -> None:
     tables = {"questions": {"en": nq_open.read_questions("nq_open", mirror / data.ORACLE)}}
     closed_book = Made(settings("en-closed-book"), tables, cl100k)
     assert printed(counted(closed_book, "table2", "closed_book")) == ("15.3", "2.2", 29)
@@ -194,9 +192,7 @@ def test_75_pairs_have_the_paper_s_token_counts(mirror: Path, cl100k: Tokenizer)
 # Multi-document question answering
 
 
-def test_released_and_constructed_prompts_are_those_of_every_published_file(
-    made, retrieved
-) -> None:
+def test_released_and_constructed_prompts_are_those_of_every_published_file(made, retrieved):
     wanted = expected(retrieved, PLACES)
     released = made("en-documents-plain")
     constructed = made("en-documents-plain", source="constructed")

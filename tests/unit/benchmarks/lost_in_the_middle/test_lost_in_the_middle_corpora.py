@@ -72,9 +72,7 @@ def test_the_released_pairs(mirror: Path) -> None:
     ("kind", "file"),
     [("nq_open_released", data.documents_path(30, 0)), ("nq_open_retrieved", data.RETRIEVAL)],
 )
-def test_stand_ins_are_read_as_they_were_made(
-    mirror: Path, tmp_path: Path, kind: str, file: str
-) -> None:
+def test_stand_ins_are_read_as_they_were_made(mirror, tmp_path, kind, file) -> None:
     folder = data.stand_ins(mirror, tmp_path, 6, examples=1)
     oracle = nq_open.read_questions("nq_open", folder / data.ORACLE).to_pylist()
     questions = nq_open.table(kind, "en", [str(folder / file)], {})
@@ -226,9 +224,7 @@ def wikipedia_file(folder: Path, *rows: str) -> Path:
     return path
 
 
-def test_wikipedia_s_passages_are_those_of_the_sampled_ids(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wikipedia_s_passages_are_those_of_the_sampled_ids(tmp_path, monkeypatch) -> None:
     rows = [f"{i}\ttext {i}\ttitle {i}" for i in range(1, 12)]
     rows[9] = '10\t"A ""quoted"" text"\tTitle: (10)'
     path = wikipedia_file(tmp_path, *rows, "a line that is not read")

@@ -228,9 +228,7 @@ def test_a_wording_changes_its_own_task_alone() -> None:
         ({}, {"records": {}}, "instructions needs `records`"),
     ],
 )
-def test_a_wrong_wording_is_one_sentence(
-    change: dict[str, str | None], own: dict[str, Any], message: str
-) -> None:
+def test_a_wrong_wording_is_one_sentence(change, own, message) -> None:
     texts = {**texts_of_tasks("cnnnews"), **change}
     with pytest.raises(UserError) as raised:
         configured({"hi": {k: v for k, v in texts.items() if v}}, names=["cnnnews"], **own)

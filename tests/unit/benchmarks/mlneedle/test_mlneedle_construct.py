@@ -227,9 +227,7 @@ ENDS = ["start", "middle", "end"]
         ("vi-none", "words", {}),
     ],
 )
-def test_every_prompt_is_what_its_factors_say(
-    tables, corpora, name: str, tokens: str, own: dict
-) -> None:
+def test_every_prompt_is_what_its_factors_say(tables, corpora, name, tokens, own) -> None:
     lengths = own.get("lengths", (512, 1024) if tokens == "words" else (1024,))
     rows = instances(tables, name, tokens=tokens, **{"lengths": lengths, "questions": 4, **own})
     corpora.check(rows, tokens, **own)

@@ -52,9 +52,7 @@ def test_a_released_row_tells_where_its_needle_stands(tmp_path: Path) -> None:
         (ONE, row("x")[:3], "more or fewer cells than the header"),
     ],
 )
-def test_an_unsound_released_file_is_refused(
-    tmp_path: Path, header: list, cells: list, message: str
-) -> None:
+def test_an_unsound_released_file_is_refused(tmp_path, header, cells, message) -> None:
     path = write(tmp_path / "a.csv", header, cells)
     with pytest.raises(UserError, match=message) as error:
         mlongrr.released(path, NEEDLE, MODEL)

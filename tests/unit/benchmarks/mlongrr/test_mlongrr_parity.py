@@ -47,9 +47,7 @@ def haystack_of(text: str, lang: str, tokenizer: Tokenizer) -> Haystack:
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
-def test_needles_stand_where_the_released_files_have_them(
-    mirror: Path, o200k: Tokenizer, lang: str
-) -> None:
+def test_needles_stand_where_the_released_files_have_them(mirror, o200k, lang) -> None:
     """25 and 20 rows of each of six languages, byte for byte.
 
     The first needle by the rule, the others within the next 25 points.
@@ -92,9 +90,7 @@ def test_cut_haystacks_equal_22_of_24_released_ones(mirror: Path, o200k: Tokeniz
     assert other <= OTHER_CUTS
 
 
-def test_tokens_per_word_are_the_authors_to_five_digits(
-    mirror: Path, named_tokenizer: Named
-) -> None:
+def test_tokens_per_word_are_the_authors_to_five_digits(mirror, named_tokenizer) -> None:
     """Table 2's sources in the repository; exact where the end of the 50 articles is known."""
     published = {
         (row["row"], row["column"]): float(row["value"])
@@ -185,9 +181,7 @@ def test_every_released_language_gives_its_tables(mirror: Path) -> None:
         assert "".join(raw.split()) == "".join(joined.split()) and len(raw) > 200_000
 
 
-def test_tables_of_the_released_files_equal_the_authors_log(
-    mirror: Path, named_tokenizer: Named
-) -> None:
+def test_tables_of_the_released_files_equal_the_authors_log(mirror, named_tokenizer) -> None:
     """`construction`, and Table 2 in the languages whose articles are all known."""
     own = {"source": "released", "budget": "released"}
     own["tasks"] = [{"n": 1, "depths": [0, 25, 50, 75, 100], "questions": ["number"]}]

@@ -211,9 +211,7 @@ def test_several_books_follow_each_other() -> None:
         *(("fr", length, "released") for length in (8000, 8001)),
     ],
 )
-def test_words_stand_as_often_as_the_task_says(
-    make, named_tokenizer, lang: str, length: int, frequencies: str
-) -> None:
+def test_words_stand_as_often_as_the_task_says(make, named_tokenizer, lang, length, frequencies):
     """Paper, section 2.2; the released code has lower frequencies up to 8,000 tokens."""
     own = {"tasks": ["cwe_easy", "cwe_hard"], "cwe_frequencies": frequencies, "examples": 1}
     made = make(f"{lang}-{lang}", [length], named_tokenizer("cl100k_base"), **own)
@@ -315,9 +313,7 @@ def test_every_prompt_fills_its_length(make, named_tokenizer, name: str, pair: s
 
 
 @pytest.mark.parametrize(("pair", "length"), [("ko-ko", 14_000), ("vi-vi", 3000)])
-def test_each_finished_prompt_is_tokenized_once(
-    make, named_tokenizer, pair: str, length: int
-) -> None:
+def test_each_finished_prompt_is_tokenized_once(make, named_tokenizer, pair, length) -> None:
     """What sentences and words cost predicts a prompt to the token: nothing has to be counted again."""
     whole = []
 
@@ -333,9 +329,7 @@ def test_each_finished_prompt_is_tokenized_once(
 @pytest.mark.parametrize(
     ("limit", "niah", "words"), [("released", 30, 50), (99, 99, 99), ("measured", None, None)]
 )
-def test_room_is_kept_for_the_answer_and_the_template(
-    make, named_tokenizer, limit: str | int, niah: int | None, words: int | None
-) -> None:
+def test_room_is_kept_for_the_answer_and_the_template(make, named_tokenizer, limit, niah, words):
     cl100k = replace(named_tokenizer("cl100k_base"), reserve=300)
     tasks = ["niah_multivalue", "cwe_hard"]
     made = make("ta-ta", [4300], cl100k, examples=1, max_new_tokens=limit, tasks=tasks)
@@ -355,9 +349,7 @@ def test_room_is_kept_for_the_answer_and_the_template(
     budget=st.integers(0, 120),
     guessed=st.integers(-3, 30),
 )
-def test_wrong_predictions_still_give_the_largest_fit(
-    costs: list[int], errors: list[int], budget: int, guessed: int
-) -> None:
+def test_wrong_predictions_still_give_the_largest_fit(costs, errors, budget, guessed) -> None:
     counted: list[int] = []
 
     def count(n: int) -> int:
@@ -451,9 +443,7 @@ def list_of(column: str, *texts: str) -> pa.Table:
         ("vi-vi", 300, {}, "lengths has 300, .* of cwe_easy with eleven"),
     ],
 )
-def test_what_cannot_be_built_is_named(
-    make, mirror: Path, pair: str, length: int, changed: dict, message: str
-) -> None:
+def test_what_cannot_be_built_is_named(make, mirror, pair, length, changed, message) -> None:
     read = tables(mirror, plan.reads(slice_settings(pair, [length])))
     with pytest.raises(UserError, match=message):
         make(pair, [length], read={**read, **changed}, examples=1)
