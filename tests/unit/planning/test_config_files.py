@@ -63,7 +63,7 @@ def test_shared_values_and_every_preset_pass(tmp_path):
     file = tmp_path / "mine.yaml"
     file.write_text("a: &a {b: 1}\nc: [*a, *a]\nd: {<<: *a, <<: *a, b: 2}\n# empty: \n")
     presets = [*ROOT.glob("presets/*.yaml")]
-    for each in (file, ROOT / "config.yaml", *presets):
+    for each in (file, ROOT / "config.yaml", ROOT / "resources/sources.yaml", *presets):
         read_nodes(each)
     assert presets
 

@@ -20,64 +20,41 @@ import pytest
 
 import factories.lost_in_the_middle as data
 import golden_runs
+import made_slices
 from described import cell
-from factories import templates
 from factories.lost_in_the_middle import INDICES, block, settings
 from invariants import check_document_row
+from made_slices import WORDS, Tables
 from needlework.benchmarks.lost_in_the_middle import corpus as nq_open
 from needlework.benchmarks.lost_in_the_middle import plan, scores
-from needlework.benchmarks.lost_in_the_middle.documents import Item, gold_text
 from needlework.benchmarks.lost_in_the_middle.factors import COLUMNS
-from needlework.benchmarks.lost_in_the_middle.prompts import build
 from needlework.benchmarks.lost_in_the_middle.tables import PROMPTS
-from needlework.contract import Built
 from needlework.data.comparison import normalisation
 from needlework.data.corpora import extractive, sample, titled
 from needlework.errors import UserError
-from needlework.prompts.spans import ROLES, Documents, render
-from needlework.prompts.tokenizers import Tokenizer, load_tokenizer
+from needlework.prompts.spans import ROLES
+from needlework.prompts.tokenizers import Tokenizer
 from needlework.records import instances_schema, write_table
 from needlework.results.numbers.prompt_table import describe
 from needlework.retrieval.embedders import NgramHasher
 from needlework.retrieval.search import AnswerFree, distractors, search
 
-WORDS = load_tokenizer("words", {"kind": "words"})
 N = 10
 PLACES = {n: INDICES[n] for n in (10, 20, 30)}
 
-Tables = dict[str, dict[str, pa.Table]]
 
+class Made(made_slices.Made):
+    """A slice of Lost in the Middle as it was built."""
 
-class Made:
-    """A slice as it was built, with what its prompts refer to."""
-
-    def __init__(
-        self, slice_settings: Mapping[str, Any], tables: Tables, tokenizer: Tokenizer = WORDS
-    ) -> None:
-        files = templates("lost_in_the_middle")
-        self.built: Built = build(slice_settings, tables, files, tokenizer)
+    def __init__(self, settings: Any, tables: Tables, tokenizer: Tokenizer = WORDS) -> None:
+        super().__init__("lost_in_the_middle", settings, tables, tokenizer)
         assert self.built.instances.schema == instances_schema(COLUMNS)
-        self.rows = self.built.instances.to_pylist()
-        self.documents = Documents()
-        for kind, wanted in plan.reads(slice_settings).items():
-            for corpus, lang in wanted:
-                if kind != "words":
-                    self.documents.add(f"{corpus}/{lang}", tables[kind][lang])
-        if self.built.documents is not None:
-            name = f"lost_in_the_middle/{slice_settings['slice']}"
-            self.documents.add(name, self.built.documents)
-        self.counts = {name: count for name, count in self.built.counts.items() if count}
         self.asked = [row["example_id"] for row in self.rows]
-
-    def text(self, row: Mapping[str, Any]) -> str:
-        return render(row["prompt"], self.documents)
 
     def texts(self) -> dict[tuple[str, int, int | None], str]:
         """The prompts by question, number of documents and gold index."""
-        return {
-            (row["example_id"], row["n_documents"], row["gold_index"]): self.text(row)
-            for row in self.rows
-        }
+        keys = ("example_id", "n_documents", "gold_index")
+        return {tuple(row[key] for key in keys): self.text(row) for row in self.rows}
 
     def others(self, row: Mapping[str, Any]) -> list[str]:
         """The names of the distractors of a prompt, in order."""
@@ -110,18 +87,15 @@ def retrieved(stand_ins: Path) -> list[data.Row]:
     return data.read(stand_ins / data.RETRIEVAL)
 
 
-def tables_of(slice_settings: dict[str, Any], corpora: Mapping[str, pa.Table]) -> Tables:
-    return {
-        kind: {lang: corpora[corpus] for corpus, lang in found}
-        for kind, found in plan.reads(slice_settings).items()
-    }
-
-
 @pytest.fixture
 def made(corpora: dict[str, pa.Table]) -> Callable[..., Made]:
     def make(name: str, **own: Any) -> Made:
         slice_settings = settings(name, **own)
-        return Made(slice_settings, tables_of(slice_settings, corpora))
+        tables = {
+            kind: {lang: corpora[corpus] for corpus, lang in found}
+            for kind, found in plan.reads(slice_settings).items()
+        }
+        return Made(slice_settings, tables)
 
     return make
 
@@ -289,6 +263,7 @@ def test_random_distractors_hold_no_answer_and_were_not_retrieved(made) -> None:
         assert not any(accepted(documents[source], row["references"]) for source in others)
         draws.append(tuple(others))
     assert len(set(draws)) == N
+    assert made("en-documents-random-distractors").rows == found.rows
 
 
 def test_random_distractors_of_wikipedia_hold_nothing_that_the_metric_accepts() -> None:
@@ -515,11 +490,6 @@ def test_samples_are_seeded_and_nested_and_missing_ones_counted(made) -> None:
     assert made("en-pairs-uuid-plain", examples=6).counts == {"examples_lacking": 3}
 
 
-@pytest.mark.parametrize("name", ["en-documents-random-order", "en-documents-random-distractors"])
-def test_the_same_settings_give_the_same_prompts(made, name: str) -> None:
-    assert made(name).built.instances.equals(made(name).built.instances)
-
-
 # Other languages and corpora
 
 OTHER = {"source": "constructed", "tasks": ["oracle", "multi_document_qa"]}
@@ -579,12 +549,6 @@ def test_the_sample_s_passages_have_no_titles(root: Path, kind: str) -> None:
             check_document_row(row, text, made.documents)
             assert "Title" not in text and WORDS.count(text) == row["n_tokens"]
             assert len(re.findall(r"^Document \[\d\] \S", text, re.MULTILINE)) == n
-
-
-def test_a_gold_passage_has_a_title_only_among_titled_ones() -> None:
-    item = Item("1", "Who?", ["a"], "A title", "A text.", "made", None)
-    assert gold_text(item, titles=False) == "A text."
-    assert gold_text(item, titles=True) == "(Title: A title) A text."
 
 
 # The table of prompts

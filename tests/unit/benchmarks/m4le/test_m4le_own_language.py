@@ -12,17 +12,16 @@ import pytest
 
 from factories import ROOT, configuration
 from factories.m4le import frames
+from made_slices import CHARACTERS, Made
 from needlework.benchmarks.m4le import corpus, plan
 from needlework.benchmarks.m4le.data.sources import source_records
 from needlework.benchmarks.m4le.data.tasks import TASKS, texts_of, worded
-from needlework.benchmarks.m4le.prompts import build
 from needlework.benchmarks.m4le.scores import score
 from needlework.errors import UserError
 from needlework.given import given as blocks
 from needlework.planning.affects import effective_config
 from needlework.planning.config import validated
 from needlework.planning.rule_inputs import RuleInputs
-from needlework.prompts.tokenizers import load_tokenizer
 from needlework.records import GENERATIONS, RECORDS, write_table
 from own_languages import LANGUAGES, LATIN
 
@@ -119,7 +118,6 @@ def instances(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
         (folder / f"{name}.txt").write_text(f"{text}\n", encoding="utf-8")
     files = RuleInputs(configured({"hi": str(folder)}))
     own, found = files.prompts.settings("m4le"), []
-    tokenizer = load_tokenizer("characters", {"kind": "characters"})
     path = str(write_records(folder / "hi.parquet", records()))
     for slug in plan.slices(own):
         frame_file, *sources = files.corpora.sources("m4le_constructed", slug)
@@ -127,10 +125,9 @@ def instances(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
         settings = files.corpora.corpus_settings("m4le_constructed", slug)
         rows = corpus.table("m4le_constructed", slug, [frame_file, path], settings)
         assert rows.num_rows == 3
-        made = build(plan.settings(own, slug, [250]), {"rows": {slug: rows}}, [], tokenizer)
+        made = Made("m4le", plan.settings(own, slug, [250]), {"rows": {slug: rows}}, CHARACTERS)
         shown = {row["passage_id"]: row["text"] for row in rows.to_pylist()}
-        for row in made.instances.to_pylist():
-            found.append({**row, "shown": shown[row["example_id"]]})
+        found += [{**row, "shown": shown[row["example_id"]]} for row in made.rows]
     return found
 
 

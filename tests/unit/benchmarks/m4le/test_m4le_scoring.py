@@ -12,15 +12,13 @@ import pytest
 
 from factories import ROOT
 from factories.m4le import configured, mirrored, sample
+from made_slices import Made
 from needlework.benchmarks.m4le import measures, plan
 from needlework.benchmarks.m4le.data.tasks import TASKS
-from needlework.benchmarks.m4le.prompts import build
 from needlework.benchmarks.m4le.scores import METRICS, paper, released, score
 from needlework.given import given
-from needlework.prompts.tokenizers import load_tokenizer
 from needlework.records import GENERATIONS
 
-WORDS = load_tokenizer("words", {"kind": "words"})
 SCORED = [name for name, task in TASKS.items() if task.metric != "bleu"]
 
 
@@ -28,7 +26,7 @@ def built(rows: pa.Table, **own: Any) -> pa.Table:
     """The instances of these rows of the sample."""
     block = configured(source="sample", lengths=[500, 1000], **own)["benchmarks"]["m4le"]
     settings = plan.settings(given(block | {"seed": 0}), "sample", block["lengths"])
-    return build(settings, {"rows": {"sample": rows}}, [], WORDS).instances
+    return Made("m4le", settings, {"rows": {"sample": rows}}).built.instances
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,11 @@ import yaml
 from factories import ROOT, configuration, demo
 from factories.mlneedle import block
 from needlework.benchmarks.mlneedle import plan
+from needlework.given import given
+from needlework.planning.affects import effective_config
 from needlework.planning.config import validated
 from needlework.planning.json_schema import schema
+from needlework.planning.notices import notices
 from needlework.planning.rule_inputs import RuleInputs
 
 # Positions
@@ -177,3 +180,47 @@ def test_every_task_has_a_template() -> None:
 def test_the_explorer_writes_depths_in_percent() -> None:
     found = RuleInputs(validated(configuration("mlneedle", demo("mlneedle")))).explorer
     assert found.explored("mlneedle")["percent"] == {"depth": 100}
+
+
+# Languages that follow from the needles
+
+
+def own_questions(*languages: str, **own: Any) -> dict[str, Any]:
+    """A run of MLNeedle on questions of a user's own, validated: the benchmark's block."""
+    data = {"files": [str(ROOT / "resources/examples/turkish/data/sorular.csv")]}
+    columns = {"question": "soru", "context": "metin", "answers": "cevaplar"}
+    mine = {"kind": "questions", "columns": columns, "languages": dict.fromkeys(languages, data)}
+    config = configuration("mlneedle", demo("mlneedle")) | {"corpora": {"mine": mine}}
+    config["run"]["models"] = ["oracle"]
+    chosen = {"needles": "mine", "haystack": "mine_paragraphs", "tasks": ["exact"]}
+    both = {"needle_languages": list(languages), "haystack_languages": list(languages)}
+    config["benchmarks"]["mlneedle"] |= chosen | both | own
+    return validated(config)
+
+
+def test_the_questions_language_is_one_of_the_corpus() -> None:
+    for languages, question in ((("tr",), "tr"), (("tr", "de"), "tr"), (("tr", "en"), "en")):
+        own = own_questions(*languages)["benchmarks"]["mlneedle"]
+        assert own["question_lang"] == question and set(own["answer_languages"]) == set(languages)
+
+
+def test_without_english_answers_nothing_is_translated() -> None:
+    texts = {"tr": {"exact": "{passages} {question}"}}
+    made = {lang: RuleInputs(own_questions(lang, instructions=texts)) for lang in ("tr", "en")}
+    assert not made["tr"].scores.translated("mlneedle") and made["en"].scores.translated("mlneedle")
+    names = {
+        lang: [r.name for r in files.results.filled("mlneedle")] for lang, files in made.items()
+    }
+    assert "translation_ceiling" in names["en"] and "translation_ceiling" not in names["tr"]
+
+
+def test_instructions_of_other_languages_are_noticed_and_in_provenance() -> None:
+    (notice,) = notices(given(own_questions("tr")))
+    assert "the questions in tr have the paper's instructions, in English" in notice
+    texts = {"tr": {"exact": "{passages} {question}"}}
+    assert notices(given(own_questions("tr", instructions=texts))) == []
+    assert notices(given(validated(configuration("mlneedle", demo("mlneedle"))))) == []
+    folder = str(ROOT / "resources/examples/turkish/languages/tr")
+    made = effective_config(given(own_questions("tr", instructions={"tr": folder})))
+    texts = made["benchmarks"]["mlneedle"]["instructions"]["tr"]
+    assert texts["yes"] == "Evet" and texts["exact"].startswith("Verilen soruya")

@@ -14,13 +14,12 @@ import pytest
 
 import golden_runs
 from factories.mlongrr import LANGUAGES, PUNKT, RESOURCES, ROOT, SETTINGS, settings, table, tables
+from made_slices import Made
 from needlework.benchmarks.mlongrr import corpus as mlongrr
-from needlework.benchmarks.mlongrr import prompts as construct
 from needlework.benchmarks.mlongrr.haystack import Haystack, fertility
 from needlework.benchmarks.mlongrr.prompt_files import read_rows
 from needlework.data import english_punkt
 from needlework.prompts.counting.pieces import Pieces
-from needlework.prompts.spans import Documents, render
 from needlework.prompts.tokenizers import Tokenizer
 from tokenizers_made import LLAMA_3
 
@@ -130,23 +129,17 @@ def test_prompts_of_released_haystacks_hold_their_texts(mirror: Path, o200k: Tok
     ]
     slice_settings = settings("en", [2000], tasks=tasks, **own)
     read = tables(slice_settings, mirror)
-    rows = construct.build(slice_settings, read, [], o200k).instances.to_pylist()
-    documents, texts = Documents(), {}
-    for kind, corpus in (("released_1", "one"), ("released_3", "three")):
-        documents.add(f"mlongrr_released_{corpus}/en", read[kind]["en"])
+    made, texts = Made("mlongrr", slice_settings, read, o200k), {}
+    for kind in ("released_1", "released_3"):
         for row in read[kind]["en"].to_pylist():
             if row["length"] == 2000:
                 texts[len(row["numbers"]), row["depth"]] = row
-    assert len(rows) == len(texts) == 9
-    for row in rows:
+    assert len(made.rows) == len(texts) == 9
+    for row in made.rows:
         theirs = texts[row["n_needles"], row["depth"]]
-        prompt = render(row["prompt"], documents)
+        prompt = made.text(row)
         assert theirs["text"] in prompt
-        assert [
-            documents[span["source"]][span["start"] : span["end"]]
-            for span in row["prompt"]
-            if span["role"] == "needle"
-        ] == theirs["needles"]
+        assert made.spans(row, "needle") == theirs["needles"]
         assert row["references"] == [max(theirs["numbers"])]
         assert row["sentences_before"] == theirs["sentences_before"][0]
         assert o200k.count(prompt) == row["n_tokens"] <= 2029
@@ -192,7 +185,7 @@ def test_tables_of_the_released_files_equal_the_authors_log(mirror, named_tokeni
         for lang, name in product(("sw", "so"), names):
             slice_settings = settings(lang, lengths, **own)
             read = tables(slice_settings, mirror)
-            built = construct.build(slice_settings, read, [], named_tokenizer(name)).instances
+            built = Made("mlongrr", slice_settings, read, named_tokenizer(name)).built.instances
             frames.append(built.drop_columns(["prompt"]).to_pandas().assign(tokenizer=name))
         return golden_runs.changed("mlongrr", result, pd.concat(frames), **run)
 

@@ -9,10 +9,9 @@ import pytest
 from factories.answers import generations
 from factories.mlongrr import settings, tables
 from growth import assert_linear
-from needlework.benchmarks.mlongrr import prompts as construct
+from made_slices import Made
 from needlework.benchmarks.mlongrr import scores
 from needlework.benchmarks.mlongrr.prompt_files import read_rows
-from needlework.prompts.tokenizers import load_tokenizer
 
 WORDS = ["UNANSWERABLE", "无法回答"]
 
@@ -109,8 +108,7 @@ def answered(answer, thoughts=None) -> list[tuple[dict, Scores]]:
     """Rows of the sample in English with values and verdicts by metric; `thoughts` precede answers."""
     own = {"haystacks": ["sample_books"], "data": "sample", "absent": [1], "examples": 2}
     slice_settings = settings("en", [500], **own)
-    words = load_tokenizer("words", {"kind": "words"})
-    built = construct.build(slice_settings, tables(slice_settings), [], words).instances
+    built = Made("mlongrr", slice_settings, tables(slice_settings)).built.instances
     rows = {row["instance_id"]: row for row in built.to_pylist()}
     given = generations(
         *(

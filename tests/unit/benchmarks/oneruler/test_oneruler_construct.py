@@ -15,48 +15,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import made_slices
 from factories.oneruler import book_of, slice_settings, tables
+from made_slices import WORDS
 from needlework.benchmarks.oneruler import niah, plan
-from needlework.benchmarks.oneruler import prompts as construct
 from needlework.benchmarks.oneruler.cwe import vocabulary
 from needlework.benchmarks.oneruler.niah import Haystack
 from needlework.benchmarks.oneruler.tables import PROMPTS
 from needlework.errors import UserError
 from needlework.prompts.counting.pieces import Pieces, fit
 from needlework.prompts.spans import Documents, numbered, render, span_text
-from needlework.prompts.tokenizers import Tokenizer, load_tokenizer
+from needlework.prompts.tokenizers import Tokenizer
 from needlework.records import DOCUMENTS, write_table
 from needlework.results.numbers.prompt_table import describe
 from needlework.seeding import rng
 
-WORDS = load_tokenizer("words", {"kind": "words"})
 QUOTED = re.compile(r'["“„](.+?)["”]')
 
 
-class Made:
-    """What was built of a slice: its rows, and their texts."""
+class Made(made_slices.Made):
+    """A slice of ONERULER as it was built."""
 
-    def __init__(self, settings: Mapping[str, Any], read: Mapping, tokenizer: Tokenizer) -> None:
-        self.settings, self.read = settings, read
-        self.built = construct.build(settings, read, [], tokenizer)
-        self.rows = self.built.instances.to_pylist()
-        self.documents = {
-            f"oneruler_books/{lang}/{row['passage_id']}": row["text"]
-            for lang, table in read["books"].items()
-            for row in table.to_pylist()
-        }
+    def __init__(self, settings: Any, tables: made_slices.Tables, tokenizer: Tokenizer) -> None:
+        super().__init__("oneruler", settings, tables, tokenizer)
         if self.built.documents is not None:
             assert self.built.documents.schema == DOCUMENTS
-            for row in self.built.documents.to_pylist():
-                name = f"oneruler/{settings['slice']}/{row['passage_id']}"
-                self.documents[name] = numbered(row["words"])
-
-    def text(self, row: Mapping) -> str:
-        return render(row["prompt"], self.documents)
-
-    def spans(self, row: Mapping, *roles: str) -> list[str]:
-        """The texts of the spans of these roles."""
-        return [span_text(s, self.documents) for s in row["prompt"] if s["role"] in roles]
 
     def needles(self, row: Mapping) -> list[str]:
         return self.spans(row, "needle")
@@ -70,7 +53,7 @@ class Made:
         return [span_text(span, self.documents) for span in row["prompt"] if span["source"]]
 
     def nouns(self, lang: str) -> list[str]:
-        return self.read["nouns"][lang]["noun"].to_pylist()
+        return self.tables["nouns"][lang]["noun"].to_pylist()
 
     def described(self, folder: Path):
         """What the page says of the prompts, from their file."""
@@ -139,7 +122,7 @@ def test_a_pair_hides_in_one_language_and_asks_in_another(make) -> None:
     assert "무엇인가요?해당되는 모든" in across.text(across.rows[0])
     words = make("en-ta", [2500], tasks=["cwe_easy"], examples=1)
     assert words.text(words.rows[0]).startswith("Below is a numbered list of words.")
-    assert set(words.rows[0]["references"]) <= set(words.read["words"]["ta"]["word"].to_pylist())
+    assert set(words.rows[0]["references"]) <= set(words.tables["words"]["ta"]["word"].to_pylist())
 
 
 @pytest.mark.parametrize("lang", ["en", "vi"])
@@ -168,7 +151,7 @@ def test_answers_are_the_numbers_of_the_asked_keys(make, lang: str) -> None:
 @pytest.mark.parametrize("lang", ["en", "ja"])
 def test_needles_stand_between_the_books_first_sentences(make, lang: str) -> None:
     made = make(f"{lang}-{lang}", [1500], tasks=["niah_multikey"], examples=20)
-    table = made.read["books"][lang]
+    table = made.tables["books"][lang]
     text, starts = table["text"][0].as_py(), table["sentence_starts"][0].as_py()
     joint = "" if lang == "ja" else " "
     sentences = [text[a:b].removesuffix(joint) for a, b in pairwise([*starts, len(text)])]
@@ -237,7 +220,7 @@ def test_as_many_words_as_fit(make, named_tokenizer) -> None:
     """The naive way finds the same number of words: add one after the other, count the whole list."""
     cl100k = named_tokenizer("cl100k_base")
     made = make("sv-sv", [1800], cl100k, examples=1, tasks=["cwe_hard"])
-    words = vocabulary(made.read["words"]["sv"]["word"].to_pylist())
+    words = vocabulary(made.tables["words"]["sv"]["word"].to_pylist())
     (row,) = made.rows
     drawn = rng("oneruler", 0, "cwe_hard", "sv", 0, "words").permutation(len(words))
     before, _, after = made.text(row).partition("1. ")
@@ -258,7 +241,7 @@ def test_a_vocabulary_that_runs_out_is_said(make, tmp_path: Path) -> None:
     short, long = made.rows
     assert (short["exhausted"], long["exhausted"]) == (False, True)
     distinct = set(re.findall(r"\d+\. (\S+)", made.lists(long)[0]))
-    assert len(distinct) == len(vocabulary(made.read["words"]["st"]["word"].to_pylist()))
+    assert len(distinct) == len(vocabulary(made.tables["words"]["st"]["word"].to_pylist()))
     described = made.described(tmp_path).set_index("length")
     assert described.loc[60_000, "exhausted"] == 1 and described.loc[4000, "exhausted"] == 0
     assert described.loc[4000, "fill"] > 0.99 > 0.4 > described.loc[60_000, "fill"]
@@ -293,9 +276,9 @@ def test_every_prompt_fills_its_length(make, named_tokenizer, name: str, pair: s
     made = make(pair, [4000], tokenizer, examples=1, none_option=[True, False])
     assert len(made.rows) == 8
     lang = made.settings["context_lang"]
-    book = made.read["books"][lang]
+    book = made.tables["books"][lang]
     joint = "" if lang in ("zh", "ja") else " "
-    costliest = max(made.read["words"][lang]["word"].to_pylist(), key=tokenizer.count)
+    costliest = max(made.tables["words"][lang]["word"].to_pylist(), key=tokenizer.count)
     for row in made.rows:
         text, budget = made.text(row), 4000 - row["max_new_tokens"]
         assert row["n_tokens"] == tokenizer.count(text) <= budget
@@ -376,12 +359,12 @@ def test_wrong_predictions_still_give_the_largest_fit(costs, errors, budget, gue
 def test_more_of_anything_changes_no_other_prompt(make) -> None:
     base = make("de-de", [600], examples=2)
     more = {"examples": 3, "none_option": [True, False], "tasks": [*reversed(plan.TASKS)]}
-    wider = make("de-de", [600, 900], read=base.read, **more).rows
+    wider = make("de-de", [600, 900], read=base.tables, **more).rows
     names = {row["instance_id"] for row in base.rows}
     assert [row for row in wider if row["instance_id"] in names] == base.rows
     assert len(wider) > len(base.rows) == len(names)
-    assert make("de-de", [600], read=base.read, examples=2).rows == base.rows
-    other = make("de-de", [600], read=base.read, examples=2, seed=1)
+    assert make("de-de", [600], read=base.tables, examples=2).rows == base.rows
+    other = make("de-de", [600], read=base.tables, examples=2, seed=1)
     assert not names & {row["instance_id"] for row in other.rows}
 
 

@@ -6,13 +6,12 @@ import pyarrow as pa
 import pytest
 
 from factories.oneruler import slice_settings, tables
+from made_slices import Made
 from needlework.benchmarks.oneruler import plan
-from needlework.benchmarks.oneruler import prompts as construct
 from needlework.benchmarks.oneruler.factors import COLUMNS
 from needlework.benchmarks.oneruler.scores import METRICS, score
 from needlework.errors import UserError
 from needlework.given import given
-from needlework.prompts.tokenizers import load_tokenizer
 from needlework.records import GENERATIONS, scores_schema, write_table
 
 CORRECT = (1.0, "correct")
@@ -131,9 +130,8 @@ def test_the_released_rules_know_one_maker_s_models() -> None:
 @pytest.mark.parametrize("pair", ["fa-fa", "hi-hi", "ko-en", "st-st", "vi-vi", "zh-zh"])
 def test_references_are_right_and_silence_wrong_on_real_prompts(mirror, pair: str) -> None:
     settings = slice_settings(pair, [2500], examples=2)
-    words = load_tokenizer("words", {"kind": "words"})
-    built = construct.build(settings, tables(mirror, plan.reads(settings)), [], words)
-    asked = built.instances.drop_columns("prompt")
+    made = Made("oneruler", settings, tables(mirror, plan.reads(settings)))
+    asked = made.built.instances.drop_columns("prompt")
     names, references = (asked[name].to_pylist() for name in ("instance_id", "references"))
     told = {name: ", ".join(found) for name, found in zip(names, references, strict=True)}
     assert len(told) == 7 * 2
