@@ -49,37 +49,36 @@ def slices(
         yield made.built.instances, made.documents
 
 
-M4LE = {"source": "released", "positions": {"places": 0}, "tasks": [*TASKS][::4]}
-# Lengths and changes of the demo's block, by benchmark and where its data are.
-RUNS: dict[str, tuple[list[int], dict[str, Any]]] = {
-    "lost_in_the_middle-sample": (
-        [],
-        {"examples": 2, "query_aware": [10], "query_aware_pairs": [75]},
-    ),
-    "oneruler-sample": ([6000], {"examples": 1}),
-    "oneruler-mirror": (
-        [6000],
-        {"data": "oneruler", "examples": 1, "languages": ["ja", "pl", "hi"]}
-        | {"cross_lingual": [["hi", "vi"]]},
-    ),
-    "mlongrr-sample": ([1500], {}),
-    "mlongrr-mirror": (
-        [1500],
-        {"data": "mlongrr", "haystacks": ["mlongrr_articles"], "languages": ["en", "vi"]},
-    ),
-    "m4le-sample": ([500, 1000], {}),
-    "m4le-mirror": ([1000, 2000, 4000, 6000, 8000], M4LE),
+ONERULER = {"lengths": [6000], "examples": 1}
+# Changes of the demo's block, by benchmark and where its data are.
+RUNS: dict[str, dict[str, Any]] = {
+    "lost_in_the_middle-sample": {"examples": 2, "query_aware": [10], "query_aware_pairs": [75]},
+    "oneruler-sample": ONERULER,
+    "oneruler-mirror": {
+        **{**ONERULER, "data": "oneruler", "languages": ["ja", "pl", "hi"]},
+        "cross_lingual": [["hi", "vi"]],
+    },
+    "mlongrr-sample": {"lengths": [1500]},
+    "mlongrr-mirror": {
+        **{"lengths": [1500], "data": "mlongrr", "languages": ["en", "vi"]},
+        "haystacks": ["mlongrr_articles"],
+    },
+    "m4le-sample": {"lengths": [500, 1000]},
+    "m4le-mirror": {
+        **{"lengths": [1000, 2000, 4000, 6000, 8000], "tasks": [*TASKS][::4]},
+        **{"source": "released", "positions": {"places": 0}},
+    },
 }
 # Each tokenizer has a set of prompts; packaged ones, which are quick, have the sample's.
 TOKENIZERS = {
     "mlneedle-sample": ["words", "deepseek"],
-    "mlneedle-mirror": ["llama-2"],
+    "mlneedle-mirror": ["o200k_base"],
     "lost_in_the_middle-sample": ["mistral-v1"],
     "lost_in_the_middle-mirror": ["gpt-2"],
     "oneruler-sample": ["tekken", "llama-3"],
     "oneruler-mirror": ["cl100k_base"],
     "mlongrr-sample": ["mistral-v3"],
-    "mlongrr-mirror": ["o200k_base"],
+    "mlongrr-mirror": ["llama-2"],
     "m4le-sample": ["characters"],
     "m4le-mirror": ["qwen-2"],
 }
@@ -94,10 +93,11 @@ def built(chosen: str, mirror: Path | None, folder: Path, tokenizer: Tokenizer) 
         made = build([1200], 3, tokenizer)
         return [(instances, made.documents) for instances in made.tables]
     if chosen in RUNS:
-        lengths, own = RUNS[chosen]
+        own = RUNS[chosen]
         files = RuleInputs(validated(configuration(benchmark, demo(benchmark) | own)))
         read = cache(partial(table, files, mirror=mirror))
-        return slices(benchmark, files.prompts.settings(benchmark), read, lengths, tokenizer)
+        config = files.prompts.settings(benchmark)
+        return slices(benchmark, config, read, own.get("lengths", []), tokenizer)
     corpora = lost_in_the_middle.corpora(
         lost_in_the_middle.stand_ins(mirror, folder, 10, distinct=True)
     )
