@@ -10,6 +10,7 @@ import ssl
 import subprocess
 import threading
 from contextlib import nullcontext
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -31,6 +32,7 @@ from needlework.planning.preflight.packages import (
     missing_packages,
 )
 from needlework.planning.preflight.used import Used, used_by
+from needlework.prompts.openvino_runtime import genai
 from needlework.scoring.translators.base import translator_kinds
 from needlework.services.endpoints import PROVIDER_KEYS
 from smollm2 import NAME, smollm2
@@ -255,7 +257,9 @@ def with_smollm2(reserve: int, **changes: Any) -> dict[str, Any]:
     return validated(config)
 
 
-def test_a_length_without_room_for_the_template_names_the_reserve() -> None:
+def test_a_length_without_room_for_the_template_names_the_reserve(monkeypatch) -> None:
+    # Reading it takes seconds.
+    monkeypatch.setattr(genai(), "Tokenizer", cache(genai().Tokenizer))
     lacking = r"8192 tokens, and its chat template and reasoning 30 more: 30 too many for the context of 8192"
     with pytest.raises(UserError, match=rf"models\.full.*{lacking}\. Set `reserve: 30` for tok"):
         check(blocks(with_smollm2(0)), Used(models={"full"}))

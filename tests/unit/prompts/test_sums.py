@@ -48,9 +48,9 @@ def test_random_seams_between_texts_are_counted_exactly(tokenizer) -> None:
         return "".join(draw.choice(ODD) for _ in range(draw.randrange(most)))
 
     texts = tokenizers_made.texts()
-    documents = [counting.document(text) for text in [*texts, *(noise(400) for _ in range(40))]]
+    documents = [counting.document(text) for text in [*texts, *(noise(400) for _ in range(20))]]
     assert all(document.places for document in documents[: len(texts)])
-    for _ in range(1000):
+    for _ in range(400):
         parts, whole = [], ""
         for _ in range(draw.randrange(1, 7)):
             if draw.random() < 0.35:
@@ -134,7 +134,9 @@ def test_without_a_proof_sums_are_estimates_and_prompts_exact(tmp_path) -> None:
     assert pieces.tokens(numbers) == whole.count(BOOK[5:9005] + BOOK[9005:18005])
 
 
-def test_a_long_document_is_summed_in_stretches(tokenizer, monkeypatch) -> None:
+@pytest.mark.parametrize("name", ["tekken", "mistral-v1"])
+def test_a_long_document_is_summed_in_stretches(name, named_tokenizer, monkeypatch) -> None:
+    tokenizer = named_tokenizer(name)
     text = max(tokenizers_made.texts(), key=len)
     document = exact(tokenizer).document(text)
     monkeypatch.setattr("needlework.prompts.counting.pieces._STRETCH", 1000)
