@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.server
 import re
 import shutil
-import socket
 import ssl
 import subprocess
 import threading
@@ -18,6 +17,7 @@ from typing import Any
 import pytest
 
 from factories import demo_run
+from http_server import OpenAIServer
 from needlework.errors import UserError
 from needlework.given import given as blocks
 from needlework.models.backends import backend_names
@@ -153,36 +153,30 @@ def test_other_logins_of_providers_are_left_to_the_job(monkeypatch: pytest.Monke
 def test_an_endpoint_that_nothing_listens_at_is_told(monkeypatch, tmp_path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-        endpoint = {"backend": "openai", "key_env": None, "name": "x"}
-        url = f"http://user:password@127.0.0.1:{port}/v1"
+    endpoint = {"backend": "openai", "key_env": None, "name": "x"}
+    with OpenAIServer() as server:
+        url = server.url.replace("//", "//user:password@")
         assert run(**endpoint, base_url=url) == []
-    told = f"models.mine: http://127.0.0.1:{port}/v1 cannot be reached (Connection"
+    told = f"models.mine: {server.url} cannot be reached (Connection"
     folder = tmp_path / "journal/generations"
-    with pytest.raises(
-        UserError, match=f"^{re.escape(told)}.*and {folder} has none of its answers"
-    ):
+    lacking = f"^{re.escape(told)}.*and {folder} has none of its answers"
+    with pytest.raises(UserError, match=lacking):
         run(**endpoint, base_url=url)
-    # The journal may have all that is asked for: under this model's name, or in a folder of an older version.
-    for name, known in {
-        "y@0123456789abcdef": False,
-        "x@0123456789abcdef": True,
-        "any": True,
-    }.items():
+    # The journal may have all that is asked for: under this model's name, or in an older version's folder.
+    for name, known in (("y@0123456789abcdef", False), ("x@0123456789abcdef", True), ("any", True)):
         (folder / name).mkdir(parents=True)
         (folder / name / "1.jsonl").write_text("")
         with nullcontext() if known else pytest.raises(UserError, match="none of its answers"):
             (said,) = run(**endpoint, base_url=url)
             assert said.startswith(f"Warning: {told}")
         shutil.rmtree(folder / name)
-    (folder / "any").mkdir()
-    (folder / "any/1.jsonl").write_text("")
     # Behind a proxy, that is what has to be reached.
     monkeypatch.setenv("NO_PROXY", "")
-    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{port}")
-    with socket.create_server(("127.0.0.1", port)):
+    with OpenAIServer() as proxy:
+        monkeypatch.setenv("http_proxy", proxy.url.removesuffix("/v1"))
         assert run(**endpoint, base_url="http://no.such.host.invalid/v1") == []
+    with pytest.raises(UserError, match="cannot be reached"):
+        run(**endpoint, base_url="http://no.such.host.invalid/v1")
 
 
 def test_the_locked_environments_hold_every_package_of_the_tables() -> None:
