@@ -71,9 +71,8 @@ def difference(usual: Any, own: Any) -> Any:
     """The values in which `own` differs from `usual`, by key."""
     if not (isinstance(usual, dict) and isinstance(own, dict)):
         return own
-    found = {
-        k: difference(usual.get(k), v) for k, v in own.items() if k not in usual or usual[k] != v
-    }
+    other = {k: v for k, v in own.items() if k not in usual or usual[k] != v}
+    found = {k: difference(usual.get(k), v) for k, v in other.items()}
     return found | {key: ABSENT for key in usual if key not in own}
 
 

@@ -97,9 +97,8 @@ def _byte_level(
 def _llama_2() -> tuple[Tokenizer, trainers.Trainer]:
     """Merges whole texts: no pre-tokenizer, spaces as a letter of their own, bytes for what is unknown."""
     made = Tokenizer(models.BPE(byte_fallback=True, unk_token="<unk>", fuse_unk=True))
-    made.normalizer = normalizers.Sequence(
-        [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
-    )
+    steps = [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
+    made.normalizer = normalizers.Sequence(steps)
     # Trained by words (a whole text would be learnt by heart), used without.
     made.pre_tokenizer = pre_tokenizers.Split("▁", "merged_with_next")
     tokens = ["<unk>", *(f"<0x{byte:02X}>" for byte in range(256))]

@@ -16,9 +16,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """The command in a folder; of a clone, since this lies in one."""
-    return subprocess.run(
-        [sys.executable, command.__file__, *words], cwd=folder, capture_output=True, text=True
-    )
+    line = [sys.executable, command.__file__, *words]
+    return subprocess.run(line, cwd=folder, capture_output=True, text=True)
 
 
 @pytest.mark.parametrize(

@@ -109,9 +109,7 @@ def built(chosen: str, mirror: Path | None, folder: Path, tokenizer: Tokenizer) 
     ("chosen", "name"),
     [pytest.param(*pair, marks=[pytest.mark.slow] * (pair[1] not in PACKAGED)) for pair in PAIRS],
 )
-def test_every_prompt_has_the_tokens_of_its_text(
-    chosen, name, named_tokenizer, tmp_path, request
-) -> None:
+def test_every_prompt_has_the_tokens_of_its_text(chosen, name, named_tokenizer, tmp_path, request):
     assert {name for _, name in PAIRS} == set(NAMES)
     tokenizer = named_tokenizer(name)
     assert tokenizer.proof is not None

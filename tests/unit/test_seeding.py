@@ -51,10 +51,6 @@ def test_ranking_is_a_nested_sample() -> None:
     """Candidates keep their ranks when others join or leave."""
     few, many = [f"q{i}" for i in range(50)], [f"q{i}" for i in range(500)]
     ranked = sorted(many, key=lambda name: rank_key("draw", name))
-    assert [name for name in ranked if name in few] == sorted(
-        few, key=lambda n: rank_key("draw", n)
-    )
+    assert [n for n in ranked if n in few] == sorted(few, key=lambda n: rank_key("draw", n))
     # And it is a shuffle: no trace of the order given.
-    assert (
-        ranked != many and abs(np.corrcoef([many.index(n) for n in ranked], range(500))[0, 1]) < 0.2
-    )
+    assert abs(np.corrcoef([many.index(n) for n in ranked], range(500))[0, 1]) < 0.2

@@ -61,16 +61,8 @@ def test_a_pair_that_would_share_answers_needs_a_variant(changes, named) -> None
         ({}, [{"model": "c"}], "run.doctor names 'c', which is not in `run.models`"),
         ({}, [{"model": "a", "against": "c"}], "run.doctor names 'c', which is not in"),
         ({}, [{"model": "a", "against": "a"}], "compares a with itself: name another model"),
-        (
-            {"variant": "v"},
-            [PAIR, {"model": "b"}],
-            "run.doctor names the model b twice: check it once",
-        ),
-        (
-            {},
-            [{"model": "a", "fail_if_worse_by": 0.1}],
-            "which is compared with no other model: set",
-        ),
+        ({"variant": "v"}, [PAIR, {"model": "b"}], "doctor names the model b twice: check it once"),
+        ({}, [{"model": "a", "fail_if_worse_by": 0.1}], "is compared with no other model: set"),
         ({}, [{"model": "lexical"}], "backend lexical runs no model"),
         ({}, [{"model": "a", "against": "lexical"}], "backend lexical runs no model"),
         ({"lengths": [512]}, None, "different `lengths`.*give models.b the `lengths` of models.a"),
@@ -121,10 +113,7 @@ def test_models_at_two_addresses_need_a_variant() -> None:
             r"<changed>, against: <base>\}\]\.",
         ),
         ({"run": {"audits": []}}, r"run\.audits is \[\], but audits became the doctor"),
-        (
-            {"audit": {"again": 5}},
-            r"audit is .*, but audits .*: give this block the name `doctor`\.",
-        ),
+        ({"audit": {"again": 5}}, r"audit is .*, but audits .*: give .* the name `doctor`\."),
     ],
 )
 def test_keys_of_audits_name_those_of_the_doctor(own, said) -> None:

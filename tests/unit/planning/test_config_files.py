@@ -16,9 +16,7 @@ from needlework.planning.given_files import located, read_nodes
 from needlework.planning.known_names import KeyedError
 
 ROOT = Path(__file__).parents[3]
-LAUGHS = "a0: &a0 [x, x]\n" + "".join(
-    f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 8)}]\n" for i in range(1, 12)
-)
+LAUGHS = "a0: &a0 [x, x]\n" + "".join(f"a{i}: &a{i} [{f'*a{i - 1},' * 8}]\n" for i in range(1, 12))
 # Few values, in many levels.
 CHAIN = "a0: &a0 [x]\n" + "".join(f"a{i}: &a{i} [*a{i - 1}]\n" for i in range(1, 300))
 WRONG = {

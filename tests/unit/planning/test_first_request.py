@@ -34,9 +34,8 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
 
 def entry(server: OpenAIServer, **changes: Any) -> dict[str, Any]:
     own = {"backend": "openai", "name": "mine", "base_url": server.url, "key_env": "MINE_KEY"}
-    return given(
-        {**own, "chat": True, "batch": False, "context": 8192, "tokenizer": "words", **changes}
-    )
+    own |= {"chat": True, "batch": False, "context": 8192, "tokenizer": "words"}
+    return given({**own, **changes})
 
 
 def test_a_listed_model_costs_no_prompt(server: OpenAIServer) -> None:
@@ -51,9 +50,7 @@ def test_a_hidden_login_and_query_reach_the_endpoint(server: OpenAIServer, key_e
     url = server.url.replace("http://", "http://me:pass%20word@") + "?api-version=1"
     model = given(hidden(entry(server, base_url=url, key_env=key_env), "models.mine"))
     assert "pass" not in str(model)
-    server.first_reply = lambda body: Reply(
-        b"me:pass word, api-version=1 and bWU6cGFzcyB3b3Jk", 404
-    )
+    server.first_reply = lambda _: Reply(b"me:pass word, api-version=1 and bWU6cGFzcyB3b3Jk", 404)
     trouble, _ = refusal(model) or ("", "")
     assert trouble.startswith("status 404: ") and "bWU6" not in trouble
     first, second = server.asked_first

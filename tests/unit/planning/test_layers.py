@@ -54,9 +54,7 @@ def test_the_page_names_the_values_that_hold(data: str) -> None:
     follows = ("benchmarks.mlneedle.question_lang", "benchmarks.mlneedle.answer_languages")
     full, checked = with_defaults(plain(layered(demo, given))), 0
     for path, said in keys_of_the_page():
-        chosen = path.split(".")[-1] in OTHER_DATA.get(
-            path.split(".")[1] if "." in path else "", {}
-        )
+        chosen = path.split(".")[-1] in OTHER_DATA.get([*path.split("."), ""][1], {})
         sample = re.search(r"on the sample `(.*?)`(;|$)", said)
         default = re.search(r"default `(.*?)`(;|$)", said)
         if path in follows or (chosen and data == "own") or not (sample or default):

@@ -71,9 +71,7 @@ def test_a_corpus_is_read_from_its_source(files: RuleInputs) -> None:
     assert files.corpora.sources("mmarco", "hi") != [german]
     assert files.corpora.source_entry("mlqa/MLQA_V1.zip")["id"] == "mlqa/MLQA_V1.zip"
     found = files.corpora.sources("sample_questions", "de")
-    assert found == sorted(found) and len(found) == len(
-        [*(ROOT / "resources/sample").glob("*.json")]
-    )
+    assert found == sorted(found) and len(found) == len([*ROOT.glob("resources/sample/*.json")])
     assert files.corpora.corpus_reader("sample_questions") == "data.corpora.sample"
 
 
@@ -118,10 +116,7 @@ def test_only_what_runs_on_a_gpu_takes_one_and_cores(config: dict[str, Any]) -> 
     for device, semantic in (("cpu", 0), ("gpu", 1)):
         config["retrieval"]["device"] = device
         files = RuleInputs(validated(config))
-        assert (files.retrieval.search_gpus("semantic"), files.retrieval.search_gpus("random")) == (
-            semantic,
-            0,
-        )
+        assert [*map(files.retrieval.search_gpus, ("semantic", "random"))] == [semantic, 0]
     config["embedders"] |= {"slow": config["embedders"]["mpnet"] | {"device": "cpu"}}
     files = RuleInputs(validated(config))
     entries = [files.config["embedders"][name] for name in ("ngram", "mpnet", "slow")]
@@ -172,10 +167,8 @@ def test_a_benchmark_has_a_slice_for_each_pair_of_languages(files: RuleInputs) -
 
 
 def test_generation_reads_every_document_that_a_prompt_can_hold(files: RuleInputs) -> None:
-    assert files.prompts.quoted("mlneedle") == [
-        *tables("mlqa", "en", "de"),
-        *tables("mmarco", "en", "hi", "zh"),
-    ]
+    quoted = tables("mlqa", "en", "de") + tables("mmarco", "en", "hi", "zh")
+    assert files.prompts.quoted("mlneedle") == quoted
 
 
 def test_names_and_selections_do_not_invalidate_answers(config: dict[str, Any]) -> None:
@@ -232,10 +225,7 @@ def translated(config: dict[str, Any], entry: dict[str, Any]) -> RuleInputs:
 def test_only_a_translator_that_runs_here_takes_gpus_and_cores(config, entry, gpus, threads):
     files = translated(config, entry)
     assert files.scores.translator.kind == entry["kind"]
-    assert (job_gpus(files.scores.translator), job_threads(files.scores.translator)) == (
-        gpus,
-        threads,
-    )
+    assert [f(files.scores.translator) for f in (job_gpus, job_threads)] == [gpus, threads]
 
 
 @pytest.mark.parametrize(
@@ -326,13 +316,10 @@ def test_a_phrase_for_none_is_an_input_of_scoring_alone() -> None:
     """It once rebuilt prompts and ran generation again."""
     config = demo_run()
     layout = RuleInputs(validated(config))
-    phrases = [resource("oneruler/none_phrases.yaml")]
+    phrases, prompts = [resource("oneruler/none_phrases.yaml")], layout.prompts
     assert layout.scores.scoring_files("oneruler") == {"phrases": phrases}
     assert "phrases" not in str(
-        [
-            layout.prompts.slice_tables("oneruler", "words", name)
-            for name in layout.prompts.slices("oneruler")
-        ]
+        [prompts.slice_tables("oneruler", "words", n) for n in prompts.slices("oneruler")]
     )
     assert not layout.scores.scoring_files("mlneedle")
 
@@ -342,9 +329,7 @@ def test_data_of_both_sides_stand_once_and_in_no_caption() -> None:
     own = {"run": {"models": ["smollm2", "lexical", "oracle"], "benchmarks": ["oneruler", "m4le"]}}
     files = RuleInputs(validated({**DEFAULT, **own}))
     results = load_benchmark("oneruler").by_name
-    said = {
-        name: files.facts.caption("oneruler", results[name]) for name in ("figure4b", "accuracy")
-    }
+    said = {n: files.facts.caption("oneruler", results[n]) for n in ("figure4b", "accuracy")}
     examples = files.prompts.settings("oneruler")["examples"]
     data = f"This run: the embedded sample, {examples} examples per cell. The paper: oneruler, 50 "
     counted = "Means over models are over lexical, without the controls (oracle)."
@@ -362,9 +347,8 @@ def test_what_scores_make_names_its_metric(name: str) -> None:
     keys = schema()["properties"]["benchmarks"]["properties"][name]["properties"]
     for metric in keys["metric"]["enum"]:
         run = {"models": ["lexical"], "benchmarks": [name]}
-        files = RuleInputs(
-            validated({**DEFAULT, "run": run, "benchmarks": {name: {"metric": metric}}})
-        )
+        own = {"run": run, "benchmarks": {name: {"metric": metric}}}
+        files = RuleInputs(validated({**DEFAULT, **own}))
         facts = files.facts.run_settings(name, "scores")
         for result in load_benchmark(name).results:
             grids = [] if result.kind == "figures" else result.shown

@@ -15,10 +15,8 @@ ROOT = Path(__file__).parents[3]
 
 
 def run_of(name: str | None, *benchmarks: str) -> dict:
-    return {
-        "run": {"models": ["mine"], "benchmarks": list(benchmarks)},
-        "models": {"mine": {"published": name}},
-    }
+    run = {"models": ["mine"], "benchmarks": list(benchmarks)}
+    return {"run": run, "models": {"mine": {"published": name}}}
 
 
 def test_a_published_name_is_one_of_its_papers() -> None:
@@ -27,9 +25,8 @@ def test_a_published_name_is_one_of_its_papers() -> None:
         check_published(given(run_of("MPT-30B-instruct", "lost_in_the_middle")))
     (said,) = check_published(given(run_of("MPT-30B-Instruct", "mlneedle")))
     assert "in no table of mlneedle: its numbers will not be compared" in said
-    assert (
-        check_published(given(run_of("MPT-30B-Instruct", "mlneedle", "lost_in_the_middle"))) == []
-    )
+    both = run_of("MPT-30B-Instruct", "mlneedle", "lost_in_the_middle")
+    assert check_published(given(both)) == []
     assert check_published(given(run_of(None, "mlneedle"))) == []
 
 

@@ -31,7 +31,6 @@ assert code_digest("generate_answers.py", "needlework/models/backends/lexical.py
 
 
 def test_a_bare_snakemake_can_plan(root) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", PLANNING], cwd=root, capture_output=True, text=True
-    )
+    command = [sys.executable, "-c", PLANNING]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

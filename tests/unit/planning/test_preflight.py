@@ -104,10 +104,7 @@ def test_a_missing_weights_folder_is_named_by_its_path(key, tmp_path, monkeypatc
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        (
-            {"backend": "openvino", "name": "weights/tiny.gguf"},
-            r"weights/tiny\.gguf, which does not",
-        ),
+        ({"backend": "openvino", "name": "weights/tiny.gguf"}, r"tiny\.gguf, which does not"),
         ({"backend": "openvino", "name": "package:no-such/a.gguf"}, r"no-such/a\.gguf is not in"),
         (
             {"backend": "openai", "key_env": None, "base_url": "https://127.0.0.1:9/v1"},

@@ -104,9 +104,7 @@ def test_an_encodings_file_is_named_before_it_is_fetched(hub, monkeypatch, tmp_p
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     monkeypatch.setattr(weights, "ENCODINGS", f"http://127.0.0.1:{port}")
-    trouble = (
-        r"t: http.*/cl100k_base\.tiktoken cannot be reached \(Connection refused\), and .* no copy"
-    )
+    trouble = r"t: http.*/cl100k_base.* cannot be reached \(Connection refused\), and .* no copy"
     with pytest.raises(UserError, match=trouble + r".* set TIKTOKEN_CACHE_DIR to its folder"):
         check_encoding("tokenizers.t", "cl100k_base")
 

@@ -76,10 +76,7 @@ def test_an_error_names_what_was_left_out_of_its_data(tmp_path: Path) -> None:
 def test_left_out_prompts_are_one_sentence_for_all_slices() -> None:
     short, other = {"questions_lacking": 2}, {"questions_lacking": 1}
     slices = [
-        *(
-            LeftOut("l", "words", f"tr-{name}", 10, 8, short)
-            for name in ("oracle", "documents-plain")
-        ),
+        *(LeftOut("l", "words", f"tr-{n}", 10, 8, short) for n in ("oracle", "documents-plain")),
         LeftOut("l", "words", "en-oracle", 10, 9, other),
         *(LeftOut("m", name, "tr-tr", 64, 8, {"needle_too_long": 36}) for name in ("words", "gpt")),
         LeftOut("m", "words", "tr-en", 90, 8, {"needle_too_long": 0}),

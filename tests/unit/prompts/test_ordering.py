@@ -96,16 +96,10 @@ def test_documents_of_one_text_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("ends", [[4000, 700, 2500, 100], [40_000, 70_000, 25_000]])
 def test_slices_of_a_book_stand_by_their_ends(ends: list[int]) -> None:
     books = {"books/en/1": "x" * 70_000, "books/en/2": "y" * 70_000}
-    prompts = [
-        [Span("haystack", book, 0, end), literal("needle", f"{end}")]
-        for end in ends
-        for book in books
-    ]
+    prompts = [[Span("haystack", x, 0, n), literal("needle", f"{n}")] for n in ends for x in books]
     order = prompts_of(*prompts).order(books)
     found = [prompts[place][0] for place in order.places]
-    assert [span.source for span in found] == ["books/en/1"] * len(ends) + ["books/en/2"] * len(
-        ends
-    )
+    assert [span.source for span in found] == [book for book in books for _ in ends]
     assert [span.end for span in found] == 2 * sorted(ends)
     shared = order.shared[1 : len(ends)].tolist()
     assert shared[1:] == sorted(ends)[1:-1] and shared[0] in (sorted(ends)[0], 100)

@@ -66,11 +66,8 @@ def test_any_spans_render_as_their_parts(parts: list[tuple[str | None, str, int]
             else Span("needle", source, start, len(whole))
         )
         texts.append(text if source is None else whole[start:])
-    assert (
-        render(spans, DOCUMENTS)
-        == "".join(texts)
-        == "".join(span_text(s, DOCUMENTS) for s in spans)
-    )
+    shown = "".join(span_text(span, DOCUMENTS) for span in spans)
+    assert render(spans, DOCUMENTS) == "".join(texts) == shown
 
 
 # Documents

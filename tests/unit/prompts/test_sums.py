@@ -200,9 +200,7 @@ def test_a_documents_sums_are_made_once(tmp_path) -> None:
     assert exact(characters).document(BOOK).sums != document.sums
 
 
-@pytest.mark.parametrize(
-    "damage", [lambda data: data[:-1], lambda data: b"", lambda data: data[:40] + b"x"]
-)
+@pytest.mark.parametrize("damage", [lambda d: d[:-1], lambda d: b"", lambda d: d[:40] + b"x"])
 def test_damaged_or_deleted_sums_are_made_again(tmp_path, damage) -> None:
     document = counting_words(tmp_path)[0].document(BOOK)
     (path,) = (path for path in tmp_path.rglob("*") if path.is_file())
@@ -267,9 +265,7 @@ def test_a_folder_that_cannot_be_written_stops_nothing(tmp_path) -> None:
 
 def test_two_million_tokens_take_little_time_and_memory(named_tokenizer) -> None:
     tokenizer = named_tokenizer("tekken")
-    sentences = [
-        f"Sentence {i} tells of the harbour, {i * 7} boats and a tower." for i in range(9000)
-    ]
+    sentences = [f"Sentence {i} tells of a harbour, {i * 7} boats and tower." for i in range(9000)]
     ends = [*accumulate(len(sentence) + 1 for sentence in sentences)]
     table = pa.table([["book"], [" ".join(sentences)], [[0, *ends[:-1]]]], schema=BOOKS)
     pieces = Pieces(tokenizer, 2_000_000)

@@ -39,10 +39,7 @@ def test_a_users_text_is_used_before_the_papers(folder: str) -> None:
     ("block", "message"),
     [
         ({**BLOCK, "exacts": "x"}, "has the unknown text 'exacts': the texts are exact, yes"),
-        (
-            {"yes": "Evet"},
-            "lacks 'exact', which the prompts of this run take: write it, with {pass",
-        ),
+        ({"yes": "Evet"}, "lacks 'exact', which the prompts of this run take: write it"),
         ({**BLOCK, "yes": " "}, "instructions.tr.yes is empty"),
         ({**BLOCK, "yes": "{x}"}, "must hold no placeholder; it holds {x}"),
         ({**BLOCK, "exact": "{question}{passages}"}, "{passages} and {question}, once and in this"),

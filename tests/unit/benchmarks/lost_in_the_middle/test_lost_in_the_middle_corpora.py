@@ -218,9 +218,8 @@ def test_wrong_pairs_are_named(tmp_path: Path, changes: dict, problem: str) -> N
 
 def wikipedia_file(folder: Path, *rows: str) -> Path:
     path = folder / "psgs_w100.tsv.gz"
-    path.write_bytes(
-        gzip.compress("".join(f"{row}\n" for row in ("id\ttext\ttitle", *rows)).encode())
-    )
+    text = "".join(f"{row}\n" for row in ("id\ttext\ttitle", *rows))
+    path.write_bytes(gzip.compress(text.encode()))
     return path
 
 

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 import yaml
 
 from described import printed
+from factories import ROOT
 from needlework.results import published
 
-NUMBERS = published.load(
-    Path(__file__).parents[4] / "resources" / "published" / "lost_in_the_middle.csv"
-)
-PAPER = Path(__file__).parents[5] / "shared" / "papers" / "lost_in_the_middle.txt"
+NUMBERS = published.load(ROOT / "resources/published/lost_in_the_middle.csv")
+PAPER = ROOT.parent / "shared/papers/lost_in_the_middle.txt"
 DEVIATION = r"plus-or-minus\pm±"
-
-
 REPOSITORY = NUMBERS[NUMBERS["source"] == "repository"]
 
 
@@ -59,7 +55,7 @@ def test_all_numbers_of_the_repository_are_there():
 
 
 def test_the_preset_names_every_model_of_the_repository():
-    preset = Path(__file__).parents[4] / "presets" / "lost_in_the_middle.yaml"
+    preset = ROOT / "presets/lost_in_the_middle.yaml"
     models = yaml.safe_load(preset.read_text(encoding="utf-8"))["models"]
     assert set(REPOSITORY["row"]) <= {entry.get("published") for entry in models.values()}
 
@@ -68,9 +64,7 @@ def test_the_repositorys_shares_are_whole_counts():
     counts = REPOSITORY["value"] * REPOSITORY["n"].astype(float)
     assert counts.to_list() == pytest.approx(counts.round().to_list(), abs=1e-6)
     # Of 2,655 they would not be: 20 prompts are missing.
-    llama = REPOSITORY[
-        (REPOSITORY["row"] == "Llama-2-70B-chat") & (REPOSITORY["table"] == "table6")
-    ]
+    llama = REPOSITORY.query("row == 'Llama-2-70B-chat' and table == 'table6'")
     assert set(llama["n"]) == {2635}
     assert ((llama["value"] * 2655) % 1).between(0.01, 0.99).all()
 
@@ -97,10 +91,8 @@ def test_chat_models_token_counts_include_more_than_bare_prompts():
     bare = number("table2", "GPT-3.5-Turbo", "closed_book/mean")
     for row, more in (("MPT-30B", 28.2), ("LongChat-13B (16K)", 40.3)):
         assert number("table2", row, "closed_book/mean") - bare == pytest.approx(more)
-    deviations = [
-        number("table2", row, "closed_book/stdev") for row in ("MPT-30B", "GPT-3.5-Turbo")
-    ]
-    assert deviations[0] == deviations[1]
+    spread = [number("table2", row, "closed_book/stdev") for row in ("MPT-30B", "GPT-3.5-Turbo")]
+    assert spread[0] == spread[1]
 
 
 def test_numbers_chosen_by_eye():

@@ -171,11 +171,8 @@ def test_ngrams_are_counted_as_sacrebleu_does() -> None:
         for lang, scorer in scorers.items():
             scored = scorer.sentence_score(answer, [gold])
             own = measures.statistics(answer, gold, lang)
-            assert own == (
-                *map(tuple, (scored.counts, scored.totals)),
-                scored.sys_len,
-                scored.ref_len,
-            )
+            counted = *map(tuple, (scored.counts, scored.totals)), scored.sys_len, scored.ref_len
+            assert own == (*counted,)
             assert measures.sentence(answer, gold, lang) == round(scored.score / 100, 12)
 
 
@@ -194,9 +191,7 @@ def test_a_normalised_score_is_a_share_with_its_interval(r, g, se, se_g, shared)
     covariance = shared * se * se_g
     found = normalised(Score(r, se), Score(g, se_g), covariance)
     assert found.value == pytest.approx(r / (g + r))
-    assert (
-        0 <= found.ci_low <= found.value + 1e-12 and found.value <= found.ci_high + 1e-12 <= 1.001
-    )
+    assert 0 <= found.ci_low <= found.value + 1e-12 <= found.ci_high + 2e-12 <= 1.001
     other = normalised(Score(g, se_g), Score(r, se), covariance)
     assert found.value + other.value == pytest.approx(1)
     assert other.ci_high == pytest.approx(1 - found.ci_low)

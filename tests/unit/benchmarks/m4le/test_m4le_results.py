@@ -83,10 +83,7 @@ def test_a_model_of_the_run_normalises() -> None:
 
 
 def test_bleu_of_a_cell_is_of_all_its_answers() -> None:
-    pairs = [
-        ("The cat sat on the mat .", "The cat sat on the mat ."),
-        ("Dogs bark .", "A dog barks ."),
-    ]
+    pairs = [("The cat sat on a mat .", "The cat sat on a mat ."), ("Dogs bark .", "A dog barks .")]
     found = [measures.statistics(*pair, "en").flat() for pair in pairs]
     task = "tedtalks-zh2en"
     scores = rows(task, 1000, [1.0, 0.0])

@@ -260,10 +260,8 @@ def test_fewer_rows_than_asked_are_said(caplog) -> None:
 def test_many_documents_of_uneven_length_fill_a_bucket(bucket: int) -> None:
     """Their mean is twice their median, from which the number of documents begins."""
     rng = random.Random(0)
-    records = [
-        Record(f"{n} " + "word " * int(rng.lognormvariate(3, 1.2)), label=str(n % 5))
-        for n in range(3000)
-    ]
+    texts = [f"{n} " + "word " * int(rng.lognormvariate(3, 1.2)) for n in range(3000)]
+    records = [Record(text, label=str(n % 5)) for n, text in enumerate(texts)]
     found = made("mnds-news_explicit-multiple", records, bucket)
     assert len(found) == 3
     assert all(lower_bound(bucket) < row.length <= bucket for row in found)

@@ -239,9 +239,7 @@ def test_every_prompt_is_what_its_factors_say(tables, corpora, name, tokens, own
     if haystack == "none":
         asked = [(task, "none") for task in ("exact", "existence", "closed_book")]
         lengths, kinds = (0,), ["none"]
-    found = Counter(
-        ((row["task"], row["position"]), row["length"], row["retrieval"]) for row in rows
-    )
+    found = Counter(((r["task"], r["position"]), r["length"], r["retrieval"]) for r in rows)
     assert found == dict.fromkeys(product(asked, lengths, kinds), 4)
     said = {"benchmark": "mlneedle", "needle_lang": needle, "haystack_lang": haystack}
     said |= {"question_lang": own.get("question_lang", "en"), "max_new_tokens": 128}

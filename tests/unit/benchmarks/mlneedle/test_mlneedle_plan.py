@@ -208,9 +208,7 @@ def test_without_english_answers_nothing_is_translated() -> None:
     texts = {"tr": {"exact": "{passages} {question}"}}
     made = {lang: RuleInputs(own_questions(lang, instructions=texts)) for lang in ("tr", "en")}
     assert not made["tr"].scores.translated("mlneedle") and made["en"].scores.translated("mlneedle")
-    names = {
-        lang: [r.name for r in files.results.filled("mlneedle")] for lang, files in made.items()
-    }
+    names = {lang: [r.name for r in own.results.filled("mlneedle")] for lang, own in made.items()}
     assert "translation_ceiling" in names["en"] and "translation_ceiling" not in names["tr"]
 
 

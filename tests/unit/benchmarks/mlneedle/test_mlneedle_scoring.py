@@ -78,12 +78,7 @@ def test_scores_keep_the_order_and_factors_of_answers():
         ("c", "In Rome", "length", 1), ("a", "By Gustave Eiffel"), ("b", "Yes"), ("c", "In Paris")
     )
     rows = score(THREE, given, same(given))
-    assert [(r["instance_id"], r["sample"]) for r in rows] == [
-        ("c", 1),
-        ("a", 0),
-        ("b", 0),
-        ("c", 0),
-    ]
+    assert [f"{r['instance_id']}{r['sample']}" for r in rows] == ["c1", "a0", "b0", "c0"]
     assert values(rows) == [
         *((1.0, "match:raw:1"), (1.0, "match:raw:0"), (0.0, "yes:raw"), (0.0, "no_match")),
     ]

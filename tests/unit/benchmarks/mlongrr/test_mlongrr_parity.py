@@ -112,10 +112,8 @@ def test_llama_3s_tokens_per_word_are_the_authors_too(mirror: Path) -> None:
     from tiktoken.load import load_tiktoken_bpe
 
     ranks = load_tiktoken_bpe(str(mirror / "tokenizers/llama3.tokenizer.model"))
-    encoding = tiktoken.Encoding(
-        "llama3", pat_str=LLAMA_3, mergeable_ranks=ranks, special_tokens={}
-    )
-    llama = Tokenizer("llama3", lambda text: len(encoding.encode_ordinary(text)))
+    made = tiktoken.Encoding("llama3", pat_str=LLAMA_3, mergeable_ranks=ranks, special_tokens={})
+    llama = Tokenizer("llama3", lambda text: len(made.encode_ordinary(text)))
     for lang, theirs in (("sw", 2.21385), ("so", 2.35605)):
         assert round(fertility(table("mlongrr_articles", lang, mirror), llama), 5) == theirs
 

@@ -35,9 +35,7 @@ def config(folder: str | None = None, **own: Any) -> dict:
 def test_the_papers_settings_are_the_default() -> None:
     """125, 100 and 100 prompts a model (Figures 4 and 6), and cities for two and three needles."""
     own = given(config()["benchmarks"]["mlongrr"])
-    assert plan.slices(own) == [
-        f"{lang}-mlongrr-articles" for lang in ("en", "vi", "id", "sw", "so")
-    ]
+    assert plan.slices(own) == [f"{x}-mlongrr-articles" for x in ("en", "vi", "id", "sw", "so")]
     kinds = list(plan.prompt_kinds(plan.Slice(**settings("en", own.lengths))))
     each = Counter({(1, "city"): 0})
     for kind in kinds:
@@ -51,11 +49,7 @@ def test_the_papers_settings_are_the_default() -> None:
 
 def test_a_further_haystack_has_the_languages_that_it_has() -> None:
     own = config(haystacks=["mlongrr_articles", "oneruler_books"])["benchmarks"]["mlongrr"]
-    assert plan.slices(given(own))[5:] == [
-        "en-oneruler-books",
-        "vi-oneruler-books",
-        "sw-oneruler-books",
-    ]
+    assert plan.slices(given(own))[5:] == [f"{x}-oneruler-books" for x in ("en", "vi", "sw")]
 
 
 def test_only_the_needed_languages_are_fetched() -> None:

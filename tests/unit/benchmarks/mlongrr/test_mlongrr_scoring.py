@@ -90,14 +90,13 @@ def test_the_notebooks_20_answers_get_their_verdicts(mirror: Path) -> None:
         claude = row["model"] == "Claude"
         gold = numbers[scores.claude_gold(numbers)] if claude else max(numbers)
         assert gold == row["bigger_label"]
-        assert scores.released_accuracy(row["generated_text"], [gold])[0] == int(row["found"])
+        said, right = row["generated_text"], int(row["found"])
+        assert scores.released_accuracy(said, [gold])[0] == right
         wrong_gold += gold != max(numbers)
-        value, verdict = scores.score_number(
-            row["generated_text"], max(numbers), numbers, ["UNANSWERABLE"]
-        )
-        assert value == int(row["found"])
-        refused = row["generated_text"] == "UNANSWERABLE"
-        assert verdict == ("correct" if value else "unanswerable" if refused else "no_number")
+        value, verdict = scores.score_number(said, max(numbers), numbers, ["UNANSWERABLE"])
+        assert value == right
+        refused = "unanswerable" if said == "UNANSWERABLE" else "no_number"
+        assert verdict == ("correct" if value else refused)
     assert (len(rows), wrong_gold) == (20, 2)
 
 
@@ -123,6 +122,9 @@ def answered(answer, thoughts=None) -> list[tuple[dict, Scores]]:
         found[row["instance_id"]][row["metric"]] = (row["value"], row["verdict"])
     assert all(set(own) == set(scores.METRICS) for own in found.values())
     return [(row, found[name]) for name, row in rows.items()]
+
+
+SEVERAL = "reasoning", "number"
 
 
 def gold(row: dict) -> str:
@@ -163,11 +165,7 @@ def test_claudes_gold_leaves_out_the_third_needle() -> None:
 
 def test_another_answer_of_the_file_may_hold_the_number() -> None:
     """To each question with several needles, the number of the next one is answered."""
-    asked = [
-        row
-        for row, _ in answered(gold)
-        if row["task"] == "reasoning" and row["question"] == "number"
-    ]
+    asked = [row for row, _ in answered(gold) if (row["task"], row["question"]) == SEVERAL]
     files: dict[tuple, list[dict]] = {}
     for row in asked:
         files.setdefault(tuple(row[factor] for factor in scores._FILE), []).append(row)

@@ -98,9 +98,8 @@ def test_the_english_prompt_word_for_word(make) -> None:
         key = re.fullmatch(r'The special magic number for "(.+)" is: (\d{7})\.', needle)
         assert row["references"] == [key[2]]
         sentence = ' If no such numbers exist, please answer "none".' if row["none_option"] else ""
-        assert made.text(row) == ENGLISH.format(
-            context=made.context(row), key=key[1], none=sentence
-        )
+        filled = {"context": made.context(row), "key": key[1], "none": sentence}
+        assert made.text(row) == ENGLISH.format(**filled)
 
 
 def test_a_pair_hides_in_one_language_and_asks_in_another(make) -> None:
@@ -417,12 +416,7 @@ def list_of(column: str, *texts: str) -> pa.Table:
             {"words": {"vi": list_of("word", *"abcdefghij")}},
             "^results/corpora/oneruler_words/vi.parquet: the dictionary has 10 different nouns",
         ),
-        (
-            "vi-vi",
-            120,
-            {},
-            "lengths has 120, but in language 'vi' the prompt of niah_single with two",
-        ),
+        ("vi-vi", 120, {}, "lengths has 120, but in .*'vi' the prompt of niah_single with two"),
         ("vi-vi", 300, {}, "lengths has 300, .* of cwe_easy with eleven"),
     ],
 )

@@ -308,9 +308,7 @@ def niah_with(key: str, text: object) -> str:
 
 
 TOO_SHORT = r"book\.txt: the book in 'eo' has [01] sentences, but needles stand"
-TWO_ANSWERS = (
-    r"nouns\.tsv: the noun '\w+' of the column 'eo' stands in line 2, and in {}: .* two answers"
-)
+TWO_ANSWERS = r"nouns\.tsv: the noun '\w+' of the column 'eo' .* line 2, and in {}: .* two answers"
 
 
 @pytest.mark.parametrize(
@@ -319,21 +317,13 @@ TWO_ANSWERS = (
         ("book.txt", "sen punkto kaj fino", TOO_SHORT),
         ("niah.json", "{", r"niah\.json for 'eo' is not valid JSON"),
         ("niah.json", "[]", r"niah\.json for 'eo' is not a JSON object"),
-        (
-            "niah.json",
-            json.dumps({**NIAH, "non": "neniu"}),
-            r"niah\.json: the unknown key 'non' for 'eo'",
-        ),
+        ("niah.json", niah_with("non", "neniu"), r"niah\.json: the unknown key 'non' for 'eo'"),
         (
             "niah.json",
             json.dumps({key: text for key, text in NIAH.items() if key != "none"}),
             r"niah\.json: the key 'none' for 'eo' is missing: add it",
         ),
-        (
-            "niah.json",
-            niah_with("task", "{contexts}"),
-            r"'task' .* unknown placeholder \{contexts\}",
-        ),
+        ("niah.json", niah_with("task", "{contexts}"), r"'task' .*unknown placeholder .contexts"),
         ("niah.json", niah_with("task", "no text"), r"'task' .* lacks the placeholder \{context\}"),
         ("niah.json", niah_with("task", "{context}{context}"), r"\{context\} 2 times: keep one"),
         ("niah.json", niah_with("task", "{context} {"), "'task' .* a brace that does not belong"),
@@ -345,11 +335,7 @@ TWO_ANSWERS = (
         ("niah.json", niah_with("none", " "), "'none' for 'eo' is empty or not a text"),
         ("cwe.txt", "Jen: {words}", r"cwe\.txt: the prompt for 'eo' has the unknown placeholder"),
         ("cwe.txt", "", r"cwe\.txt: the prompt for 'eo' is empty"),
-        (
-            "nouns.tsv",
-            "en\tfr\na\tb\n",
-            r"nouns\.tsv has no column 'eo': give it one; it has en, fr",
-        ),
+        ("nouns.tsv", "en\tfr\na\tb\n", r"nouns\.tsv has no column 'eo': .* one; it has en, fr"),
         ("nouns.tsv", "eo\teo\na\tb\n", r"nouns\.tsv has several columns 'eo'"),
         (
             "nouns.tsv",

@@ -27,9 +27,7 @@ def sentences_of(lang: str, verdict: str) -> list[str]:
 
 # Of each language, the word for "none" of the released prompts first, then what says "none" by a phrase, or a
 # sign in one, that no other answer needs; and what says that the answer is not known, or doubts a number.
-NONE, OTHER = (
-    {lang: sentences_of(lang, verdict) for lang in NONE_WORDS} for verdict in ("none", "other")
-)
+NONE, OTHER = ({x: sentences_of(x, verdict) for x in NONE_WORDS} for verdict in ("none", "other"))
 
 
 def rated(lang: str, text: str, expected: str | None = None) -> tuple[float, str]:

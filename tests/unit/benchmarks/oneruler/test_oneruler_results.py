@@ -250,11 +250,10 @@ def test_a_bound_is_compared_as_a_bound(of_the_paper) -> None:
     )
     easy = of_the_paper["task"].eq("cwe_easy") & of_the_paper["length"].eq(8000)
     hard = of_the_paper["task"].eq("cwe_hard")
+    labels = {"model": "qwen72b", "task": "cwe_easy", "length": 8000}
     for value, least, most in ((1.0, "covers", "above"), (0.0, "below", "covers")):
         scores = of_the_paper.assign(value=of_the_paper["value"].mask(easy | hard, value))
-        row = cell(
-            made("figure22", scores, RELEASED), model="qwen72b", task="cwe_easy", length=8000
-        )
+        row = cell(made("figure22", scores, RELEASED), **labels)
         assert row[["published", "bound", "comparison"]].tolist() == [0.8, "at_least", least]
         row = cell(made("figure5", scores, RELEASED), task="cwe_hard", group="all")
         assert row[["published", "bound", "comparison"]].tolist() == [0.01, "at_most", most]

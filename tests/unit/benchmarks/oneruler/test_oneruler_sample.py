@@ -70,9 +70,7 @@ def test_texts_are_read_as_they_are_and_hold_no_needle(lang: str) -> None:
     texts, cwe, text = niah(lang), read(lang, "cwe.txt"), read(lang, "book.txt")
     assert {k: re.findall(r"{(\w*)}", text) for k, text in texts.items()} == PLACEHOLDERS
     assert texts["none"] in texts["if_no_numbers"]
-    found = {
-        row["key"]: row["text"] for row in table("sample_prompts", lang, "niah.json", "cwe.txt")
-    }
+    found = {r["key"]: r["text"] for r in table("sample_prompts", lang, "niah.json", "cwe.txt")}
     assert found == {key: texts[key] for key in oneruler.NIAH_KEYS} | {"cwe": cwe}
     (book,) = table("sample_books", lang, "book.txt")
     assert script(text) == SCRIPTS[lang] and len(book["sentence_starts"]) >= 50

@@ -46,10 +46,7 @@ def scored(asked: pa.Table, answers: pa.Table, model: str = "m", books=(), **set
     own = given({"none_words": {}, "answer_tags": [], **settings})
     table = score(asked, answers, None, model=model, settings=own, books=books)
     assert table.schema.equals(scores_schema(COLUMNS))
-    return {
-        (row["instance_id"], row["metric"]): (row["value"], row["verdict"])
-        for row in table.to_pylist()
-    }
+    return {(r["instance_id"], r["metric"]): (r["value"], r["verdict"]) for r in table.to_pylist()}
 
 
 ASKED = instances(
