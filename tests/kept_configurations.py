@@ -77,7 +77,6 @@ def difference(usual: Any, own: Any) -> Any:
 
 
 def with_difference(usual: Any, change: Any) -> Any:
-    """The inverse of `difference`."""
     if not (isinstance(usual, dict) and isinstance(change, dict)):
         return change
     found = usual | {key: with_difference(usual.get(key), own) for key, own in change.items()}

@@ -55,7 +55,6 @@ class Sources(NamedTuple):
 def sample_set(
     lengths: Sequence[int], questions: int, tokenizer: Tokenizer | None = None
 ) -> PromptSet:
-    """MLNeedle of the embedded sample."""
     return _mlneedle(_sample(), lengths, questions, tokenizer)
 
 

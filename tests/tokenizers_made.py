@@ -52,7 +52,6 @@ DEEPSEEK = [
 
 
 def texts() -> list[str]:
-    """The sample's texts."""
     files = [
         *ROOT.glob("resources/sample/*.json"),
         *ROOT.glob("resources/sample/oneruler/*/book.txt"),

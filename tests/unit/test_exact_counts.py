@@ -86,7 +86,6 @@ PAIRS = [(chosen, name) for chosen, own in TOKENIZERS.items() for name in own]
 
 
 def built(chosen: str, mirror: Path | None, folder: Path, tokenizer: Tokenizer) -> Built:
-    """A set of prompts; with a mirror, of real data."""
     benchmark = chosen.partition("-")[0]
     if benchmark == "mlneedle":
         build = partial(prompt_sets.mirror_set, mirror) if mirror else prompt_sets.sample_set

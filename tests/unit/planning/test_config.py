@@ -55,9 +55,6 @@ def complaint(config: Any) -> str:
     return message
 
 
-# Configurations that are right
-
-
 def test_the_default_and_its_defaults_are_valid() -> None:
     config = validated(DEFAULT)
     assert validated(config) == config
@@ -153,9 +150,6 @@ def test_a_models_own_lengths_come_first() -> None:
         assert lengths_of(blocks(config), "empty", "mlneedle") == lengths
 
 
-# Keys
-
-
 @pytest.mark.parametrize(
     ("key", "nearest"),
     [
@@ -200,9 +194,6 @@ def test_a_missing_key_is_named(key, value, missing) -> None:
     assert f"{where} lacks the key '{missing}" in complaint(changed(key, value))
 
 
-# Types
-
-
 @pytest.mark.parametrize(
     ("key", "value"),
     [
@@ -236,9 +227,6 @@ def test_wrong_types_are_named_with_their_key(key, value) -> None:
 @pytest.mark.parametrize("config", [None, {}, [], "config"], ids=repr)
 def test_no_configuration_at_all(config: Any) -> None:
     assert complaint(config).startswith("the configuration ")
-
-
-# References from one part to another
 
 
 def test_only_models_that_run_are_held_to_names_and_lengths() -> None:
@@ -295,9 +283,6 @@ def test_an_npu_is_refused(device: str) -> None:
     config = changed("run.models", ["smollm2"])
     config["models"]["smollm2"] |= {"device": device, "optional": False}
     assert f"models.smollm2.device is {device!r}, but no NPU is" in complaint(config)
-
-
-# Lengths
 
 
 @pytest.mark.parametrize("benchmarks", [["mlneedle"], ["mlneedle", "oneruler"]])
@@ -357,9 +342,6 @@ def test_a_length_that_the_answer_takes_whole() -> None:
     assert "benchmarks.mlneedle.lengths has 64" in message and "64 tokens are kept" in message
     config["benchmarks"]["mlneedle"]["lengths"] = [65, 512]
     validated(config)
-
-
-# The rest
 
 
 @pytest.mark.parametrize("name", ["..", ".hidden", "", "a b", "a\\b", "a\nb", "имя", "a$b", "a/b"])

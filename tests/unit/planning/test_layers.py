@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from factories import demo_run
+from kept_configurations import kept, made, with_difference
 from needlework.given import given as blocks
 from needlework.planning.configuration import plain, with_defaults
 from needlework.planning.layers import command_line_values, layered
@@ -133,3 +134,22 @@ def test_the_same_model_keeps_its_entry_and_that_is_told() -> None:
 )
 def test_the_command_line_has_the_types_of_the_schema(argument: str, value: Any) -> None:
     assert command_line_values([argument]) == {argument.partition("=")[0]: value}
+
+
+KEPT = kept()
+
+
+def without_later_keys(now: Any, before: Any) -> Any:
+    """`now` without the keys that `before` lacks."""
+    if isinstance(now, dict) and isinstance(before, dict):
+        return {k: without_later_keys(now[k], before[k]) for k in now if k in before}
+    return now
+
+
+@pytest.mark.parametrize("name", [None, *KEPT["cases"]])
+def test_a_configuration_has_the_values_that_were_kept(name, root, monkeypatch) -> None:
+    monkeypatch.chdir(root)
+    case = KEPT["cases"][name] if name else {"given": None, "differs": {}}
+    before = with_difference(KEPT["validated"], case["differs"])
+    now = made(KEPT["demo"], case["given"])
+    assert without_later_keys(now, before) == before

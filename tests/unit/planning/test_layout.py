@@ -61,9 +61,6 @@ def tables(corpus: str, *languages: str) -> list[str]:
     return [f"{corpus}/{lang}" for lang in languages]
 
 
-# Corpora
-
-
 def test_a_corpus_is_read_from_its_source(files: RuleInputs) -> None:
     assert files.corpora.sources("mlqa", "de") == ["results/sources/mlqa/MLQA_V1.zip"]
     (german,) = files.corpora.sources("mmarco", "de")
@@ -103,9 +100,6 @@ def test_resources_are_named_from_where_the_workflow_runs(tmp_path: Path, monkey
     assert resource("sources.yaml") == str(ROOT / "resources/sources.yaml")
 
 
-# Retrieval
-
-
 def test_a_search_leaves_out_answers_in_all_accepted_languages(files: RuleInputs) -> None:
     search = files.retrieval.search("mlneedle", "hi")
     assert (search.haystack, search.needles, search.question_lang) == ("mmarco", "mlqa", "en")
@@ -122,9 +116,6 @@ def test_only_what_runs_on_a_gpu_takes_one_and_cores(config: dict[str, Any]) -> 
     entries = [files.config["embedders"][name] for name in ("ngram", "mpnet", "slow")]
     assert [*map(job_gpus, entries)] == [0, 1, 0]
     assert [*map(job_threads, entries)] == [1, 6, CPU_THREADS]
-
-
-# Instances
 
 
 def test_a_slice_reads_what_its_languages_need(files: RuleInputs) -> None:
@@ -163,9 +154,6 @@ def test_a_benchmark_has_a_slice_for_each_pair_of_languages(files: RuleInputs) -
     assert set(files.prompts.baselines("mlneedle")) == {"en-none", "de-none"}
 
 
-# Models
-
-
 def test_generation_reads_every_document_that_a_prompt_can_hold(files: RuleInputs) -> None:
     quoted = tables("mlqa", "en", "de") + tables("mmarco", "en", "hi", "zh")
     assert files.prompts.quoted("mlneedle") == quoted
@@ -197,9 +185,6 @@ def test_a_model_has_cores_for_its_gpus(config, entry, gpus, threads) -> None:
     mine = files.config["models"]["mine"]
     assert (job_gpus(mine), job_threads(mine)) == (gpus, threads)
     assert "device" not in files.answers.model_settings("mine")
-
-
-# Translation
 
 
 NLLB = {"kind": "nllb", "name": "a/model", "revision": "1"}
@@ -241,9 +226,6 @@ def test_what_changes_no_translation_is_no_part_of_it(config, entry, without_eff
     assert translated(config, entry | without_effect).scores.translator_settings == before
     assert translated(config, entry | with_effect).scores.translator_settings != before
     assert before["kind"] == entry["kind"]
-
-
-# Results
 
 
 def test_the_results_are_the_tables_and_figures_of_the_paper(files: RuleInputs) -> None:

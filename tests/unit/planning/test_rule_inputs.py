@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,6 @@ from needlework.planning.run_end import accounts, request_lines
 
 
 def inputs(**changes: Any) -> RuleInputs:
-    """The inputs of a run of MLNeedle by two readers."""
     run = {"models": ["lexical", "oracle"], "benchmarks": ["mlneedle"], **changes.pop("run", {})}
     return RuleInputs(validated(demo_run(run=run, **changes)))
 
@@ -104,3 +105,31 @@ def test_modules_of_planning_are_short() -> None:
     assert len(modules) > 40
     for module in modules:
         assert len(module.read_text(encoding="utf-8").splitlines()) <= 200, module.name
+
+
+PLANNING = """
+import sys
+for missing in ("httpx", "numpy", "openai", "pandas", "pyarrow", "tiktoken", "torch", "tqdm", "transformers"):
+    sys.modules[missing] = None
+sys.path.append("workflow/scripts")
+import yaml
+from needlework.codedigest import code_digest
+from needlework.planning.config import validated
+from needlework.planning.rule_inputs import RuleInputs
+from needlework.planning.preflight.used import Used
+from needlework.planning.preflight.checks import check
+config = validated(yaml.safe_load(open("config.yaml")))
+files = RuleInputs(config)
+assert sum(len(files.results.filled(name)) for name in config["run"]["benchmarks"]) > 30
+for language in ("en", "hi"):
+    assert files.corpora.sources("mmarco", language)
+    assert files.prompts.slice_tables("mlneedle", "words", f"{language}-en")
+check(files.config, Used({*files.models}, {"words"}, translating=True))
+assert code_digest("generate_answers.py", "needlework/models/backends/lexical.py")
+"""
+
+
+def test_a_bare_snakemake_can_plan(root) -> None:
+    command = [sys.executable, "-c", PLANNING]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

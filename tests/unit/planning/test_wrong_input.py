@@ -33,7 +33,6 @@ def rows(heading: str) -> list[list[str]]:
 
 
 def message_of(text: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> str:
-    """What is said of a configuration file `mine.yaml`."""
     monkeypatch.chdir(folder)
     Path("mine.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(UserError) as raised:

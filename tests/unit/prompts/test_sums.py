@@ -146,9 +146,6 @@ def test_a_long_document_is_summed_in_stretches(name, named_tokenizer, monkeypat
     assert len(text) > 5000
 
 
-# Verification
-
-
 def test_a_wrong_sum_of_the_first_prompts_names_the_prompt() -> None:
     words = load_tokenizer("words", {"kind": "words"})
     for place in range(3):
@@ -168,9 +165,6 @@ def test_a_sample_of_a_hundredth_is_verified() -> None:
     for i in range(20_000):
         words.check(rank_key("prompt", i), "two words", 2, 50)
     assert 150 < len(counted) < 250
-
-
-# What is kept on disk
 
 
 def counting_words(folder: Path) -> tuple[Counter, list[str]]:
@@ -258,9 +252,6 @@ def test_a_folder_that_cannot_be_written_stops_nothing(tmp_path) -> None:
     assert kept.document(BOOK).tokens == counting_words(tmp_path / "other")[0].document(BOOK).tokens
     kept.part("word " * 80)
     kept.save()
-
-
-# Long contexts
 
 
 def test_two_million_tokens_take_little_time_and_memory(named_tokenizer) -> None:

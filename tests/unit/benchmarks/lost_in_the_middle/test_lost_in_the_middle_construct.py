@@ -45,8 +45,6 @@ PLACES = {n: INDICES[n] for n in (10, 20, 30)}
 
 
 class Made(made_slices.Made):
-    """A slice of Lost in the Middle as it was built."""
-
     def __init__(self, settings: Any, tables: Tables, tokenizer: Tokenizer = WORDS) -> None:
         super().__init__("lost_in_the_middle", settings, tables, tokenizer)
         assert self.built.instances.schema == instances_schema(COLUMNS)
@@ -67,9 +65,6 @@ def accepted(text: str, answers: Iterable[str]) -> bool:
     value, _ = scores.best_subspan_em(" ".join(text.split()), answers)
     form, clean = normalisation.normalise(text), normalisation.normalise
     return value == 1.0 or any(normalisation.contains(clean(answer), form) for answer in answers)
-
-
-# Stand-ins
 
 
 @pytest.fixture(scope="module")
@@ -111,9 +106,6 @@ def expected(
         for gold in PLACES[n]
         for number, row in enumerate(data.documents(retrieved, n, gold))
     }
-
-
-# Fidelity: the paper's token counts (Tables 2 and 4)
 
 
 @pytest.fixture(scope="module")
@@ -158,9 +150,6 @@ def test_75_pairs_have_the_paper_s_token_counts(mirror: Path, cl100k: Tokenizer)
     rows = counted(Made(settings("en-pairs-uuid-plain", **own), tables, cl100k), "table4", 75)
     for _, group in rows.groupby("gold_index"):
         assert len(group) == 500 and printed(group) == ("3768.7", "25.6", 3844)
-
-
-# Multi-document question answering
 
 
 def test_released_and_constructed_prompts_are_those_of_every_published_file(made, retrieved):
@@ -307,9 +296,6 @@ def test_open_domain_prompts_are_the_retrieved_passages_as_they_come(made, retri
     assert {row["answer_present"] for row in found.rows} == {True, False}
 
 
-# Key-value retrieval
-
-
 def moved(row: data.Row, index: int) -> list[list[str]]:
     others = [record for record in row["ordered_kv_records"] if record[0] != row["key"]]
     return [*others[:index], [row["key"], row["value"]], *others[index:]]
@@ -367,7 +353,6 @@ def test_uuids_can_be_drawn() -> None:
 
 
 def of_words(*words: str, **own: Any) -> Made:
-    """Objects whose keys and values are drawn from these words."""
     slice_settings = settings("en-pairs-uuid-plain", **SMALL | own)
     slice_settings |= {"slice": "sw-pairs-words-plain", "lang": "sw", "keys": "words", "words": "w"}
     table = pa.table({"word": list(words), "pos": ["noun"] * len(words)})
@@ -394,9 +379,6 @@ def test_a_value_within_another_word_is_not_asked_for() -> None:
     # All words are in each object: either the longest or "Zebra" is asked for, or nothing can be.
     assert {row["references"][0] for row in found.rows} <= {words[-2], "Zebra"}
     assert len(found.rows) == 6 - found.counts.get("value_within_a_word", 0)
-
-
-# What is wrong with the data, and what is worth knowing
 
 
 @pytest.mark.parametrize(
@@ -460,9 +442,6 @@ def test_own_data_is_asked_with_the_documents_there_are() -> None:
         made(numbers[1:])
 
 
-# Samples and determinism
-
-
 def test_samples_are_seeded_and_nested_and_missing_ones_counted(made) -> None:
     def asked(name: str = "en-oracle", **own: Any) -> set[str]:
         return set(made(name, **own).asked)
@@ -478,13 +457,10 @@ def test_samples_are_seeded_and_nested_and_missing_ones_counted(made) -> None:
     assert made("en-pairs-uuid-plain", examples=6).counts == {"examples_lacking": 3}
 
 
-# Other languages and corpora
-
 OTHER = {"source": "constructed", "tasks": ["oracle", "multi_document_qa"]}
 
 
 def searched(questions: pa.Table, passages: pa.Table, top: int = 40) -> pa.Table:
-    """Distractors of real retrieval with the demo's embedder."""
     embedder = NgramHasher(dimensions=256)
     comparison = plan.search(block(**OTHER, needles="xquad"), "en").comparison
     screen = import_module(f"needlework.data.comparison.{comparison}")
@@ -537,9 +513,6 @@ def test_the_sample_s_passages_have_no_titles(root: Path, kind: str) -> None:
             check_document_row(row, text, made.documents)
             assert "Title" not in text and WORDS.count(text) == row["n_tokens"]
             assert len(re.findall(r"^Document \[\d\] \S", text, re.MULTILINE)) == n
-
-
-# The table of prompts
 
 
 def test_prompts_are_described(made, tmp_path: Path) -> None:

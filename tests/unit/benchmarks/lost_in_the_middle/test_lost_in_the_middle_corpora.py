@@ -39,9 +39,6 @@ def lines(folder: Path, *rows: object) -> Path:
     return data.write(folder / "file.jsonl.gz", rows)
 
 
-# The released files
-
-
 def test_the_oracle_file(mirror: Path) -> None:
     table = nq_open.table("nq_open", "en", [str(mirror / data.ORACLE)], {})
     assert table.schema == nq_open.RANKED_QUESTIONS
@@ -63,9 +60,6 @@ def test_the_released_pairs(mirror: Path) -> None:
         assert made["text"] == ",\n ".join(f'"{key}": "{value}"' for key, value in others)
         starts = [made["text"][start : start + 37] for start in made["starts"]]
         assert starts == [f'"{key}' for key, _ in others]
-
-
-# Questions and passages
 
 
 @pytest.mark.parametrize(
@@ -180,9 +174,6 @@ def test_an_absurdly_long_line_is_refused(tmp_path: Path, monkeypatch) -> None:
         list(json_lines.read_lines(lines(tmp_path, {"question": "q" * 200})))
 
 
-# Key-value pairs
-
-
 def test_a_file_without_gzip_is_read_too(tmp_path: Path) -> None:
     path = tmp_path / "pairs.jsonl"
     path.write_text(json.dumps(PAIRS) + "\n")
@@ -211,9 +202,6 @@ def test_wrong_pairs_are_named(tmp_path: Path, changes: dict, problem: str) -> N
     path = lines(tmp_path, without(PAIRS, "value"))
     with pytest.raises(UserError, match="line 1 lacks the field 'value'"):
         nq_open.read_pairs(path, 3)
-
-
-# Wikipedia
 
 
 def wikipedia_file(folder: Path, *rows: str) -> Path:
@@ -258,9 +246,6 @@ def test_a_damaged_wikipedia_is_an_error(tmp_path: Path) -> None:
         wikipedia.read(tmp_path / "none.tsv.gz", [1])
 
 
-# Paragraphs of other corpora
-
-
 def test_paragraphs_become_passages_with_titles(mirror: Path) -> None:
     path = mirror / "xquad/xquad.de.json"
     questions = extractive.read_xquad(path).select(["title", "context"]).to_pylist()
@@ -277,9 +262,6 @@ def test_paragraphs_become_passages_with_titles(mirror: Path) -> None:
     contexts = extractive.read_mlqa(path, "dev", "hi")["context"].to_pylist()
     found = titled.table("mlqa_passages", "hi", [str(path)], given({"split": "dev"}))
     assert found.num_rows == len(set(contexts))
-
-
-# The registry
 
 
 def test_every_corpus_registers_its_files_and_languages(root: Path) -> None:

@@ -58,9 +58,6 @@ def slice_settings(own: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {name: plan.settings(own, name, []) for name in plan.slices(own)}
 
 
-# The paper's settings are the defaults
-
-
 def test_the_paper_s_settings() -> None:
     own = block()
     documents = {entry["n"]: tuple(entry["gold_indices"]) for entry in own["n_documents"]}
@@ -160,9 +157,6 @@ def test_settings_hold_what_a_slice_depends_on(key: str, value: Any, slices: str
     assert changed == {name for name in before if re.fullmatch(slices, name)}
 
 
-# Other languages
-
-
 def test_other_languages_are_searched_in_their_own() -> None:
     own = block(**SAMPLE | {"needles": "xquad", "languages": ["de", "el"]})
     found = slice_settings(own)
@@ -191,9 +185,6 @@ def test_every_corpus_has_its_languages() -> None:
     for own in (block(), block(**SAMPLE)):
         for corpus, lang in plan.quotes(own):
             assert lang in languages_of(corpus)
-
-
-# Results
 
 
 GERMAN = SAMPLE | {"languages": ["de"], "query_aware_pairs": []}
@@ -252,9 +243,6 @@ def test_results_know_tokenizers_and_how_each_model_decodes() -> None:
     setup = settings["setup"]
     assert set(setup) == {*SETUP, *ANSWERS, "source"}
     assert (setup["max_new_tokens"], setup["corpus"]) == (100, "nq_open")
-
-
-# What is wrong
 
 
 MLQA = {"needles": "mlqa"}
@@ -353,9 +341,6 @@ def test_what_can_be_built_is_not_refused(own: dict) -> None:
 def test_a_key_that_went_says_what_to_do(key: str, value: str | None, said: str) -> None:
     told = complaint(**{key: value})
     assert told.startswith(f"benchmarks.lost_in_the_middle.{key} is ") and said in told
-
-
-# The preset
 
 
 def test_the_preset_compares_no_other_revision_with_the_paper() -> None:

@@ -80,8 +80,6 @@ def test_runs_of_characters_are_cut_as_jieba_does() -> None:
         assert measures._most_probable(text, *tables) == package.viterbi(text, *tables), text
 
 
-# BLEU
-
 TOKENIZERS = {"zh": "zh", "en": "13a"}
 
 
@@ -114,9 +112,6 @@ def test_bleu_of_one_answer_counts_its_ngrams() -> None:
     assert measures.corpus([empty.flat()]) == measures.corpus([]) == measures.sentence(*pair) == 0.0
 
 
-# Matches
-
-
 def test_matches_of_cut_answers_and_of_ids() -> None:
     assert measures.cut(" Paris. It is\nlarge", ("\n", ".")) == "Paris"
     assert measures.cut("a, b\nc", (",", "\n")) == measures.cut(" a ", ()) == "a"
@@ -128,9 +123,6 @@ def test_matches_of_cut_answers_and_of_ids() -> None:
     assert measures.id_set("A1, B2. And C3", ".", ",") == {"A1", "B2"}
     assert measures.id_set("A1，B2。C3", "。", "，") == {"A1", "B2"}
     assert measures.id_set("A1，B2", ".", ",") == {"A1，B2"}
-
-
-# Overlap
 
 
 def test_overlap_reads_chinese_and_other_scripts() -> None:
@@ -180,8 +172,6 @@ def test_chrf_by_hand() -> None:
     # Of "abc" in "abd": 2 of 3 characters, 1 of 2 pairs, 0 of 1 triple, on both sides.
     assert measures.chrf("abc", "a b d") == pytest.approx((2 / 3 + 1 / 2 + 0) / 3)
 
-
-# Normalised scores
 
 SHARES, ERRORS = st.floats(0.01, 0.99), st.floats(0, 0.1)
 

@@ -27,7 +27,6 @@ GPT = "GPT-3.5-Turbo-16K"
 def numbers(
     name: str, scores: list[dict[str, Any]], paper: pd.DataFrame = PRINTED_NUMBERS, **settings: Any
 ) -> pd.DataFrame:
-    """Our rows of a result."""
     context = Context(paper, SETTINGS | settings)
     found = load_benchmark("m4le").by_name[name](pd.DataFrame(scores), context)
     return found[found["source"] == "ours"]
@@ -41,9 +40,6 @@ def mean(scores: list[dict[str, Any]], column: str = "1000", model: str = "a", *
 def reference(task: str) -> float:
     row = f"{GPT}/{PRINTED.get(task, task)}"
     return published_number(PRINTED_NUMBERS, TABLES[task], row, "1000").value
-
-
-# Means of normalised scores
 
 
 def test_a_mean_is_of_normalised_scores() -> None:
@@ -133,9 +129,6 @@ def test_bounds_of_normalised_scores_count_failures_wrong_and_right() -> None:
     scores += [row | {"finish_reason": "error"} for row in rows("nq-open", 1000, shares(0))]
     found = mean(scores)
     assert found["value"] > 0 and found[["lowest", "highest"]].isna().all()
-
-
-# Beside the paper
 
 
 @pytest.fixture(scope="module")

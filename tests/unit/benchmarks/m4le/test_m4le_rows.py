@@ -33,12 +33,10 @@ ROW = {
 
 @pytest.fixture(scope="module")
 def rows() -> list[dict[str, Any]]:
-    """The sample's rows."""
     return sample().to_pylist()
 
 
 def released(folder: Path, *lines: dict[str, Any], name: str = "c3") -> list[Row]:
-    """The rows of a file of a task with these lines."""
     path = folder / "c3.jsonl"
     path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
     return list(read_rows(TASKS[name], frames()[name], path, [1000]))
@@ -54,23 +52,17 @@ def archived(folder: Path, task: str, members: dict[str, str]) -> pa.Table:
 
 
 def drawn(task: str, files: Sequence[str | Path], **settings: Any) -> pa.Table:
-    """The rows of a task that are drawn from files of its source."""
     own = {"lengths": [1000], "examples": 1, "seed": 0, **settings}
     slug = CONSTRUCTED[task].slug
     return m4le.table("m4le_constructed", slug, [FRAMES_FILE, *files], own)
 
 
 def made(task: str, records: list[Record], bucket: int = 1000, examples: int = 3) -> list[Row]:
-    """The rows of a task of these documents."""
     return list(construct(TASKS[task], frames()[task], records, Recipe([bucket], examples, 0)))
 
 
 def pieces(row: dict[str, Any], *roles: str) -> list[str]:
-    """The texts of a row's pieces of these roles."""
     return [row["text"][p["start"] : p["end"]] for p in row["pieces"] if p["role"] in roles]
-
-
-# Released
 
 
 @pytest.mark.parametrize(
@@ -152,9 +144,6 @@ def test_all_sources_write_one_schema(tmp_path: Path, mirror: Path) -> None:
     released(tmp_path, ROW)
     with pytest.raises(UserError, match="has no row of the wanted lengths"):
         m4le.table("m4le_2024", "c3", [FRAMES_FILE, tmp_path / "c3.jsonl"], {"lengths": [4000]})
-
-
-# Drawn
 
 
 def test_the_sample_has_every_ability_and_type_in_both_languages() -> None:
@@ -286,9 +275,6 @@ def test_positions_are_the_released_ones(name: str, n: int, expected: list[int])
     assert positions(name, n) == expected
 
 
-# From the source data sets
-
-
 @pytest.fixture(scope="session")
 def raw(mirror: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The source data sets' pieces and stand-ins in one folder, in M4LE's layout."""
@@ -343,9 +329,6 @@ def test_a_source_in_another_layout_or_folder_is_refused(tmp_path: Path) -> None
     (tmp_path / "secret").write_text("text", encoding="utf-8")
     with pytest.raises(UserError, match="leads out of"):
         drawn("triviaqa", [questions])
-
-
-# From the same sources in further languages
 
 
 def further_sources(folder: Path, lang: str) -> None:

@@ -23,7 +23,6 @@ SCORED = [name for name, task in TASKS.items() if task.metric != "bleu"]
 
 
 def built(rows: pa.Table, **own: Any) -> pa.Table:
-    """The instances of these rows of the sample."""
     block = configured(source="sample", lengths=[500, 1000], **own)["benchmarks"]["m4le"]
     settings = plan.settings(given(block | {"seed": 0}), "sample", block["lengths"])
     return Made("m4le", settings, {"rows": {"sample": rows}}).built.instances
@@ -36,7 +35,6 @@ def rows() -> pa.Table:
 
 @pytest.fixture(scope="module")
 def instances(rows: pa.Table) -> pa.Table:
-    """The sample's instances."""
     return built(rows)
 
 
@@ -48,7 +46,6 @@ def golds(instances: pa.Table) -> list[str]:
 def scored(
     instances: pa.Table, texts: list[str], reason: str = "stop", raw: list[str] | None = None
 ) -> list[dict[str, Any]]:
-    """The scores of these answers, in the order of the instances."""
     ids, raw_texts = instances["instance_id"].to_pylist(), raw or [None] * len(texts)
     answers = [
         {"instance_id": id_, "sample": 0, "text": text, "raw_text": own, "finish_reason": reason}
@@ -60,7 +57,6 @@ def scored(
 
 @pytest.fixture(scope="module")
 def oracle(instances: pa.Table, golds: list[str]) -> list[dict[str, Any]]:
-    """The scores of the gold answers."""
     return scored(instances, golds)
 
 

@@ -63,7 +63,6 @@ def tokenizer(name: str) -> Tokenizer:
 def instances(
     tables: Tables, name: str, lengths: Sequence[int] = (512,), tokens: str = "words", **own: Any
 ) -> list[dict[str, Any]]:
-    """The rows of a slice."""
     table, _, _ = build(settings(name, lengths, **own), tables, TEMPLATES, tokenizer(tokens))
     assert table.schema.equals(instances_schema({**COLUMNS, **COUNTS}))
     return table.to_pylist()
@@ -101,7 +100,6 @@ def retrieved(
 
 @pytest.fixture(scope="module")
 def tables() -> Tables:
-    """The embedded sample."""
     files = sorted((ROOT / "resources/sample").glob("*.json"))
     questions = {lang: sample.read_questions(lang, files) for lang in LANGS}
     passages = {lang: sample.read_passages(lang, files) for lang in LANGS}
@@ -199,9 +197,6 @@ def corpora(tables: Tables) -> Corpora:
     return Corpora(tables, "sample_questions", "sample_passages")
 
 
-# On the sample, with real retrieval
-
-
 ENDS = ["start", "middle", "end"]
 
 
@@ -271,9 +266,6 @@ def test_the_budget_decides_how_much_there_is(tables, corpora) -> None:
     spare = replace(tokenizer("words"), reserve=40)
     rows = build(settings("en-hi", (512,), **own), tables, TEMPLATES, spare)[0].to_pylist()
     assert 472 in {row["n_tokens"] for row in rows} <= {471, 472}
-
-
-# Names
 
 
 def test_no_two_prompts_have_the_same_id(tables) -> None:
@@ -347,9 +339,6 @@ def test_the_same_bytes_however_it_was_built(tables, tmp_path: Path, name: str) 
     assert written(others, turned) == once
 
 
-# Which questions
-
-
 def examples(tables: Tables, name: str, **own: Any) -> list[str]:
     rows = instances(tables, name, tasks=["exact"], **own)
     return sorted({row["example_id"] for row in rows})
@@ -366,9 +355,6 @@ def test_samples_share_items_between_languages_or_not(tables) -> None:
     assert len(seeds) > 3
     for questions in ("all", 1000):
         assert len(examples(tables, "en-none", questions=questions)) == 15
-
-
-# Items made here
 
 
 def question(name: str, answers: Sequence[str], context: str, text: str = "") -> dict[str, Any]:
@@ -421,7 +407,6 @@ SMALL = made({"en": [OSTREL]}, PASSAGES_MADE, ["c", "a", "b"])
 
 
 def prompts(tables: Tables, name: str, length: int, **own: Any) -> dict[tuple, str]:
-    """Prompts by task and position."""
     corpora = Corpora(tables, "sample_questions", "sample_passages")
     rows = instances(tables, name, (length,), **(ENGLISH | own))
     return {(r["task"], r["position"]): render(r["prompt"], corpora.documents) for r in rows}
@@ -536,9 +521,6 @@ def test_an_item_without_distractors() -> None:
     assert all(row["exhausted"] and row["n_distractors"] == 0 for row in rows)
     # The same words at every position, and yet prompts of their own.
     assert len(ids(rows)) == 7
-
-
-# On real data
 
 
 @pytest.fixture(scope="module")

@@ -42,16 +42,6 @@ def test_equally_spaced_positions(n: int) -> None:
         assert all(abs(p.place(size) - p.depth * size) <= 0.5 for p in found)
 
 
-def test_the_names_of_other_positions() -> None:
-    found = plan.positions(9)
-    names = "start 1/8 2/8 3/8 middle 5/8 6/8 7/8 end"
-    assert " ".join(p.name for p in found) == names
-    assert [p.place(20) for p in found] == [0, 2, 5, 8, 10, 12, 15, 18, 20]
-
-
-# Slices
-
-
 def test_the_papers_slices() -> None:
     """Seven needle languages by eight haystacks, and each alone."""
     paper = yaml.safe_load((ROOT / "presets/mlneedle.yaml").read_text(encoding="utf-8"))
@@ -63,33 +53,6 @@ def test_the_papers_slices() -> None:
     found = plan.settings(own, "ar-multilingual", [512])
     assert (found["needle_lang"], found["haystack_lang"]) == ("ar", "multilingual")
     assert plan.baseline_slices(own) == [n for n in names if n.endswith("-none")]
-
-
-def slice_settings(**own: Any) -> dict[str, dict[str, Any]]:
-    made = block(**own)
-    return {name: plan.settings(made, name, [512]) for name in plan.slices(made)}
-
-
-def test_a_further_language_adds_slices_and_changes_no_other() -> None:
-    own = {"needle_languages": ["en"], "haystack_languages": ["en"], "aligned": False}
-    few = slice_settings(**own)
-    for key, languages in (
-        ("needle_languages", ["en", "de"]),
-        ("haystack_languages", ["en", "multilingual"]),
-    ):
-        more = slice_settings(**own | {key: languages})
-        assert few.items() < more.items()
-
-
-def test_the_order_in_which_languages_are_written_changes_nothing() -> None:
-    own = {
-        "needle_languages": ["en", "de", "zh"],
-        "haystack_languages": ["hi", "multilingual"],
-        "answer_languages": ["en", "de", "zh", "es"],
-        "multilingual": ["hi", "ar", "vi"],
-    }
-    turned = {key: languages[::-1] for key, languages in own.items()}
-    assert slice_settings(**own) == slice_settings(**turned)
 
 
 @pytest.mark.parametrize(
@@ -116,37 +79,6 @@ def test_a_setting_touches_the_slices_that_depend_on_it(key, value, touched) -> 
     # Lengths are no part of what has no haystack.
     assert plan.settings(before, "de-none", [9]) == plan.settings(before, "de-none", [8])
     assert plan.settings(before, "de-en", [9, 8])["lengths"] == [8, 9]
-
-
-@pytest.mark.parametrize(
-    ("name", "searched"),
-    [("de-es", ["es"]), ("de-multilingual", ["ar", "zh"]), ("hi-none", [])],
-)
-def test_the_languages_that_a_slice_reads(name: str, searched: list[str]) -> None:
-    own = block(
-        needle_languages=["de", "hi"],
-        answer_languages=["de", "hi", "en", "vi"],
-        multilingual=["zh", "ar"],
-        aligned=False,
-    )
-    settings = plan.settings(own, name, [512])
-    read = plan.reads(settings)
-    assert read["questions"] == [(own["needles"], lang) for lang in ("de", "en", "hi", "vi")]
-    assert read["passages"] == [(own["haystack"], lang) for lang in searched]
-    assert plan.searches(settings) == searched
-
-
-def test_the_languages_of_all_passages() -> None:
-    def passages(**own: object) -> list[str]:
-        config = block(**own)
-        return [lang for corpus, lang in plan.quotes(config) if corpus == config["haystack"]]
-
-    assert passages(haystack_languages=["zh", "de"]) == ["de", "zh"]
-    own = {"haystack_languages": ["de", "multilingual"], "multilingual": ["hi", "de"]}
-    assert passages(**own) == ["de", "hi"]
-
-
-# Results
 
 
 def test_what_tables_and_figures_know_of_a_run() -> None:
@@ -180,9 +112,6 @@ def test_every_task_has_a_template() -> None:
 def test_the_explorer_writes_depths_in_percent() -> None:
     found = RuleInputs(validated(configuration("mlneedle", demo("mlneedle")))).explorer
     assert found.explored("mlneedle")["percent"] == {"depth": 100}
-
-
-# Languages that follow from the needles
 
 
 def own_questions(*languages: str, **own: Any) -> dict[str, Any]:

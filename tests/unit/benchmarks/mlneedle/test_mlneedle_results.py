@@ -127,9 +127,6 @@ def test_figure4_has_all_depths_and_other_languages():
     assert set(data["resources"]) == {"high and medium", "low", "other"}
 
 
-# Comparisons
-
-
 def without(column, value):
     return lambda rows: rows[rows[column] != value]
 
@@ -171,9 +168,6 @@ def test_averages_over_other_lengths_cannot_be_compared(scores):
     assert row["published"] == 0.61 and not row["comparison"].startswith("cannot")
 
 
-# What is missing
-
-
 def test_lost_answers_are_counted_and_in_no_mean(scores):
     scores = scores.copy()
     here = exact(scores, "mistral", 4096).index
@@ -198,9 +192,6 @@ def test_lost_answers_are_counted_and_in_no_mean(scores):
     assert average["value"] == baseline["value"]
     # Of the baseline and one length, that is missing: lengths weigh alike.
     assert average["highest"] - average["lowest"] == pytest.approx(1 / 2)
-
-
-# Pairs of models
 
 
 def test_table3_pairs_prompts_by_their_factors(scores):
@@ -258,9 +249,6 @@ def test_another_decoding_is_not_compared(scores, model, other, decoding, papers
     assert verdicts(table, model=model, column="8192") == told
     assert verdicts(table, role="delta", column="8192") == told
     assert set() < verdicts(table, model=other, column="8192") <= COMPARED
-
-
-# The table that the paper has not
 
 
 def test_existence_sees_through_a_model_that_always_says_yes(scores):

@@ -21,7 +21,6 @@ from needlework.results.rows import result_rows
 
 
 def choosing(metric: str) -> Any:
-    """The settings that scores depend on."""
     return blocks({"metric": metric})
 
 
@@ -50,7 +49,6 @@ def values(rows: list[dict[str, Any]]) -> list[tuple[float, str]]:
 
 
 def same(given: pa.Table) -> pa.Table:
-    """The answers as their own translations."""
     return translations(*((r["instance_id"], r["text"], r["sample"]) for r in given.to_pylist()))
 
 

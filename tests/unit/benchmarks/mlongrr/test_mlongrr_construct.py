@@ -54,7 +54,6 @@ def built(
     text: str | None = None,
     **own: Any,
 ) -> Made:
-    """A slice over the sample, or over an English text."""
     slice_settings = settings(lang, lengths, **{**SAMPLE, **own})
     read = tables(slice_settings)
     if text is not None:
@@ -63,7 +62,6 @@ def built(
 
 
 def made(lang: str, lengths: list[int], tokenizer: Any = WORDS, **own: Any) -> list[dict]:
-    """The rows of a slice over the sample, with their prompts as text."""
     found = built(lengths, tokenizer, lang, **own)
     for row in found.rows:
         row["text"] = found.text(row)
@@ -260,8 +258,6 @@ def test_a_text_that_runs_out_is_marked_counted_and_described(tmp_path) -> None:
     assert [(row["lang"], row["prompts"]) for row in counted] == [("en", len(rows) // 2)]
     assert sum(row["prompts"] for row in described if row not in counted) == len(rows)
 
-
-# In a user's language alone: a folder of texts and tables without a column of English
 
 NONE = "उत्तर नहीं है"
 QUESTIONS = {

@@ -72,9 +72,6 @@ def test_other_prompts_or_texts_cannot_be_compared(scores: pd.DataFrame) -> None
     assert said(scores, instructions=["en"]) == own != said(scores, "so", instructions=["en"])
 
 
-# What prompts alone say
-
-
 def test_tokens_a_word_equal_the_papers_rounded_or_cut() -> None:
     """Table 2 prints GPT-4's column cut (so: 2.37535 as 2.37) and the others rounded (2.35605 as 2.36)."""
     fertility = {"cl100k_base": 2.375354, "llama3": 2.356048, "o200k_base": 1.8, "words": 1.0}
@@ -127,9 +124,6 @@ def test_construction_equals_the_authors_log() -> None:
         "sentences": "equals",
         "sentences_before_25": "equals",
     }
-
-
-# What is drawn
 
 
 def drawn(name: str, table: pd.DataFrame) -> Any:

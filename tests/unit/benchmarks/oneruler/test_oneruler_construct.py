@@ -34,8 +34,6 @@ QUOTED = re.compile(r'["“„](.+?)["”]')
 
 
 class Made(made_slices.Made):
-    """A slice of ONERULER as it was built."""
-
     def __init__(self, settings: Any, tables: made_slices.Tables, tokenizer: Tokenizer) -> None:
         super().__init__("oneruler", settings, tables, tokenizer)
         if self.built.documents is not None:
@@ -45,7 +43,6 @@ class Made(made_slices.Made):
         return self.spans(row, "needle")
 
     def context(self, row: Mapping) -> str:
-        """The text with its needles."""
         return "".join(self.spans(row, "haystack", "needle"))
 
     def lists(self, row: Mapping) -> list[str]:
@@ -72,8 +69,6 @@ def make(mirror: Path) -> Callable[..., Made]:
 
     return made
 
-
-# What stands in a prompt
 
 ENGLISH = """Please read and memorize the text below. I will ask you about it later.
 
@@ -182,9 +177,6 @@ def test_several_books_follow_each_other() -> None:
     assert pieces.tokens(hay.numbers(1, 7)) == 12
 
 
-# Common words
-
-
 @pytest.mark.parametrize(
     ("lang", "length", "frequencies"),
     # Words with most tokens, a list that stands twice, the smallest vocabulary; then the released lists.
@@ -253,9 +245,6 @@ def test_a_vocabulary_that_runs_out_is_said(make, tmp_path: Path) -> None:
 
 def test_words_that_differ_in_case_alone_are_one() -> None:
     assert vocabulary(["b", "Ema", "ema", "b", "ｂ"]) == ["Ema", "b"]
-
-
-# The budget
 
 
 def rounded(text: str) -> int:
@@ -352,9 +341,6 @@ def test_wrong_predictions_still_give_the_largest_fit(costs, errors, budget, gue
     assert found(errors) == expected
 
 
-# Every draw by its name
-
-
 def test_more_of_anything_changes_no_other_prompt(make) -> None:
     base = make("de-de", [600], examples=2)
     more = {"examples": 3, "none_option": [True, False], "tasks": [*reversed(plan.TASKS)]}
@@ -383,9 +369,6 @@ def test_languages_and_lengths_hide_and_ask_the_same(make) -> None:
     english = make("en-en", [600, 1200], tasks=["niah_multikey"])
     polish = make("pl-pl", [600], tasks=["niah_multikey"])
     assert hidden(english, "en", 600) == hidden(english, "en", 1200) == hidden(polish, "pl", 600)
-
-
-# What cannot be built
 
 
 def list_of(column: str, *texts: str) -> pa.Table:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import unicodedata
+from collections import Counter
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 
 import pandas as pd
@@ -34,7 +36,6 @@ SAMPLE = ROOT / "resources/sample/oneruler"
 
 @pytest.fixture
 def released(mirror: Path) -> Callable[[str, str], pa.Table]:
-    """Reads a corpus from the released files."""
     return lambda part, lang: table(mirror, f"oneruler_{part}", lang)
 
 
@@ -43,9 +44,6 @@ def read_own(folder: Path, part: str) -> pa.Table:
     layout = RuleInputs({"corpora": {}, "sources": {"oneruler": {"folder": str(folder)}}})
     found = layout.corpora.sources(f"oneruler_{part}", "eo")
     return oneruler.table(f"oneruler_{part}", "eo", found, {})
-
-
-# The released files
 
 
 def test_the_registry_has_every_file_of_every_language() -> None:
@@ -130,8 +128,6 @@ def test_the_joiners_of_the_released_code() -> None:
     assert without == {"ja", "zh"}
 
 
-# A 27th language: Esperanto
-
 NIAH = {
     "task": "Legu la tekston.\n\n<teksto>\n{context}\n</teksto>\n\n",
     "needle_numbers": "La speciala nombro de “{key}” estas: {value}",
@@ -159,7 +155,6 @@ OWN = {
 
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
-    """A user's folder with one language."""
     folder = tmp_path / "my_languages"
     (folder / "eo").mkdir(parents=True)
     for name, text in OWN.items():
@@ -260,9 +255,6 @@ def test_a_short_row_of_a_dictionary_is_no_word(own: Path, short: str) -> None:
     rows = [f"noun,vorto{chr(97 + i)}" for i in range(11)]
     (own / "eo/words.csv").write_text("\n".join(["pos,words", *rows[:5], short, *rows[5:]]))
     assert len(read_own(own, "words")) == 11
-
-
-# Bad input: file, language and key
 
 
 @pytest.mark.parametrize(
@@ -373,9 +365,6 @@ def test_a_wrong_file_is_named(own: Path, file: str, text: str, what: str) -> No
         read_own(own, of.get(file, "books"))
 
 
-# What a command says of a language
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder of a made language, copied from the sample's English."""
@@ -416,3 +405,104 @@ def test_a_missing_file_of_a_language_is_listed(capsys, folder: Path, lacking: s
     (folder / "eo" / lacking).unlink()
     code, said = check(capsys, "eo", "--folder", str(folder))
     assert code == 1 and lacking in said
+
+
+NOUNS = SAMPLE / "nouns.tsv"
+# What the letters of a language's texts are called in Unicode.
+SCRIPTS = {
+    **{"en": "LATIN", "fa": "ARABIC", "hi": "DEVANAGARI", "ko": "HANGUL"},
+    **{"ru": "CYRILLIC", "sw": "LATIN", "zh": "CJK"},
+}
+IN_SAMPLE = sorted(SCRIPTS)
+# The keys of the released niah.txt, each with its placeholders; those of words are not used.
+PLACEHOLDERS = {key: [*names] for key, names in oneruler.NIAH_KEYS.items()}
+PLACEHOLDERS |= {key.replace("numbers", "words"): names for key, names in PLACEHOLDERS.items()}
+EACH = pytest.mark.parametrize("lang", IN_SAMPLE)
+
+
+def read(lang: str, name: str) -> str:
+    return (SAMPLE / lang / name).read_bytes().decode("utf-8")
+
+
+def sample_texts(lang: str) -> dict[str, str]:
+    return json.loads(read(lang, "niah.json"))
+
+
+def sample_rows(part: str, lang: str, *names: str) -> list[dict]:
+    return oneruler.table(part, lang, [str(SAMPLE / lang / name) for name in names], {}).to_pylist()
+
+
+def noun_columns() -> dict[str, list[str]]:
+    header, *rows = (line.split("\t") for line in NOUNS.read_text(encoding="utf-8").splitlines())
+    return {name: [row[i] for row in rows] for i, name in enumerate(header)}
+
+
+def script(text: str) -> str:
+    """The script of most letters of `text`, by the first word of their Unicode names."""
+    names = [unicodedata.name(c).split()[0] for c in text if unicodedata.category(c)[0] == "L"]
+    return max(set(names), key=names.count)
+
+
+def test_every_language_has_every_file_in_nfc_and_no_other() -> None:
+    assert IN_SAMPLE == folder_languages(str(SAMPLE)) == sorted(languages_of("sample_books"))
+    found = {str(p.relative_to(SAMPLE)): p for p in SAMPLE.rglob("*") if p.is_file()}
+    names = ("book.txt", "cwe.txt", "niah.json", "words.csv")
+    assert set(found) == {"nouns.tsv"} | {f"{x}/{name}" for x in IN_SAMPLE for name in names}
+    for name, path in found.items():
+        text = path.read_bytes().decode("utf-8")
+        assert unicodedata.is_normalized("NFC", text), name
+        assert not text.startswith("\ufeff") and text.endswith("\n"), name
+        assert not re.search(r"\d{3}", text), f"{name}: may be taken for a needle's number"
+
+
+@EACH
+def test_texts_are_read_as_they_are_and_hold_no_needle(lang: str) -> None:
+    texts, cwe, text = sample_texts(lang), read(lang, "cwe.txt"), read(lang, "book.txt")
+    assert {k: re.findall(r"{(\w*)}", text) for k, text in texts.items()} == PLACEHOLDERS
+    assert texts["none"] in texts["if_no_numbers"]
+    found = {
+        r["key"]: r["text"] for r in sample_rows("sample_prompts", lang, "niah.json", "cwe.txt")
+    }
+    assert found == {key: texts[key] for key in oneruler.NIAH_KEYS} | {"cwe": cwe}
+    (book,) = sample_rows("sample_books", lang, "book.txt")
+    assert script(text) == SCRIPTS[lang] and len(book["sentence_starts"]) >= 50
+    # Sentences are cut at dialogue and decimals too.
+    assert text.count("“" if "“" in text else "«") >= 20 and re.search(r"\d[.,٫]\d", text)
+    for noun, (opening, closing) in product(noun_columns()[lang], ("“”", "«»", '""')):
+        assert f"{opening}{noun}{closing}" not in text
+
+
+@EACH
+def test_nouns_and_words_are_distinct_and_in_no_prompt(lang: str) -> None:
+    nouns = noun_columns()[lang]
+    assert len({noun.casefold() for noun in nouns}) == len(nouns) == 24
+    assert all(noun and not re.search(r"\s", noun) for noun in nouns)
+    texts = {key: re.sub(r"{\w*}", "", text).casefold() for key, text in sample_texts(lang).items()}
+    for noun in map(str.casefold, nouns):
+        assert sum(noun in other.casefold() for other in nouns) == 1, noun
+        assert not re.search(rf"(?<!\w){re.escape(noun)}(?!\w)", " ".join(texts.values())), noun
+        assert noun not in texts["needle_numbers"], noun
+    assert [row["noun"] for row in sample_rows("sample_nouns", lang, "../nouns.tsv")] == nouns
+    words = [row["word"] for row in sample_rows("sample_words", lang, "words.csv")]
+    assert len({unicodedata.normalize("NFKC", word).casefold() for word in words}) == len(words)
+    counts = Counter(row["pos"] for row in sample_rows("sample_words", lang, "words.csv"))
+    # 75 pairs of key-value retrieval need 150 nouns; ten of the common words need fewer.
+    assert min(counts.values()) >= 80 and counts["noun"] >= 150 and len(words) >= 300
+    assert all(unicodedata.category(c)[0] in "LM" for word in words for c in word)
+    assert script("".join(words)) == script("".join(nouns)) == SCRIPTS[lang]
+
+
+def test_the_sample_copies_no_released_text(mirror: Path) -> None:
+    released = mirror / "oneruler/OneRuler/data"
+    theirs: set[str] = set()
+    for path in sorted(released.glob("prompt/*/niah.txt")):
+        texts = json.loads(path.read_text(encoding="utf-8-sig"))
+        assert {k: re.findall(r"{(\w*)}", t) for k, t in texts.items()} == PLACEHOLDERS, path
+        theirs.update(text.strip() for key, text in texts.items() if key != "none")
+    ours = {
+        t.strip() for lang in IN_SAMPLE for key, t in sample_texts(lang).items() if key != "none"
+    }
+    assert theirs and not ours & theirs
+    nouns = (released / "vocab/100_noun_list_translated.tsv").read_text(encoding="utf-8-sig")
+    english = {line.split("\t")[0].strip() for line in nouns.splitlines()[1:]}
+    assert not english & set(noun_columns()["en"])

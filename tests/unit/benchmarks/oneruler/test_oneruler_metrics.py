@@ -27,9 +27,6 @@ def of_numbers(text, expected=ONE, lang="en"):
     return strict.score_numbers(read, expected, NONE_WORDS[lang])
 
 
-# Numbers
-
-
 @given(
     st.integers(10, 9**12), st.sampled_from(",. '٬，\u202f\u00a0\u2019"), st.sampled_from("0०٠０")
 )
@@ -125,9 +122,6 @@ def test_an_answer_said_again_and_cut_is_read_once(cut):
     assert of_numbers(four + cut, FOUR) == (1.0, "correct")
 
 
-# None
-
-
 def test_a_number_or_nothing_is_no_none():
     for lang in LANGS:
         assert strict.score_none("1234567", NONE_WORDS[lang]) == (0.0, "wrong_number")
@@ -158,8 +152,6 @@ def test_a_language_without_words_for_none_is_an_error():
     with pytest.raises(UserError, match="none_words has no words for the language 'eu'"):
         check(["en", "eu"], {})
 
-
-# Words
 
 TEN = "art car wheel party Straße tree house ship bread-knife o'clock".split()
 
@@ -253,9 +245,6 @@ def test_other_scripts_marks_belong_to_their_words():
     assert strict.score_words("می‌خواهم", ["میخواهم"]) == (1.0, "correct")
 
 
-# The released rules
-
-
 def test_released_rules_on_what_they_judge_rightly():
     words = scores.NONE_WORDS["en"]
     assert scores.score_numbers("It is 1234567 (1 time).", ONE, words) == (1.0, "correct")
@@ -299,9 +288,6 @@ def test_released_reads_the_tag_of_one_maker_s_models_only():
     assert scores.answer(said, "Deepseek-R1") == "<Answer>1234567</Answer>"
     assert scores.answer("<Answer>\n1</Answer>", "deepseek") == "<Answer>\n1</Answer>"
     assert scores.answer(f"{said}\n<answer>", "mistral") == f"{said}\n<answer>"
-
-
-# On the released prompts and words
 
 
 @pytest.fixture(scope="module")

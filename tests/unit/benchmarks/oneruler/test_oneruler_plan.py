@@ -35,7 +35,6 @@ def slice_of(name: str, **own: Any) -> plan.Slice:
 
 @pytest.fixture(scope="module")
 def preset() -> dict[str, Any]:
-    """The paper's preset, with every default."""
     default = yaml.safe_load((ROOT / "config.yaml").read_text("utf-8"))
     given = yaml.safe_load((ROOT / "presets/oneruler.yaml").read_text("utf-8"))
     return validated(layered(default, [given]))

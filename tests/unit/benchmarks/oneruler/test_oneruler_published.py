@@ -77,9 +77,6 @@ def test_numbers_of_the_text() -> None:
     assert number(PAPER, "figure3", "GPT-5/en", "8000") is None
 
 
-# Table 4: the tokens of the books
-
-
 def made(rows: list[dict], **run) -> pd.DataFrame:
     table = numbers(TABLE4, pd.DataFrame(rows), PAPER, RUN | run)
     return table.set_index(["context_lang", "tokenizer"])

@@ -67,9 +67,6 @@ def of_the_paper() -> pd.DataFrame:
     return factories.oneruler.make(examples=1, metrics=("released",))
 
 
-# Of which answers
-
-
 ALONE = "instruction_lang == context_lang and task.str.startswith('niah') and none_option"
 
 
@@ -221,9 +218,6 @@ def test_lengths_are_labelled_as_in_the_paper() -> None:
     assert [called(length) for length in (8000, 128000, 512, 1500)] == labels
 
 
-# Beside the paper
-
-
 @pytest.mark.parametrize("name", ["figure1a", "figure5"])
 def test_the_paper_is_compared_by_the_released_metric(name: str, of_the_paper) -> None:
     both = pd.concat([of_the_paper.assign(metric="strict"), of_the_paper])
@@ -334,9 +328,6 @@ def test_numbers_of_other_decoding_are_not_compared(scores) -> None:
     for named, n in ((SETTINGS["published"], 2), ({"gemini": "Gemini 1.5 Flash"}, 0)):
         figure = made("figure1a", scores, {**others, "published": named})
         assert cell(figure, group="gap", length=8000)["comparison"].count("decoding is") == n
-
-
-# Ranks of languages by two measures of length
 
 
 def pair(first: tuple[int, ...], second: tuple[int, ...]) -> pd.DataFrame:
