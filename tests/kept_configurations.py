@@ -29,10 +29,7 @@ from needlework.planning.layers import layered  # noqa: E402
 ABSENT = "<gone>"
 # Keys that went since the configurations were kept; a number as `run.limit` stays.
 GONE = (
-    ("records",),
-    ("run", "limit"),
-    ("run", "audits"),
-    ("audit",),
+    *(("records",), ("run", "limit"), ("run", "audits"), ("audit",)),
     ("benchmarks", "lost_in_the_middle", "unambiguous"),
     ("benchmarks", "lost_in_the_middle", "gold_without_answer"),
 )

@@ -101,24 +101,12 @@ def _mlneedle(
     questions, passages, ranked = sources
     languages, tasks = sorted(questions), ["exact", "existence", "closed_book"]
     values: dict[str, Any] = {
-        "needles": "asked",
-        "haystack": "hay",
-        "needle_languages": languages,
-        "haystack_languages": [*languages, "multilingual"],
-        "question_lang": "en",
-        "instructions": {},
-        "answer_languages": languages,
-        "questions": n,
-        "aligned": True,
-        "positions": ["start", "middle", "end"],
-        "retrieval": ["semantic"],
-        "tasks": tasks,
-        "needle_absent": True,
-        "truncate_last": True,
-        "strip_context": False,
-        "max_new_tokens": 128,
-        "multilingual": languages,
-        "seed": 0,
+        **{"needles": "asked", "haystack": "hay", "needle_languages": languages},
+        **{"haystack_languages": [*languages, "multilingual"], "question_lang": "en"},
+        **{"instructions": {}, "answer_languages": languages, "questions": n, "aligned": True},
+        **{"positions": ["start", "middle", "end"], "retrieval": ["semantic"], "tasks": tasks},
+        **{"needle_absent": True, "truncate_last": True, "strip_context": False},
+        **{"max_new_tokens": 128, "multilingual": languages, "seed": 0},
     }
     config = given(values)
     documents = Documents()
@@ -146,9 +134,7 @@ def ranking(lang: str, questions: pa.Table, passages: pa.Table) -> pa.Table:
         order = rng("prompt sets", lang, example_id).permutation(passages.num_rows)
         rows += [
             {
-                "example_id": example_id,
-                "retrieval": "semantic",
-                "rank": rank,
+                **{"example_id": example_id, "retrieval": "semantic", "rank": rank},
                 "passage_id": passages["passage_id"][int(place)].as_py(),
                 "score": 1 - rank / len(order),
             }

@@ -53,8 +53,9 @@ DEEPSEEK = [
 
 def texts() -> list[str]:
     files = [
-        *ROOT.glob("resources/sample/*.json"),
-        *ROOT.glob("resources/sample/oneruler/*/book.txt"),
+        p
+        for part in ("*.json", "oneruler/*/book.txt")
+        for p in ROOT.glob(f"resources/sample/{part}")
     ]
     return [path.read_text(encoding="utf-8") for path in sorted(files)]
 

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-import factories.lost_in_the_middle as lost_in_the_middle
+import factories.lost_in_the_middle as lim
 import prompt_sets
 from factories import configuration, demo
 from made_slices import Made, table
@@ -71,16 +71,11 @@ RUNS: dict[str, dict[str, Any]] = {
 }
 # Each tokenizer has a set of prompts; packaged ones, which are quick, have the sample's.
 TOKENIZERS = {
-    "mlneedle-sample": ["words", "deepseek"],
-    "mlneedle-mirror": ["o200k_base"],
-    "lost_in_the_middle-sample": ["mistral-v1"],
-    "lost_in_the_middle-mirror": ["gpt-2"],
-    "oneruler-sample": ["tekken", "llama-3"],
-    "oneruler-mirror": ["cl100k_base"],
-    "mlongrr-sample": ["mistral-v3"],
-    "mlongrr-mirror": ["llama-2"],
-    "m4le-sample": ["characters"],
-    "m4le-mirror": ["qwen-2"],
+    **{"mlneedle-sample": ["words", "deepseek"], "mlneedle-mirror": ["o200k_base"]},
+    **{"lost_in_the_middle-sample": ["mistral-v1"], "lost_in_the_middle-mirror": ["gpt-2"]},
+    **{"oneruler-sample": ["tekken", "llama-3"], "oneruler-mirror": ["cl100k_base"]},
+    **{"mlongrr-sample": ["mistral-v3"], "mlongrr-mirror": ["llama-2"]},
+    **{"m4le-sample": ["characters"], "m4le-mirror": ["qwen-2"]},
 }
 PAIRS = [(chosen, name) for chosen, own in TOKENIZERS.items() for name in own]
 
@@ -97,10 +92,8 @@ def built(chosen: str, mirror: Path | None, folder: Path, tokenizer: Tokenizer) 
         read = cache(partial(table, files, mirror=mirror))
         config = files.prompts.settings(benchmark)
         return slices(benchmark, config, read, own.get("lengths", []), tokenizer)
-    corpora = lost_in_the_middle.corpora(
-        lost_in_the_middle.stand_ins(mirror, folder, 10, distinct=True)
-    )
-    config = lost_in_the_middle.block(random_from="other_questions", examples=2, questions=4)
+    corpora = lim.corpora(lim.stand_ins(mirror, folder, 10, distinct=True))
+    config = lim.block(random_from="other_questions", examples=2, questions=4)
     return slices(benchmark, config, lambda corpus, lang: corpora[corpus], [], tokenizer)
 
 

@@ -57,10 +57,7 @@ def test_only_named_pairs_and_their_scores_are_compared() -> None:
 def test_another_run_is_compared_model_by_model(other) -> None:
     own = config(runs={"before": other})
     assert sides(own, "mlneedle")["before/mine"].endswith("results/scores/mine/mlneedle.parquet")
-    assert pairs(own, "mlneedle") == [
-        ("before/lexical", "lexical", True),
-        ("before/mine", "mine", True),
-    ]
+    assert pairs(own, "mlneedle") == [(f"before/{n}", n, True) for n in ("lexical", "mine")]
 
 
 @pytest.mark.parametrize(

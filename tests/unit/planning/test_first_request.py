@@ -99,10 +99,8 @@ def test_a_shorter_context_names_the_option_of_the_server(server: OpenAIServer) 
     "reply",
     [
         Reply({"error": {"message": "max_tokens is too small"}}, 400),
-        Reply({"error": {"message": "slow down"}}, 429),
-        Reply(b"<html>starting</html>", 503),
-        Reply(stop_after=0),
-        Reply({}, 307, {"Location": "http://127.0.0.1:9/v1"}),
+        *(Reply({"error": {"message": "slow down"}}, 429), Reply(b"<html>starting</html>", 503)),
+        *(Reply(stop_after=0), Reply({}, 307, {"Location": "http://127.0.0.1:9/v1"})),
     ],
 )
 def test_other_replies_are_left_to_the_job(server: OpenAIServer, reply: Reply) -> None:

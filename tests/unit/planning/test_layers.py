@@ -119,9 +119,7 @@ def test_the_same_model_keeps_its_entry_and_that_is_told() -> None:
 @pytest.mark.parametrize(
     ("argument", "value"),
     [
-        ("journal=5", "5"),
-        ("mirror=null", None),
-        ("run={limit: 5}", {"limit": 5}),
+        *(("journal=5", "5"), ("mirror=null", None), ("run={limit: 5}", {"limit": 5})),
         ("retrieval={top: 5, similarity: true}", {"top": 5, "similarity": True}),
         ("models={m: {sampling: {temperature: 1e-1}}}", {"m": {"sampling": {"temperature": 0.1}}}),
         ("models={m: {name: 7, engine: {x: 4}}}", {"m": {"name": "7", "engine": {"x": 4}}}),

@@ -41,13 +41,9 @@ def config() -> dict[str, Any]:
     }
     config["run"]["models"] = ["short", "long", "other", "replayed"]
     config["benchmarks"]["mlneedle"] = {
-        "needles": "mlqa",
-        "haystack": "mmarco",
-        "needle_languages": ["en", "de"],
-        "haystack_languages": ["en", "hi", "multilingual"],
-        "multilingual": ["hi", "zh"],
-        "answer_languages": ["en", "de", "es"],
-        "lengths": [1024, 2048, 4096, 8192],
+        **{"needles": "mlqa", "haystack": "mmarco", "needle_languages": ["en", "de"]},
+        **{"haystack_languages": ["en", "hi", "multilingual"], "multilingual": ["hi", "zh"]},
+        **{"answer_languages": ["en", "de", "es"], "lengths": [1024, 2048, 4096, 8192]},
     }
     return config
 
@@ -100,10 +96,23 @@ def test_resources_are_named_from_where_the_workflow_runs(tmp_path: Path, monkey
     assert resource("sources.yaml") == str(ROOT / "resources/sources.yaml")
 
 
-def test_a_search_leaves_out_answers_in_all_accepted_languages(files: RuleInputs) -> None:
+def test_searches_slices_and_documents_follow_the_languages(files) -> None:
     search = files.retrieval.search("mlneedle", "hi")
     assert (search.haystack, search.needles, search.question_lang) == ("mmarco", "mlqa", "en")
     assert set(search.answer_languages) == {"en", "de", "es"}
+
+    def lengths(tokenizer: str) -> list[int]:
+        return files.prompts.slice_settings("mlneedle", tokenizer, "en-hi")["lengths"]
+
+    # Not 8192, which only a model wants that does not run.
+    assert lengths("words") == [1024, 2048, 4096]
+    assert lengths("characters") == [1024, 2048, 4096, 8192]
+    names = [f"{n}-{h}" for n in ("en", "de") for h in ("en", "hi", "multilingual", "none")]
+    assert files.prompts.tokenizer("other") == "characters"
+    assert files.prompts.slices("mlneedle") == names
+    assert set(files.prompts.baselines("mlneedle")) == {"en-none", "de-none"}
+    quoted = tables("mlqa", "en", "de") + tables("mmarco", "en", "hi", "zh")
+    assert files.prompts.quoted("mlneedle") == quoted
 
 
 def test_only_what_runs_on_a_gpu_takes_one_and_cores(config: dict[str, Any]) -> None:
@@ -136,27 +145,6 @@ def test_a_slice_reads_what_its_languages_need(files: RuleInputs) -> None:
 
     found, searches = inputs("en-none")
     assert found["passages"] == searches == []
-
-
-def test_the_lengths_are_those_of_the_models_with_the_tokenizer(files: RuleInputs) -> None:
-    def lengths(tokenizer: str) -> list[int]:
-        return files.prompts.slice_settings("mlneedle", tokenizer, "en-hi")["lengths"]
-
-    # Not 8192, which only a model wants that does not run.
-    assert lengths("words") == [1024, 2048, 4096]
-    assert lengths("characters") == [1024, 2048, 4096, 8192]
-
-
-def test_a_benchmark_has_a_slice_for_each_pair_of_languages(files: RuleInputs) -> None:
-    names = [f"{n}-{h}" for n in ("en", "de") for h in ("en", "hi", "multilingual", "none")]
-    assert files.prompts.tokenizer("other") == "characters"
-    assert files.prompts.slices("mlneedle") == names
-    assert set(files.prompts.baselines("mlneedle")) == {"en-none", "de-none"}
-
-
-def test_generation_reads_every_document_that_a_prompt_can_hold(files: RuleInputs) -> None:
-    quoted = tables("mlqa", "en", "de") + tables("mmarco", "en", "hi", "zh")
-    assert files.prompts.quoted("mlneedle") == quoted
 
 
 def test_names_and_selections_do_not_invalidate_answers(config: dict[str, Any]) -> None:
@@ -200,10 +188,7 @@ def translated(config: dict[str, Any], entry: dict[str, Any]) -> RuleInputs:
 @pytest.mark.parametrize(
     ("entry", "gpus", "threads"),
     [
-        ({"kind": "none"}, 0, 1),
-        ({"kind": "google"}, 0, 1),
-        (LLM, 0, 1),
-        (NLLB, 1, 6),
+        *(({"kind": "none"}, 0, 1), ({"kind": "google"}, 0, 1), (LLM, 0, 1), (NLLB, 1, 6)),
         (NLLB | {"device": "cpu"}, 0, CPU_THREADS),
     ],
 )
@@ -262,9 +247,7 @@ def jobs_of(config: dict[str, Any]) -> dict[tuple[str, str], Any]:
     layout = RuleInputs(validated(config))
     return {
         (name, needs): (
-            layout.facts.run_settings(name, needs),
-            numbers_digest(name),
-            shown_digest(name),
+            *(layout.facts.run_settings(name, needs), numbers_digest(name), shown_digest(name)),
         )
         for name in config["run"]["benchmarks"]
         for needs in layout.results.by_needs(name)
@@ -277,15 +260,12 @@ def changed(config: dict[str, Any]) -> set[tuple[str, str]]:
     return {job for job in before if before[job] != after[job]}
 
 
-def test_a_temperature_makes_no_table_of_token_counts() -> None:
+def test_results_are_made_of_what_changed() -> None:
     warm = both()
     warm["models"]["lexical"]["sampling"] = {"temperature": 0.3}
     counted = {("oneruler", "token_counts"), ("oneruler", "books"), ("mlneedle", "ceilings")}
     assert counted < jobs_of(warm).keys()
     assert changed(warm) == {("mlneedle", "scores"), ("oneruler", "scores")}
-
-
-def test_results_are_made_of_the_benchmark_that_changed() -> None:
     other = both()
     other["benchmarks"]["oneruler"]["multiquery_needles"] = 4
     assert {name for name, _ in changed(other)} == {"oneruler"}

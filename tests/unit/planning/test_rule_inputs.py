@@ -29,10 +29,8 @@ def test_names_may_be_those_of_a_dictionary_s_methods() -> None:
         "values": {"backend": "oracle", "tokenizer": "keys", "context": 131072},
     }
     own = demo_run(run={"models": ["items", "values"]}, models=models) | {
-        "tokenizers": {"keys": {"kind": "words"}},
-        "translators": {"copy": {"kind": "none"}},
-        "translation": {"translator": "copy"},
-        "embedders": {"pop": {"kind": "ngram"}},
+        **{"tokenizers": {"keys": {"kind": "words"}}, "translators": {"copy": {"kind": "none"}}},
+        **{"translation": {"translator": "copy"}, "embedders": {"pop": {"kind": "ngram"}}},
         "retrieval": {"embedder": "pop"},
     }
     files = RuleInputs(validated(own))
@@ -42,8 +40,13 @@ def test_names_may_be_those_of_a_dictionary_s_methods() -> None:
     assert list(files.prompts.prompts_of_models("mlneedle")) == ["keys"]
 
 
-def test_paths_of_nested_mappings_are_listed_once_in_order() -> None:
+def test_paths_are_listed_once_and_vectors_where_needed() -> None:
     assert paths({"b": ["2", "1"], "a": {"x": "2", "y": None, "z": ["3"]}}) == ["2", "1", "3"]
+    files = inputs()
+    assert files.retrieval.vectors("sample_passages", "en", "random") == []
+    assert files.retrieval.vectors("sample_passages", "en", "semantic") == [
+        "results/embeddings/ngram/sample_passages/en.npy"
+    ]
 
 
 def test_the_explorer_reads_prompts_and_answers_of_every_model() -> None:
@@ -62,14 +65,6 @@ def test_the_explorer_reads_prompts_and_answers_of_every_model() -> None:
 def test_similarity_is_read_only_if_the_run_asks_for_it(asked: bool) -> None:
     found = inputs(retrieval={"similarity": asked}).scores.similarity_files("lexical", "mlneedle")
     assert found == ["results/similarity/mlneedle/words.parquet"] * asked
-
-
-def test_vectors_are_read_for_semantic_retrieval_alone() -> None:
-    files = inputs()
-    assert files.retrieval.vectors("sample_passages", "en", "random") == []
-    assert files.retrieval.vectors("sample_passages", "en", "semantic") == [
-        "results/embeddings/ngram/sample_passages/en.npy"
-    ]
 
 
 def test_the_doctor_reads_each_model_first_and_again() -> None:

@@ -86,15 +86,11 @@ def complaint(**changes: Any) -> str:
 @pytest.mark.parametrize(
     ("field", "value", "remedy"),
     [
-        ("messages", [], "the key `system`"),
-        ("Messages", None, "the key `system`"),
-        ("prompt", "x", "the prompt is the benchmark's"),
-        ("model", "other", "the key `name`"),
-        ("n", 3, "the key `samples`"),
-        ("best_of", 2, "the key `samples`"),
+        *(("messages", [], "the key `system`"), ("Messages", None, "the key `system`")),
+        *(("prompt", "x", "the prompt is the benchmark's"), ("model", "other", "the key `name`")),
+        *(("n", 3, "the key `samples`"), ("best_of", 2, "the key `samples`")),
         ("temperature", 0.1, "`sampling: {temperature: ...}`"),
-        ("top_k", 5, "`sampling: {top_k: ...}`"),
-        ("seed", 1, "`sampling: {seed: ...}`"),
+        *(("top_k", 5, "`sampling: {top_k: ...}`"), ("seed", 1, "`sampling: {seed: ...}`")),
         ("stop", ["x"], "the key `stop`"),
     ],
 )
@@ -103,36 +99,31 @@ def test_fields_that_replace_the_workflows_own_name_a_key(field, value, remedy) 
     assert said.startswith(f"models.served.request.{field} ") and remedy in said
 
 
-def test_fields_without_a_key_of_their_own_are_sent() -> None:
+def test_fields_and_headers_without_a_key_are_sent() -> None:
     request = {"max_tokens": 8000, "reasoning_effort": "low", "prompt_cache_key": "run-1"}
     left_out = {"temperature": None, "top_p": None, "top_k": None, "seed": None, "stop": None}
     body = {"chat_template_kwargs": {"enable_thinking": False}, "stop_token_ids": [1, 2]}
     assert check(request=request | left_out | body)["request"] == request | left_out | body
+    headers = {"anthropic-beta": "context-1m-2025-08-07", "HTTP-Referer": "https://a.example"}
+    assert check(request={"extra_headers": headers})["request"] == {"extra_headers": headers}
 
 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"request": {"api_key": "anything"}},
-        {"request": {"apiKey": "anything"}},
+        *({"request": {"api_key": "anything"}}, {"request": {"apiKey": "anything"}}),
         {"request": {"extra_headers": {"Authorization": "anything"}}},
-        {"request": {"user": KEY}},
-        {"request": {"metadata": [{"note": f"with {KEY} in it"}]}},
+        *({"request": {"user": KEY}}, {"request": {"metadata": [{"note": f"with {KEY} in it"}]}}),
         {"request": {"extra_headers": {"X-Team": "anything"}}},
         {"request": {"default_query": {"v": "anything"}}},
-        {"request": {"credentials": {"value": "anything"}}},
-        {"request": {"password": 12345678}},
-        {"request": {KEY: 1}},
-        {"request": {"base_url": "https://me:secret99@host/v1"}},
-        {"request": {"key_env": KEY}},
-        {"request": {"url": "https://host/v1?sig=secret99"}},
+        *({"request": {"credentials": {"value": "anything"}}}, {"request": {"password": 12345678}}),
+        *({"request": {KEY: 1}}, {"request": {"base_url": "https://me:secret99@host/v1"}}),
+        *({"request": {"key_env": KEY}}, {"request": {"url": "https://host/v1?sig=secret99"}}),
         {"request": {"url": "https://secret99@host/v1"}},
         {"system": "Ask http://me:secret99@host/v1 too."},
         {"request": {"x": "Bearer abcdef0123456789"}},
         {"request": {"endpoint": "https://me:secret99@host/v1"}},
-        {"engine": {"hf_token": "anything"}},
-        {"name": KEY},
-        {"system": f"The key is {KEY}."},
+        *({"engine": {"hf_token": "anything"}}, {"name": KEY}, {"system": f"The key is {KEY}."}),
         {"revision": "hf_abcdefghijklmnopqrstuvwx"},
     ],
 )
@@ -140,11 +131,6 @@ def test_keys_and_passwords_are_refused_and_not_shown(changes) -> None:
     said = complaint(**changes)
     assert said.startswith(f"models.served.{next(iter(changes))}") and "HF_TOKEN" in said
     assert not any(secret in said for secret in (KEY, "secret99", "hf_abc", "abcdef0123456789"))
-
-
-def test_headers_that_hold_no_key_are_accepted() -> None:
-    headers = {"anthropic-beta": "context-1m-2025-08-07", "HTTP-Referer": "https://a.example"}
-    assert check(request={"extra_headers": headers})["request"] == {"extra_headers": headers}
 
 
 LOGIN = "CANARYPW77qq"
@@ -176,11 +162,8 @@ def test_an_address_of_a_client_reaches_no_file(args) -> None:
     files = RuleInputs(config)
     backend = backend_of("inspect", config["models"]["a"])
     told = [
-        effective_config(given(config)),
-        [files.answers.model_settings(name) for name in "ab"],
-        files.answers.estimated(),
-        changes(given(config), given(PAIR)),
-        backend.identity(),
+        *(effective_config(given(config)), [files.answers.model_settings(name) for name in "ab"]),
+        *(files.answers.estimated(), changes(given(config), given(PAIR)), backend.identity()),
         backend._address,
     ]
     assert LOGIN not in str(told)
@@ -222,9 +205,7 @@ def test_the_file_of_a_job_holds_no_login(args, monkeypatch) -> None:
     [
         {"default_headers": {"X-Team": LOGIN}},
         {"client_args": {"headers": {"anthropic-beta": "x", "X-Any": LOGIN}}},
-        {"azure_ad_token": LOGIN},
-        {"username": LOGIN},
-        {"api_key": f"https://{LOGIN}"},
+        *({"azure_ad_token": LOGIN}, {"username": LOGIN}, {"api_key": f"https://{LOGIN}"}),
         {"auth": ["me", LOGIN]},
     ],
 )

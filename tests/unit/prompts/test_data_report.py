@@ -92,8 +92,6 @@ def test_left_out_prompts_are_one_sentence_for_all_slices() -> None:
 
 
 def test_tokenizers_with_other_counts_are_told_apart() -> None:
-    slices = [
-        LeftOut("m", name, "tr-tr", 9 - n, 1, {"exhausted": n}) for n, name in enumerate("ab", 1)
-    ]
-    found = left_out(slices)
+    own = [LeftOut("m", name, "t", 9 - n, 1, {"exhausted": n}) for n, name in enumerate("ab", 1)]
+    found = left_out(own)
     assert [said[:21] for said in found] == ["m (a): 1 of 8 prompts", "m (b): 2 of 7 prompts"]

@@ -32,7 +32,7 @@ def total_shared(texts: list[str]) -> int:
     return sum(common(*pair) for pair in pairwise(texts))
 
 
-def test_spans_come_back_as_they_were() -> None:
+def test_spans_come_back_and_roles_count_for_nothing() -> None:
     prompts = [
         [literal("instruction", "x"), Span("needle", "a/en/1", 0, 5), literal("question", "")],
         [],
@@ -41,20 +41,12 @@ def test_spans_come_back_as_they_were() -> None:
     for parts in (1, 2, 3):
         made = prompts_of(*prompts, parts=parts)
         assert list(made) == prompts and len(made) == 3
-
-
-def test_a_slice_of_a_table_and_no_prompts_at_all() -> None:
-    column = pa.chunked_array(
-        [[[literal("question", str(n))._asdict()] for n in range(5)]], pa.list_(SPAN)
-    )
+    column = pa.chunked_array([[[literal("task", x)._asdict()] for x in "01234"]], pa.list_(SPAN))
     made = PromptStore()
     made.add(column.slice(3))
     assert [p[0].text for p in made] == ["3", "4"]
     empty = PromptStore()
     assert empty.order({}).places == [] and len(empty.order({}).shared) == 0
-
-
-def test_the_role_of_a_span_counts_for_nothing() -> None:
     made = prompts_of(
         [Span("needle", "d", 0, 4), literal("question", "z")],
         [literal("question", "m")],

@@ -67,11 +67,8 @@ def test_any_spans_render_as_their_parts(parts: list[tuple[str | None, str, int]
     for source, text, cut in parts:
         whole = text if source is None else DOCUMENTS[source]
         start = min(cut, len(whole))
-        spans.append(
-            literal("haystack", text)
-            if source is None
-            else Span("needle", source, start, len(whole))
-        )
+        own = literal("haystack", text), Span("needle", source, start, len(whole))
+        spans.append(own[source is not None])
         texts.append(text if source is None else whole[start:])
     shown = "".join(span_text(span, DOCUMENTS) for span in spans)
     assert render(spans, DOCUMENTS) == "".join(texts) == shown
@@ -80,18 +77,12 @@ def test_any_spans_render_as_their_parts(parts: list[tuple[str | None, str, int]
 def test_documents_are_named_by_corpus_language_and_id(tmp_path: Path) -> None:
     passages = pa.table({"passage_id": ["1", "a/b"], "text": ["eins", "zwei"]}, schema=PASSAGES)
     question = {
-        "example_id": "1",
-        "title": "t",
-        "context": "the context",
-        "question": "the question",
-        "answers": ["the"],
-        "answer_starts": [0],
+        **{"example_id": "1", "title": "t", "context": "the context", "question": "the question"},
+        **{"answers": ["the"], "answer_starts": [0]},
     }
     write_table(passages, tmp_path / "p.parquet")
     write_table(pa.Table.from_pylist([question], schema=QUESTIONS), tmp_path / "q.parquet")
-    documents = Documents.read(
-        {"p/de": str(tmp_path / "p.parquet"), "q/en": str(tmp_path / "q.parquet")}
-    )
+    documents = Documents.read({n: str(tmp_path / f"{n[0]}.parquet") for n in ("p/de", "q/en")})
     assert dict(documents) == {"p/de/1": "eins", "p/de/a/b": "zwei", "q/en/1": "the context"}
     assert len(documents) == 3
 
@@ -117,16 +108,10 @@ def test_a_template_is_the_text_around_its_placeholders(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "{question} {passages}",
-        "{passages}",
-        "{passages} {question} {question}",
-        "{passages} {Question}",
-        "{passages} {question} {answer}",
-        "{passages} {question} {the answer}",
-        "{passages} {question} {question.upper}",
-        "{passages} {question} {}",
-        "{passages!r} {question}",
-        "passages question",
+        *("{question} {passages}", "{passages}", "{passages} {question} {question}"),
+        *("{passages} {Question}", "{passages} {question} {answer}"),
+        *("{passages} {question} {the answer}", "{passages} {question} {question.upper}"),
+        *("{passages} {question} {}", "{passages!r} {question}", "passages question"),
     ],
 )
 def test_a_template_with_other_placeholders_is_refused(tmp_path: Path, text: str) -> None:

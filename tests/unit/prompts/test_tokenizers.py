@@ -26,9 +26,7 @@ def test_a_local_hugging_face_tokenizer_counts_without_special_tokens(tmp_path) 
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
-    made = Tokenizer(
-        models.WordLevel({"[UNK]": 0, "<s>": 1, "tower": 2, "old": 3}, unk_token="[UNK]")
-    )
+    made = Tokenizer(models.WordLevel({"?": 0, "<s>": 1, "tower": 2, "old": 3}, unk_token="?"))
     made.pre_tokenizer = pre_tokenizers.Whitespace()
     made.post_processor = processors.TemplateProcessing("<s> $A", special_tokens=[("<s>", 1)])
     PreTrainedTokenizerFast(tokenizer_object=made, bos_token="<s>").save_pretrained(tmp_path)

@@ -86,10 +86,14 @@ def test_a_gpu_that_is_not_there_is_refused() -> None:
         search(vectors, vectors, 2, on_gpu=True)
 
 
-def test_threads_change_no_bit() -> None:
+def test_threads_change_no_bit_and_negatives_are_last() -> None:
     questions, passages = units(150, 384, 0), units(3000, 384, 1)
     one, two, three = (search(questions, passages, 40, threads=t).tobytes() for t in (1, 2, 3))
     assert one == two == three
+    passages = np.array([[-1, 0], [0, 1], [0, 0], [1, 0], [-0.5, 0], [0, -1]], dtype=np.float32)
+    (found,) = search(np.array([[1, 0]], dtype=np.float32), passages, 6)
+    assert found["row"].tolist() == [3, 1, 2, 5, 4, 0]
+    assert found["score"].tolist() == [1, 0, 0, 0, -0.5, -1]
 
 
 @pytest.mark.parametrize("distinct", [1, 3, 40])
@@ -114,13 +118,6 @@ def test_near_ties_are_ordered_by_their_exact_scores() -> None:
     np.testing.assert_array_equal(search(questions, passages, 64), exact)
 
 
-def test_negative_and_zero_scores_are_in_order() -> None:
-    passages = np.array([[-1, 0], [0, 1], [0, 0], [1, 0], [-0.5, 0], [0, -1]], dtype=np.float32)
-    (found,) = search(np.array([[1, 0]], dtype=np.float32), passages, 6)
-    assert found["row"].tolist() == [3, 1, 2, 5, 4, 0]
-    assert found["score"].tolist() == [1, 0, 0, 0, -0.5, -1]
-
-
 def test_passages_not_allowed_make_room_for_others() -> None:
     questions, passages = units(30, 48, 0), units(2000, 48, 1)
     # Question 0 may have none, question 1 only the worst; the others lose from none to most.
@@ -142,11 +139,8 @@ def test_passages_not_allowed_make_room_for_others() -> None:
 
 
 TEXTS = [
-    "The Orla is 212 kilometres long.",
-    "It froze in 1909, and in U.S. newspapers too!",
-    "ÓRLA-quelle im Wald",
-    "…!?",
-    "奥拉河很长。",
+    *("The Orla is 212 kilometres long.", "It froze in 1909, and in U.S. newspapers too!"),
+    *("ÓRLA-quelle im Wald", "…!?", "奥拉河很长。"),
 ]
 ANSWERS = [["212 Kilometres"], ["u.s", "nowhere"], ["奥拉河", "wald"], ["!?", ""], []]
 
@@ -235,10 +229,8 @@ def test_distractors() -> None:
     table = distractors("semantic", ["q0", "q1"], ["p0", "p1", "p2"], ranking)
     assert table.schema.equals(records.DISTRACTORS)
     assert table.to_pydict() == {
-        "example_id": ["q0", "q0", "q0", "q1"],
-        "retrieval": ["semantic"] * 4,
-        "rank": [0, 1, 2, 0],
-        "passage_id": ["p2", "p0", "p1", "p1"],
+        **{"example_id": ["q0", "q0", "q0", "q1"], "retrieval": ["semantic"] * 4},
+        **{"rank": [0, 1, 2, 0], "passage_id": ["p2", "p0", "p1", "p1"]},
         "score": [np.float32(0.9), 0.5, 0.5, 0.25],
     }
 
@@ -257,20 +249,14 @@ def table(texts: list[str], tmp_path: Path) -> Path:
     return tmp_path / "passages.parquet"
 
 
-def test_read_texts(table: Path, texts: list[str]) -> None:
+def test_vectors_are_those_of_the_texts(table, texts, tmp_path) -> None:
     assert count_rows(table) == len(texts)
     assert list(read_texts(table, "text")) == texts
-
-
-def test_read_texts_of_several_row_groups(tmp_path: Path) -> None:
     import pyarrow.parquet as pq
 
     values = [str(i) for i in range(3000)]
     pq.write_table(pa.table({"text": values}), tmp_path / "t.parquet", row_group_size=700)
     assert list(read_texts(tmp_path / "t.parquet", "text")) == values
-
-
-def test_vectors_are_those_of_the_texts(table: Path, texts: list[str], tmp_path: Path) -> None:
     embed_texts(NgramHasher(128), table, "text", tmp_path / "vectors.npy")
     made = read_array(tmp_path / "vectors.npy")
     assert made.dtype == np.float32
@@ -289,7 +275,7 @@ def test_a_failure_leaves_no_file(table: Path, tmp_path: Path) -> None:
     assert list((tmp_path / "out").iterdir()) == []
 
 
-def test_arrays_come_back_and_bad_files_are_named(tmp_path: Path) -> None:
+def test_arrays_come_back_and_bad_files_are_named(tmp_path) -> None:
     path = tmp_path / "array.npy"
     write_array(np.arange(12).reshape(3, 4), path)
     np.testing.assert_array_equal(read_array(path), np.arange(12).reshape(3, 4))
@@ -301,9 +287,6 @@ def test_arrays_come_back_and_bad_files_are_named(tmp_path: Path) -> None:
         read_array(path)
     with pytest.raises(UserError, match=r"missing\.npy does not exist"):
         read_array(tmp_path / "missing.npy")
-
-
-def test_bad_tables_are_named(tmp_path: Path) -> None:
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 no Parquet")
     with pytest.raises(UserError, match=r"bad\.parquet .* corrupt; delete it"):
         count_rows(tmp_path / "bad.parquet")

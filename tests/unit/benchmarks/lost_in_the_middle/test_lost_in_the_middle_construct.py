@@ -131,7 +131,7 @@ def counted(made: Made, table: str, column: str | int) -> pd.DataFrame:
     return rows
 
 
-def test_closed_book_and_oracle_have_the_paper_s_token_counts(mirror, cl100k) -> None:
+def test_prompts_have_the_paper_s_token_counts(mirror, cl100k) -> None:
     tables = {"questions": {"en": nq_open.read_questions("nq_open", mirror / data.ORACLE)}}
     closed_book = Made(settings("en-closed-book"), tables, cl100k)
     assert printed(counted(closed_book, "table2", "closed_book")) == ("15.3", "2.2", 29)
@@ -142,9 +142,6 @@ def test_closed_book_and_oracle_have_the_paper_s_token_counts(mirror, cl100k) ->
     rows = data.read(mirror / data.ORACLE)
     assert [*oracle.texts().values()] == [data.prompt(row["ctxs"], row["question"]) for row in rows]
     assert [*closed_book.texts().values()] == [f"Question: {r['question']}\nAnswer:" for r in rows]
-
-
-def test_75_pairs_have_the_paper_s_token_counts(mirror: Path, cl100k: Tokenizer) -> None:
     tables = {"pairs_75": {"en": nq_open.read_pairs(mirror / data.pairs_path(75), 75)}}
     own = {"n_pairs": [{"n": 75, "indices": [*INDICES[75]]}], "query_aware_pairs": []}
     rows = counted(Made(settings("en-pairs-uuid-plain", **own), tables, cl100k), "table4", 75)
@@ -152,7 +149,7 @@ def test_75_pairs_have_the_paper_s_token_counts(mirror: Path, cl100k: Tokenizer)
         assert len(group) == 500 and printed(group) == ("3768.7", "25.6", 3844)
 
 
-def test_released_and_constructed_prompts_are_those_of_every_published_file(made, retrieved):
+def test_released_and_constructed_prompts_are_the_published(made, retrieved) -> None:
     wanted = expected(retrieved, PLACES)
     released = made("en-documents-plain")
     constructed = made("en-documents-plain", source="constructed")
@@ -169,9 +166,6 @@ def test_released_and_constructed_prompts_are_those_of_every_published_file(made
         assert {span["role"] for span in row["prompt"]} <= set(ROLES)
         assert len(roles) == row["n_documents"]
         assert roles.index("needle") == row["gold_index"] and roles.count("needle") == 1
-
-
-def test_query_aware_prompts(made, retrieved) -> None:
     found = made("en-documents-query-aware", query_aware=[10, 20])
     assert found.texts() == expected(retrieved, (10, 20), "query_aware")
     assert all(row["query_aware"] for row in found.rows)
@@ -201,15 +195,9 @@ def test_random_order_is_the_released_scripts_one(made, retrieved) -> None:
 def one_question(**changes: Any) -> Tables:
     """Two questions with three passages each, the first with these changes, the second with other answers."""
     row = {
-        "example_id": "00000",
-        "title": "Turm",
-        "context": "Der Turm ist von 1873.",
-        "question": "von wann ist der turm",
-        "answers": ["1873"],
-        "answer_starts": [17],
-        "passages": ["0", "1", "2"],
-        "has_answer": [False] * 3,
-        "holds_answer": [False] * 3,
+        **{"example_id": "00000", "title": "Turm", "context": "Der Turm ist von 1873."},
+        **{"question": "von wann ist der turm", "answers": ["1873"], "answer_starts": [17]},
+        **{"passages": ["0", "1", "2"], "has_answer": [False] * 3, "holds_answer": [False] * 3},
     } | changes
     second = row | {"example_id": "00001", "question": "und wann", "answers": ["turm"]}
     questions = pa.Table.from_pylist([row, second], schema=nq_open.RANKED_QUESTIONS)
@@ -501,9 +489,8 @@ def test_questions_in_another_language_stand_among_passages_of_it(mirror: Path) 
 @pytest.mark.parametrize("kind", ["plain", "random-order", "random-distractors"])
 def test_the_sample_s_passages_have_no_titles(root: Path, kind: str) -> None:
     files = sorted(map(str, (root / "resources/sample").glob("*.json")))
-    questions, passages = (
-        sample.table(f"sample_{name}", "de", files, {}) for name in ("questions", "passages")
-    )
+    kinds = ("questions", "passages")
+    questions, passages = (sample.table(f"sample_{n}", "de", files, {}) for n in kinds)
     own = FEW | {"needles": "sample_questions", "random_order": [3], "random_distractors": [3]}
     for name, n in ((f"de-documents-{kind}", 3), ("de-oracle", 1)):
         made = in_german(name, questions, passages, **own)

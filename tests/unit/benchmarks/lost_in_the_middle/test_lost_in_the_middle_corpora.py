@@ -26,10 +26,8 @@ ROW = {
     "answers": ["1873", "MDCCCLXXIII"],
     "ctxs": [OTHER, GOLD, THIRD],
     "nq_annotated_gold": {
-        "title": "Turm",
-        "long_answer": "Der Turm ist von 1873. Er ist hoch.",
-        "chunked_long_answer": "Der Turm ist von 1873.",
-        "short_answers": ["1873"],
+        **{"title": "Turm", "long_answer": "Der Turm ist von 1873. Er ist hoch."},
+        **{"chunked_long_answer": "Der Turm ist von 1873.", "short_answers": ["1873"]},
     },
 }
 PAIRS = {"ordered_kv_records": [["a", "1"], ["b", "2"], ["c", "3"]], "key": "b", "value": "2"}
@@ -39,7 +37,7 @@ def lines(folder: Path, *rows: object) -> Path:
     return data.write(folder / "file.jsonl.gz", rows)
 
 
-def test_the_oracle_file(mirror: Path) -> None:
+def test_the_released_files(mirror) -> None:
     table = nq_open.table("nq_open", "en", [str(mirror / data.ORACLE)], {})
     assert table.schema == nq_open.RANKED_QUESTIONS
     found, rows = table.to_pydict(), data.read(mirror / data.ORACLE)
@@ -48,9 +46,6 @@ def test_the_oracle_file(mirror: Path) -> None:
         assert found[column] == [row[column] for row in rows]
     assert found["context"] == [row["ctxs"][0]["text"] for row in rows]
     assert not any(found["passages"])
-
-
-def test_the_released_pairs(mirror: Path) -> None:
     path = mirror / data.pairs_path(75)
     table = nq_open.table("key_value_75", "en", [str(path)], {})
     assert table.schema == nq_open.PAIRS and table.num_rows == 500
@@ -152,7 +147,7 @@ def test_a_wrong_line_is_named(tmp_path: Path, kind: str, row: object, problem: 
         nq_open.read_questions(kind, path)
 
 
-def test_a_torn_file_is_an_error(mirror: Path, tmp_path: Path) -> None:
+def test_a_torn_or_absurd_file_is_an_error(mirror, tmp_path, monkeypatch) -> None:
     whole = (mirror / data.ORACLE).read_bytes()
     torn = tmp_path / "torn.jsonl.gz"
     for content, said in (
@@ -166,9 +161,6 @@ def test_a_torn_file_is_an_error(mirror: Path, tmp_path: Path) -> None:
             nq_open.read_questions("nq_open", torn)
     with pytest.raises(UserError, match=r"none\.jsonl\.gz does not exist"):
         nq_open.read_questions("nq_open", tmp_path / "none.jsonl.gz")
-
-
-def test_an_absurdly_long_line_is_refused(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(json_lines, "MAX_LINE_BYTES", 100)
     with pytest.raises(UserError, match="line 1 is not a JSON object"):
         list(json_lines.read_lines(lines(tmp_path, {"question": "q" * 200})))
@@ -225,14 +217,11 @@ def test_wikipedia_s_passages_are_those_of_the_sampled_ids(tmp_path, monkeypatch
     assert wikipedia.table("wikipedia", "en", [str(path)], {"seed": 1}).num_rows == 4
 
 
-def test_wikipedia_s_sample_is_seeded() -> None:
+def test_wikipedia_s_sample_is_seeded_and_damage_an_error(tmp_path) -> None:
     ids = wikipedia.sample_ids(1000, 50, 1)
     assert ids == sorted(set(ids)) and ids[0] >= 1 and ids[-1] <= 1000
     assert ids == wikipedia.sample_ids(1000, 50, 1) != wikipedia.sample_ids(1000, 50, 2)
     assert wikipedia.sample_ids(5, 5, 0) == [1, 2, 3, 4, 5]
-
-
-def test_a_damaged_wikipedia_is_an_error(tmp_path: Path) -> None:
     path = wikipedia_file(tmp_path, "1\ta\tb", "3\ta\tb", "3\t a", "4\t \tb", '5\t"a\tb')
     for number in (2, 3, 4, 5):
         with pytest.raises(UserError, match=rf"line {number + 1}: it is not passage {number}"):

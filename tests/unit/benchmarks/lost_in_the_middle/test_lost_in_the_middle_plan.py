@@ -26,9 +26,7 @@ NAME = "lost_in_the_middle"
 TABLES, FIGURES = results(NAME, "tables"), results(NAME, "figures")
 PRESET = yaml.safe_load((ROOT / "presets/lost_in_the_middle.yaml").read_text(encoding="utf-8"))
 SAMPLE = {
-    "needles": "sample_questions",
-    "source": "constructed",
-    "languages": ["en", "de"],
+    **{"needles": "sample_questions", "source": "constructed", "languages": ["en", "de"]},
     "tasks": ["closed_book", "oracle", "multi_document_qa", "key_value"],
     "random_from": "other_questions",
 }
@@ -100,11 +98,8 @@ def test_searches_compare_as_the_metric_does() -> None:
     name = plan.search(own, "de").comparison
     screen = import_module(f"needlework.data.comparison.{name}")
     for answer, text, held in (
-        ("the Commission", "Its commissioner spoke.", True),
-        ("308", "at 3:08", True),
-        ("3", "Nr. ٣", True),
-        ("Commission", "nothing", False),
-        ("*", "anything", False),
+        *(("the Commission", "Its commissioner spoke.", True), ("308", "at 3:08", True)),
+        *(("3", "Nr. ٣", True), ("Commission", "nothing", False), ("*", "anything", False)),
     ):
         forms = screen.normalise(answer), screen.normalise(text)
         assert screen.contains(*forms) == held, (answer, text)
@@ -116,14 +111,20 @@ def test_searches_compare_as_the_metric_does() -> None:
     assert files.retrieval.search("lost_in_the_middle", "de").comparison == name
 
 
-def test_without_open_domain_nothing_of_the_retrieval_is_read() -> None:
+def test_what_is_quoted_follows_tasks_and_languages() -> None:
     own = block(tasks=["closed_book", "oracle", "multi_document_qa", "key_value"])
     assert not any("retrieved" in corpus for corpus, _ in plan.quotes(own))
     own = block(source="constructed", tasks=["multi_document_qa"], random_distractors=[])
-    assert {corpus for corpus, _ in plan.quotes(own)} == {
-        "nq_open_retrieved",
-        "nq_open_retrieved_passages",
-    }
+    assert {name[8:] for name, _ in plan.quotes(own)} == {"retrieved", "retrieved_passages"}
+    own = block(tasks=["key_value"], keys=["uuid", "words"], key_languages=["sw", "ta"])
+    names = [name for name in plan.slices(own) if name.endswith("plain")]
+    assert names == ["en-pairs-uuid-plain", "sw-pairs-words-plain", "ta-pairs-words-plain"]
+    assert plan.reads(plan.settings(own, names[1], [])) == {"words": [("oneruler_words", "sw")]}
+    # Objects of words are made by the construction, so no corpus file holds what a prompt shows.
+    assert ("oneruler_words", "sw") not in plan.quotes(own)
+    for own in (block(), block(**SAMPLE)):
+        for corpus, lang in plan.quotes(own):
+            assert lang in languages_of(corpus)
 
 
 def test_a_small_choice() -> None:
@@ -172,23 +173,9 @@ def test_other_languages_are_searched_in_their_own() -> None:
     assert (search.question_lang, search.lang, search.answer_languages) == ("el", "el", ["el"])
 
 
-def test_words_are_in_their_own_languages() -> None:
-    own = block(tasks=["key_value"], keys=["uuid", "words"], key_languages=["sw", "ta"])
-    names = [name for name in plan.slices(own) if name.endswith("plain")]
-    assert names == ["en-pairs-uuid-plain", "sw-pairs-words-plain", "ta-pairs-words-plain"]
-    assert plan.reads(plan.settings(own, names[1], [])) == {"words": [("oneruler_words", "sw")]}
-    # Objects of words are made by the construction, so no corpus file holds what a prompt shows.
-    assert ("oneruler_words", "sw") not in plan.quotes(own)
-
-
-def test_every_corpus_has_its_languages() -> None:
-    for own in (block(), block(**SAMPLE)):
-        for corpus, lang in plan.quotes(own):
-            assert lang in languages_of(corpus)
-
-
 GERMAN = SAMPLE | {"languages": ["de"], "query_aware_pairs": []}
 PAIRED = {"instruction_tuning": [["empty", "lexical"]]}
+DECODER = {"encoder_decoder": ["oracle"]}
 
 
 @pytest.mark.parametrize(
@@ -201,11 +188,7 @@ PAIRED = {"instruction_tuning": [["empty", "lexical"]]}
             ["figure1", "figure5", "figure6", "figure18"],
         ),
         # Figures are of English, and of UUIDs.
-        (
-            {**GERMAN, "comparisons": PAIRED | {"encoder_decoder": ["oracle"]}},
-            [*TABLES],
-            ["figure10"],
-        ),
+        ({**GERMAN, "comparisons": {**PAIRED, **DECODER}}, [*TABLES], ["figure10"]),
         ({"tasks": ["key_value"], "keys": ["words"]}, ["accuracy", "table4"], []),
         (
             {"tasks": ["key_value"], "keys": ["uuid", "words"]},

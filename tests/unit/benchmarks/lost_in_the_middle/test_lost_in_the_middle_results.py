@@ -126,24 +126,18 @@ def test_the_repositorys_numbers_stand_where_the_paper_has_none(scores):
         assert "Llama-2-70B-chat" not in set(drawn["model"])
 
 
-def test_figure1_has_the_nearest_size_and_the_papers_example(scores):
+def test_figures_1_6_and_14_are_their_means(scores) -> None:
     drawn = made("figure1", scores[scores["n_documents"] != 20])
     assert set(of(drawn, task=QA, source="ours")["n_documents"]) == {10}
     assert set(of(drawn, source="published")["model"]) == {"GPT-3.5-Turbo"}
     # Not where it was run.
     drawn = made("figure1", scores, published={"gpt-16k": "GPT-3.5-Turbo"})
     assert of(drawn, source="published").empty
-
-
-def test_figure6_is_the_mean_of_the_positions_means(scores):
     rows = of(scores, model="mpt-instruct")
     row = cell(made("figure6", rows), model="mpt-instruct", n_documents=10)
     mine = plain(rows, n_documents=10)
     assert row["value"] == pytest.approx(mine.groupby("gold_index")["value"].mean().mean())
     assert row["n"] == 24 and row["comparison"] == "cannot tell: no published number"
-
-
-def test_figure14_has_one_recall(scores):
     rows = of(scores, task="open_domain")
     recall = of(made("figure14", rows), task="recall")
     found = rows.groupby("n_documents")["answer_present"].mean()
@@ -255,7 +249,7 @@ def number(table, row, column):
     return printed(NUMBERS, table, row, column, ("paper",)).value
 
 
-def test_every_table_is_complete():
+def test_every_table_of_the_paper_is_complete() -> None:
     numbers = NUMBERS[NUMBERS["source"] == "paper"]
     counts = numbers.groupby("table")["value"].count().to_dict()
     assert counts == {
@@ -272,10 +266,23 @@ def test_every_table_is_complete():
     assert set(NUMBERS["paper"]) == {"lost_in_the_middle"}
     shares = NUMBERS[NUMBERS["table"].isin(["table1", "table5", "table6", "table7"])]
     assert shares["value"].between(0.3, 0.9).all()
+    assert number("table1", "GPT-3.5-Turbo", "closed_book") == 0.561
+    assert number("table2", "MPT-30B", "oracle/stdev") == 41.8
+    assert number("table3", "LongChat-13B (16K)", "30/max") == 7729
+    assert number("table4", "GPT-3.5-Turbo", "75/stdev") == 25.6
+    assert number("table6", "GPT-3.5-Turbo", "9") == 0.538
+    assert number("text", "GPT-3.5-Turbo", "20_documents/9") == 0.529
+    assert number("table7", "GPT-3.5-Turbo (16K)", "29") == 0.637
+    # Closed-book prompts are longer by a chat format's length; MPT's vary no more than bare ones.
+    bare = number("table2", "GPT-3.5-Turbo", "closed_book/mean")
+    for row, more in (("MPT-30B", 28.2), ("LongChat-13B (16K)", 40.3)):
+        assert number("table2", row, "closed_book/mean") - bare == pytest.approx(more)
+    spread = [number("table2", row, "closed_book/stdev") for row in ("MPT-30B", "GPT-3.5-Turbo")]
+    assert spread[0] == spread[1]
 
 
-def test_all_numbers_of_the_repository_are_there():
-    """EXPERIMENTS.md has 31: three models' questions, two models' pairs."""
+def test_the_repositorys_numbers_are_whole_counts() -> None:
+    # EXPERIMENTS.md has 31: three models' questions, two models' pairs.
     counts = REPOSITORY.groupby(["table", "row"])["value"].count().to_dict()
     three = ("MPT-30B-Instruct", "LongChat-13B (16K)", "Llama-2-70B-chat")
     assert counts == {
@@ -286,24 +293,15 @@ def test_all_numbers_of_the_repository_are_there():
     pairs = REPOSITORY[REPOSITORY["table"] == "figure10"].groupby("row")["column"].apply(list)
     assert set(map(tuple, pairs)) == {("0", "34", "69", "104", "139")}
     assert set(NUMBERS["source"]) == {"paper", "repository"}
-
-
-def test_the_preset_names_every_model_of_the_repository():
     preset = ROOT / "presets/lost_in_the_middle.yaml"
     models = yaml.safe_load(preset.read_text(encoding="utf-8"))["models"]
     assert set(REPOSITORY["row"]) <= {entry.get("published") for entry in models.values()}
-
-
-def test_the_repositorys_shares_are_whole_counts():
     counts = REPOSITORY["value"] * REPOSITORY["n"].astype(float)
     assert counts.to_list() == pytest.approx(counts.round().to_list(), abs=1e-6)
     # Of 2,655 they would not be: 20 prompts are missing.
     llama = REPOSITORY.query("row == 'Llama-2-70B-chat' and table == 'table6'")
     assert set(llama["n"]) == {2635}
     assert ((llama["value"] * 2655) % 1).between(0.01, 0.99).all()
-
-
-def test_the_paper_prints_the_repositorys_shares_but_for_four():
     differ = {
         (line.row, line.column)
         for line in REPOSITORY.itertuples()
@@ -311,41 +309,19 @@ def test_the_paper_prints_the_repositorys_shares_but_for_four():
         and round(line.value, 3) != found.value
     }
     assert differ == {
-        ("LongChat-13B (16K)", "oracle"),
-        ("MPT-30B-Instruct", "oracle"),
-        ("MPT-30B-Instruct", "closed_book"),
-        ("MPT-30B-Instruct", "19"),
+        *(("LongChat-13B (16K)", "oracle"), ("MPT-30B-Instruct", "oracle")),
+        *(("MPT-30B-Instruct", "closed_book"), ("MPT-30B-Instruct", "19")),
     }
     noted = REPOSITORY[REPOSITORY["note"].str.contains("in Table")]
     assert set(zip(noted["row"], noted["column"], strict=True)) == differ
-
-
-def test_chat_models_token_counts_include_more_than_bare_prompts():
-    """Closed-book prompts are longer by a chat format's length; MPT's vary no more than bare ones."""
-    bare = number("table2", "GPT-3.5-Turbo", "closed_book/mean")
-    for row, more in (("MPT-30B", 28.2), ("LongChat-13B (16K)", 40.3)):
-        assert number("table2", row, "closed_book/mean") - bare == pytest.approx(more)
-    spread = [number("table2", row, "closed_book/stdev") for row in ("MPT-30B", "GPT-3.5-Turbo")]
-    assert spread[0] == spread[1]
-
-
-def test_numbers_chosen_by_eye():
-    assert number("table1", "GPT-3.5-Turbo", "closed_book") == 0.561
-    assert number("table2", "MPT-30B", "oracle/stdev") == 41.8
-    assert number("table3", "LongChat-13B (16K)", "30/max") == 7729
-    assert number("table4", "GPT-3.5-Turbo", "75/stdev") == 25.6
-    assert number("table6", "GPT-3.5-Turbo", "9") == 0.538
-    assert number("text", "GPT-3.5-Turbo", "20_documents/9") == 0.529
-    assert number("table7", "GPT-3.5-Turbo (16K)", "29") == 0.637
 
 
 def test_the_papers_text_prints_the_same_numbers():
     if not PAPER.is_file():
         pytest.skip(f"the paper's text is not at {PAPER}")
     text = PAPER.read_text(encoding="utf-8")
-    before = {
-        f"table{k}": text[: text.index(f"Table {k}: ")].rsplit("Table ", 1)[-1] for k in range(1, 8)
-    }
+    tables = [f"table{k}" for k in range(1, 8)]
+    before = {n: text.split(f"Table {n[5]}: ")[0].rsplit("Table ", 1)[-1] for n in tables}
     numbers = NUMBERS[(NUMBERS["table"] != "text") & (NUMBERS["source"] == "paper")]
     for (table, row), group in numbers.groupby(["table", "row"]):
         (line,) = re.findall(rf"^{re.escape(row)} (\d.*)$", before[table], re.MULTILINE)

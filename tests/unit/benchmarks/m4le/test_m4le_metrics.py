@@ -135,6 +135,8 @@ def test_overlap_reads_chinese_and_other_scripts() -> None:
     for pair in (("दिन", "दान"), ("பல", "பால்"), ("ปู", "ปี")):
         assert measures.rouge_lsum(*pair) == 0.0
     assert measures.rouge_lsum("cafe\u0301", "café") == 1.0
+    # Of "abc" in "abd": 2 of 3 characters, 1 of 2 pairs, 0 of 1 triple, on both sides.
+    assert measures.chrf("abc", "a b d") == pytest.approx((2 / 3 + 1 / 2 + 0) / 3)
 
 
 def test_rouge_lsum_is_the_packages() -> None:
@@ -168,11 +170,6 @@ def test_ngrams_are_counted_as_sacrebleu_does() -> None:
             assert measures.sentence(answer, gold, lang) == round(scored.score / 100, 12)
 
 
-def test_chrf_by_hand() -> None:
-    # Of "abc" in "abd": 2 of 3 characters, 1 of 2 pairs, 0 of 1 triple, on both sides.
-    assert measures.chrf("abc", "a b d") == pytest.approx((2 / 3 + 1 / 2 + 0) / 3)
-
-
 SHARES, ERRORS = st.floats(0.01, 0.99), st.floats(0, 0.1)
 
 
@@ -192,10 +189,14 @@ def test_a_normalised_score_is_a_share_with_its_interval(r, g, se, se_g, shared)
     assert (one.value, one.se) == (pytest.approx(found.value), pytest.approx(found.se, abs=1e-9))
 
 
-def test_scores_of_zero_have_no_normalised_score_or_interval() -> None:
+def test_slopes_and_scores_of_zero() -> None:
     assert normalised(Score(0.4), Score(0.4)) == Normalised(0.5, 0.0, 0.5, 0.5)
     assert math.isnan(normalised(Score(0.0), Score(0.0)).value)
     assert math.isnan(combined([]).value)
+    values = [0.5, 0.4, 0.3, 0.2, 0.1]
+    weights = slope_weights(range(5))
+    assert sum(w * v for w, v in zip(weights, values, strict=True)) == pytest.approx(-0.1)
+    assert slope_weights([0, 1]) == [-1.0, 1.0] and slope_weights([0]) == []
 
 
 def test_the_interval_covers_as_often_as_it_says() -> None:
@@ -221,10 +222,3 @@ def test_the_error_of_a_mean_is_that_of_simulated_scores() -> None:
     drawn = (r / (r + g)).mean(axis=1)
     assert combined(weighed).value == pytest.approx(drawn.mean(), abs=0.001)
     assert combined(weighed).se == pytest.approx(drawn.std(), rel=0.03)
-
-
-def test_slopes_are_over_the_place_of_the_bucket() -> None:
-    values = [0.5, 0.4, 0.3, 0.2, 0.1]
-    weights = slope_weights(range(5))
-    assert sum(w * v for w, v in zip(weights, values, strict=True)) == pytest.approx(-0.1)
-    assert slope_weights([0, 1]) == [-1.0, 1.0] and slope_weights([0]) == []

@@ -51,8 +51,8 @@ def numbers() -> pd.DataFrame:
 _METRICS = {"Acc": {"accuracy", "match"}, "F1": {"f1"}, "Rouge-L": {"rouge"}, "BLEU": {"bleu"}}
 
 
-def test_the_tasks_are_those_of_table_2(numbers) -> None:
-    """Every row of the paper's Table 2 has a task or the two directions of one, with its facts."""
+def test_tasks_and_numbers_are_the_papers(numbers) -> None:
+    # Every row of the paper's Table 2 has a task or the two directions of one, with its facts.
     rows = numbers[numbers["table"] == "table2"]
     assert len(rows) == 36
     found = []
@@ -75,9 +75,6 @@ def test_the_tasks_are_those_of_table_2(numbers) -> None:
     assert {task.ability for task in found} == set(ABILITIES)
     assert len(SLUGS) == len(CONSTRUCTED)
     assert all(slug.isascii() and slug.isalnum() and slug.islower() for slug in SLUGS)
-
-
-def test_every_published_number_is_there(numbers) -> None:
     assert len(numbers) == 2378
     assert set(numbers["source"]) == {"paper", "repository"}
 
@@ -99,14 +96,12 @@ def test_released_runs_have_a_slice_a_task_and_samples_one() -> None:
             assert files.corpora.sources(name, lang)[0].endswith("resources/m4le/frames.yaml")
 
 
-def test_answers_limits_are_by_task_type() -> None:
+def test_limits_follow_task_types_and_drawn_rows_the_seed() -> None:
     own = block(max_new_tokens="types")
     assert plan.settings(own, "duorc", [1000])["max_new_tokens"] == {"duorc": plan.LIMITS["QA"]}
     assert plan.settings(own, "wow", [1000])["max_new_tokens"] == {"wow": plan.LIMITS["RET"]}
     assert set(plan.LIMITS) == {task.task_type for task in TASKS.values()}
 
-
-def test_rows_depend_on_the_seed_and_places_only_if_drawn() -> None:
     def settings(**own: Any) -> dict[str, Any]:
         return plan.corpus_settings(block(**own), "sample" if "source" in own else "c3")
 
@@ -193,10 +188,8 @@ TEXTS = {
         "end": "वर्ग '{question}' के कितने समाचार हैं?\nउत्तर:",
     },
     "wikitext-103": {
-        "instruction": "कौन सा अंश पहले अंश के बाद आता है?",
-        "opening": "पहला अंश: {query}",
-        "item": "अंश {id}: {text}",
-        "end": "उत्तर:",
+        **{"instruction": "कौन सा अंश पहले अंश के बाद आता है?", "opening": "पहला अंश: {query}"},
+        **{"item": "अंश {id}: {text}", "end": "उत्तर:"},
     },
 }
 TASKS_ASKED = sorted(TEXTS)
@@ -300,14 +293,11 @@ def test_right_answers_in_the_language_score_one(instances) -> None:
     assert listed["mnds-news_explicit-multiple", "paper"] == {1.0}
 
 
-def test_lines_are_parted_as_in_the_papers_prompt() -> None:
+def test_the_papers_texts_are_a_wording_of_their_own() -> None:
     frame = worded(frames()["cnnnews"], TEXTS["cnnnews"])
     assert frame.example.endswith("मेला खुला।\n\n") and frame.end == "\nसार {gold}:"
     assert worded(frame, {**TEXTS["cnnnews"], "example": ""}).example == ""
-
-
-def test_the_papers_texts_are_a_wording_of_their_own() -> None:
-    """Every word of a frame is in its texts, and its own texts give the frame again."""
+    # Every word of a frame is in its texts, and its own texts give the frame again.
     for name in (name for name, task in TASKS.items() if "," not in task.lang):
         frame = frames()[name]
         texts = {text: getattr(frame, text).strip() for text in texts_of(frame)}
@@ -316,15 +306,12 @@ def test_the_papers_texts_are_a_wording_of_their_own() -> None:
         assert not re.search(r"\w", re.sub(r"\{\w+\}", "", "".join(filter(None, left)))), name
 
 
-def test_provenance_has_the_users_texts(tmp_path: Path) -> None:
+def test_a_wording_is_in_provenance_and_of_its_task(tmp_path) -> None:
     for name, text in texts_of_tasks("cnnnews").items():
         (tmp_path / f"{name}.txt").write_text(text, encoding="utf-8")
     config = recorded({"hi": str(tmp_path)}, names=["cnnnews"])
     kept = effective_config(blocks(config))["benchmarks"]["m4le"]["instructions"]
     assert kept == {"hi": texts_of_tasks("cnnnews")}
-
-
-def test_a_wording_changes_its_own_task_alone() -> None:
     texts = texts_of_tasks("cnnnews", "wow")
     other = {**texts, "wow.end": texts["wow.end"] + ":"}
     made = [RuleInputs(recorded({"hi": own}, names=["cnnnews", "wow"])) for own in (texts, other)]

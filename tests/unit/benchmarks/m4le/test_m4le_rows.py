@@ -146,16 +146,20 @@ def test_all_sources_write_one_schema(tmp_path: Path, mirror: Path) -> None:
         m4le.table("m4le_2024", "c3", [FRAMES_FILE, tmp_path / "c3.jsonl"], {"lengths": [4000]})
 
 
-def test_the_sample_has_every_ability_and_type_in_both_languages() -> None:
+def test_tasks_have_origins_readers_names_and_samples() -> None:
     assert set(sample_module.READERS) == {TASKS[name].sample for name in SAMPLED}
     tasks = [TASKS[name] for name in SAMPLED]
     for ability in {task.ability for task in TASKS.values()}:
         langs = {lang for t in tasks if t.ability == ability for lang in t.lang.split(",")}
         assert langs == {"en", "zh"}
     assert {task.task_type for task in tasks} == {task.task_type for task in TASKS.values()}
+    assert [lower_bound(b) for b in (500, 1000, 2000, 3000, 128000)] == [0, 0, 1000, 2000, 64000]
+    assert set(ORIGINS) == set(READERS) == {task.source for task in TASKS.values()}
+    assert len(SLUGS) == len(CONSTRUCTED) == 39 + 6 * 11 + 3
+    assert {task.frame for task in CONSTRUCTED.values()} == set(frames())
 
 
-def test_pieces_cover_a_prompt_of_its_buckets_length(rows: list[dict[str, Any]]) -> None:
+def test_pieces_cover_prompts_whose_needles_have_the_answers(rows) -> None:
     for row in rows:
         ends = [0, *(piece["end"] for piece in row["pieces"])]
         assert [piece["start"] for piece in row["pieces"]] == ends[:-1]
@@ -163,6 +167,16 @@ def test_pieces_cover_a_prompt_of_its_buckets_length(rows: list[dict[str, Any]])
         unit = TASKS[row["task"]].unit
         whole = length(row["text"], unit) + max(length(a, unit) for a in row["answers"])
         assert row["length"] == whole <= row["bucket"]
+    counted = [row for row in rows if TASKS[row["task"]].task_type == "CLS+CNT"]
+    assert counted
+    for row in counted:
+        assert int(row["answers"][0][:-1]) == len(row["gold"]) == len(pieces(row, "needle"))
+    listed = [row for row in rows if TASKS[row["task"]].metric == "f1"]
+    assert len({row["task"] for row in listed}) == 4
+    for row in listed:
+        for id_ in row["answers"][0].strip(".。").replace("，", ",").split(","):
+            assert sum(id_.strip() in text for text in pieces(row, "needle")) == 1
+            assert row["text"].count(id_.strip()) == 1
 
 
 def test_the_asked_document_moves_through_the_prompt(rows: list[dict[str, Any]]) -> None:
@@ -176,19 +190,6 @@ def test_the_asked_document_moves_through_the_prompt(rows: list[dict[str, Any]])
         counts = Counter(row["gold"][0] for row in found)
         assert set(counts) <= set(places)
         assert max(counts.values()) - min(counts[place] for place in places) <= 1
-
-
-def test_answers_are_those_of_the_needles(rows: list[dict[str, Any]]) -> None:
-    counted = [row for row in rows if TASKS[row["task"]].task_type == "CLS+CNT"]
-    assert counted
-    for row in counted:
-        assert int(row["answers"][0][:-1]) == len(row["gold"]) == len(pieces(row, "needle"))
-    listed = [row for row in rows if TASKS[row["task"]].metric == "f1"]
-    assert len({row["task"] for row in listed}) == 4
-    for row in listed:
-        for id_ in row["answers"][0].strip(".。").replace("，", ",").split(","):
-            assert sum(id_.strip() in text for text in pieces(row, "needle")) == 1
-            assert row["text"].count(id_.strip()) == 1
 
 
 def test_the_asked_document_alone_moves_in_a_study_of_places() -> None:
@@ -295,7 +296,7 @@ def raw(mirror: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", TASKS)
 def test_every_task_is_made_from_its_source(name: str, raw: Path) -> None:
     files = source_files(str(raw), TASKS[name])
-    found = drawn(name, files, lengths=[1000, 2000, 4000], examples=4).to_pylist()
+    found = drawn(name, files, lengths=[1000, 2000, 4000], examples=2).to_pylist()
     for row in found:
         assert lower_bound(row["bucket"]) <= row["length"] <= row["bucket"]
         assert all(answer.strip() for answer in row["answers"])
@@ -303,13 +304,6 @@ def test_every_task_is_made_from_its_source(name: str, raw: Path) -> None:
     few = {"bigpatent_global_cls", "bigpatent_global_sum", "clts", "arxiv", "pubmed", "booksum"}
     if name not in few:
         assert {row["bucket"] for row in found} == {1000, 2000, 4000}
-
-
-def test_every_task_has_an_origin_a_reader_and_a_name() -> None:
-    assert [lower_bound(b) for b in (500, 1000, 2000, 3000, 128000)] == [0, 0, 1000, 2000, 64000]
-    assert set(ORIGINS) == set(READERS) == {task.source for task in TASKS.values()}
-    assert len(SLUGS) == len(CONSTRUCTED) == 39 + 6 * 11 + 3
-    assert {task.frame for task in CONSTRUCTED.values()} == set(frames())
 
 
 def test_a_source_in_another_layout_or_folder_is_refused(tmp_path: Path) -> None:
@@ -366,9 +360,8 @@ def further_sources(folder: Path, lang: str) -> None:
                 f"translation/News-Commentary_v16/{own}/News-Commentary/xml/{own}/n{n}.xml",
                 f"<text>{headline}<P>{body}</P></text>",
             )
-            lines = "".join(
-                f'<s id="{k + 1}">{words(sentences[20 * (n % 15) + k], k)}</s>' for k in range(100)
-            )
+            spoken = enumerate(sentences[20 * (n % 15) :][:100])
+            lines = "".join(f'<s id="{k + 1}">{words(said, k)}</s>' for k, said in spoken)
             write(
                 f"translation/opensubtitles/OpenSubtitles/xml/{own}/2016/{n}/7.xml",
                 f"<document>{lines}</document>",

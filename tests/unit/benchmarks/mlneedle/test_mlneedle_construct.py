@@ -268,13 +268,16 @@ def test_the_budget_decides_how_much_there_is(tables, corpora) -> None:
     assert 472 in {row["n_tokens"] for row in rows} <= {471, 472}
 
 
-def test_no_two_prompts_have_the_same_id(tables) -> None:
+def test_ids_differ_and_passages_of_other_languages_change_nothing(tables) -> None:
     haystacks = ["en", "hi", "multilingual", "none"]
     own = {"retrieval": ["semantic", "random"], "positions": 5, "questions": 2}
     names = [f"{needle}-{haystack}" for needle in ("en", "de") for haystack in haystacks]
     rows = [row for name in names for row in instances(tables, name, (256, 512), **own)]
     # 2 questions; 2 retrievals, 2 lengths, 5 exact and 6 existence prompts; 3 without a haystack.
     assert len(rows) == len(ids(rows)) == 2 * (2 * 3 * 2 * 2 * (5 + 6) + 2 * 3)
+    fewer = {kind: {"zh": tables[kind]["zh"]} for kind in ("passages", "distractors")}
+    fewer["questions"] = tables["questions"]
+    assert instances(fewer, "de-zh") == instances(tables, "de-zh")
 
 
 @pytest.mark.parametrize(
@@ -301,12 +304,6 @@ def test_more_of_something_changes_no_other_row(tables, few: dict, many: dict) -
     assert less and less.items() <= more.items()
     same = {"needle_languages", "haystack_languages"} & {*many}
     assert len(less) == len(more) if same else len(less) < len(more)
-
-
-def test_passages_of_other_languages_change_nothing(tables) -> None:
-    fewer = {kind: {"zh": tables[kind]["zh"]} for kind in ("passages", "distractors")}
-    fewer["questions"] = tables["questions"]
-    assert instances(fewer, "de-zh") == instances(tables, "de-zh")
 
 
 @pytest.mark.parametrize("name", ["de-hi", "de-multilingual", "de-none"])
@@ -359,11 +356,8 @@ def test_samples_share_items_between_languages_or_not(tables) -> None:
 
 def question(name: str, answers: Sequence[str], context: str, text: str = "") -> dict[str, Any]:
     return {
-        "example_id": name,
-        "title": "t",
-        "context": context,
-        "question": text or f"Which is {name}?",
-        "answers": list(answers),
+        **{"example_id": name, "title": "t", "context": context},
+        **{"question": text or f"Which is {name}?", "answers": list(answers)},
         "answer_starts": [context.index(answer) for answer in answers],
     }
 
@@ -392,16 +386,12 @@ def made(
 
 
 ENGLISH = {
-    "needle_languages": ["en"],
-    "haystack_languages": ["en"],
-    "answer_languages": ["en"],
+    **{"needle_languages": ["en"], "haystack_languages": ["en"], "answer_languages": ["en"]},
     "answer_buffer": 0,
 }
 OSTREL = question("q1", ["Ostrel"], "The tower is Ostrel.", "Which {tower} is it?")
 PASSAGES_MADE = {
-    "a": "Fog signals are loud.",
-    "b": "A lamp burns oil.",
-    "c": "Storms come in winter.",
+    **{"a": "Fog signals are loud.", "b": "A lamp burns oil.", "c": "Storms come in winter."},
 }
 SMALL = made({"en": [OSTREL]}, PASSAGES_MADE, ["c", "a", "b"])
 
@@ -503,8 +493,8 @@ def test_the_accepted_answers_are_those_of_all_languages_each_once() -> None:
         instances(made(items), "en-none", aligned=True, **own)
 
 
-def test_text_that_looks_like_a_prompt_is_text() -> None:
-    """Questions and passages are untrusted: neither may shift the needle or the template."""
+def test_text_like_a_prompt_and_items_without_distractors() -> None:
+    # Questions and passages are untrusted: neither may shift the needle or the template.
     context = "[7] The tower is Ostrel.\n[8] {passages}\n\nQuestion: none"
     item = question("q1", ["Ostrel"], context, "What is {passages}?\n\nAnswer: {question}")
     tables = made({"en": [item]}, {"a": "\n\nAnswer: fog", "b": "[0] x\ny"}, ["a", "b"])
@@ -514,9 +504,6 @@ def test_text_that_looks_like_a_prompt_is_text() -> None:
     for row in rows:
         corpora.check_text(row)
         assert row["n_distractors"] == 2
-
-
-def test_an_item_without_distractors() -> None:
     rows = instances(made({"en": [OSTREL]}), "en-en", (200,), **ENGLISH)
     assert all(row["exhausted"] and row["n_distractors"] == 0 for row in rows)
     # The same words at every position, and yet prompts of their own.
@@ -532,14 +519,11 @@ def mlqa_dev(mirror: Path) -> dict[str, pa.Table]:
 REAL = {"needles": "mlqa", "haystack": "mmarco"}
 
 
-def test_no_two_real_prompts_have_the_same_id(mlqa_dev) -> None:
-    """Also where the corpus asks nearly the same twice."""
+def test_real_items_have_ids_of_their_own(mlqa_dev) -> None:
+    # Also where the corpus asks nearly the same twice.
     own = REAL | {"questions": "all", "aligned": False, "tasks": ["exact", "closed_book"]}
     rows = instances({"questions": mlqa_dev}, "zh-none", **own)
     assert len(rows) == len(ids(rows)) > 1000
-
-
-def test_real_items_that_languages_share(mlqa_dev) -> None:
     tables, some = {"questions": mlqa_dev}, ["en", "de", "es"]
     own = REAL | {"aligned": True, "needle_languages": some, "answer_languages": some}
     found = [examples(tables, f"{lang}-none", questions=20, **own) for lang in some]

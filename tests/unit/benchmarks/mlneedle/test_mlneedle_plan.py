@@ -81,7 +81,7 @@ def test_a_setting_touches_the_slices_that_depend_on_it(key, value, touched) -> 
     assert plan.settings(before, "de-en", [9, 8])["lengths"] == [8, 9]
 
 
-def test_what_tables_and_figures_know_of_a_run() -> None:
+def test_what_results_and_the_explorer_know_of_a_run() -> None:
     config = configuration("mlneedle", demo("mlneedle"))
     config["models"]["lexical"] |= {"published": "Published-7B", "context": 4096}
     config["run"]["models"] = ["lexical", "oracle"]
@@ -101,17 +101,14 @@ def test_what_tables_and_figures_know_of_a_run() -> None:
         "answer_languages": ["ar", "de", "en", "es", "hi", "vi", "zh"],
     }
     assert found["setup"].items() >= setup.items()
+    found = RuleInputs(validated(configuration("mlneedle", demo("mlneedle")))).explorer
+    assert found.explored("mlneedle")["percent"] == {"depth": 100}
 
 
 def test_every_task_has_a_template() -> None:
     own = schema()["properties"]["benchmarks"]["properties"]["mlneedle"]["properties"]
     found = {path.stem for path in (ROOT / "resources/prompts/mlneedle").glob("*.txt")}
     assert found == set(own["tasks"]["items"]["enum"])
-
-
-def test_the_explorer_writes_depths_in_percent() -> None:
-    found = RuleInputs(validated(configuration("mlneedle", demo("mlneedle")))).explorer
-    assert found.explored("mlneedle")["percent"] == {"depth": 100}
 
 
 def own_questions(*languages: str, **own: Any) -> dict[str, Any]:
@@ -127,13 +124,10 @@ def own_questions(*languages: str, **own: Any) -> dict[str, Any]:
     return validated(config)
 
 
-def test_the_questions_language_is_one_of_the_corpus() -> None:
+def test_needles_decide_the_questions_language_and_translation() -> None:
     for languages, question in ((("tr",), "tr"), (("tr", "de"), "tr"), (("tr", "en"), "en")):
         own = own_questions(*languages)["benchmarks"]["mlneedle"]
         assert own["question_lang"] == question and set(own["answer_languages"]) == set(languages)
-
-
-def test_without_english_answers_nothing_is_translated() -> None:
     texts = {"tr": {"exact": "{passages} {question}"}}
     made = {lang: RuleInputs(own_questions(lang, instructions=texts)) for lang in ("tr", "en")}
     assert not made["tr"].scores.translated("mlneedle") and made["en"].scores.translated("mlneedle")

@@ -76,6 +76,7 @@ def test_the_effective_length_keeps_most_of_the_baseline(scores):
 
 EXACT = "task == 'exact' and length == 8192"
 EN_ZH = "needle_lang == 'en' and haystack_lang == 'zh'"
+BOTH, AT_START = ("mistral", "mistral-greedy"), "position == 'start'"
 MIDDLE, IN_EN = {"position": "middle"}, "haystack_lang == 'en'"
 LOW = "needle_lang in ('zh', 'vi', 'hi', 'ar')"
 
@@ -91,11 +92,7 @@ LOW = "needle_lang in ('zh', 'vi', 'hi', 'ar')"
             "task == 'existence' and length == 8192 and position == 'end'",
         ),
         ("figure7", {"task": "exact", "haystack_lang": "zh"}, f"{EXACT} and {EN_ZH}"),
-        (
-            "figure8",
-            {"position": "start", "decoding": "sampling"},
-            f"{EXACT} and position == 'start'",
-        ),
+        ("figure8", {"position": "start", "decoding": "sampling"}, f"{EXACT} and {AT_START}"),
     ],
 )
 def test_a_point_is_the_mean_of_its_answers(name, labels, answers, scores):
@@ -106,20 +103,14 @@ def test_a_point_is_the_mean_of_its_answers(name, labels, answers, scores):
     is_mean_of(made(name, pd.concat([other, mine])), labels, of(mine, model="mistral"), answers)
 
 
-def test_figure1_is_of_needles_and_haystacks_of_one_language(scores):
+def test_figures_1_4_and_5_are_of_their_languages(scores) -> None:
     mine = of(scores, model="mistral", task="exact", needle_lang="hi", haystack_lang="hi")
     found = cell(made("figure1", scores), model="mistral", needle_lang="hi")
     mean = mine.groupby("length")["value"].mean().mean()
     assert (found["value"], found["n"]) == (pytest.approx(mean), 4 * 3)
-
-
-def test_figure5_draws_500_prompts_more_each_time():
     rows = factories.mlneedle.make(("mistral",), questions=9)
     drawn = of(made("figure5", rows), length=4096, source="ours")
     assert list(drawn["size"]) == [100, 600, 1100, 9 * 7 * 8 * 3]
-
-
-def test_figure4_has_all_depths_and_other_languages():
     positions = {"start": 0.0, "1/4": 0.25, "middle": 0.5, "3/4": 0.75, "end": 1.0}
     rows = factories.mlneedle.make(("llama2",), questions=1, positions=positions)
     data = made("figure4", rows.assign(needle_lang=rows["needle_lang"].replace("hi", "el")))
@@ -209,7 +200,7 @@ def test_table3_pairs_prompts_by_their_factors(scores):
     assert cell(table, role="first", column="4096")["value"] == pytest.approx(base.mean())
 
 
-def test_table3_knows_that_the_papers_row_is_greedy(scores):
+def test_the_papers_pairs_are_greedy_or_stand_alone(scores) -> None:
     table = made("table3", scores)
     assert cell(table, role="second", column="8192")["published"] == 0.453
     reason = {"cannot tell: the paper's is of greedy decoding"}
@@ -217,6 +208,12 @@ def test_table3_knows_that_the_papers_row_is_greedy(scores):
     assert set() < verdicts(table, role="first") <= COMPARED
     table = made("table3", scores, instruction_tuning=[["mistral-base", "mistral-greedy"]])
     assert set() < verdicts(table) <= COMPARED
+    for name in ("table3", "table4"):
+        table = made(name, scores, instruction_tuning=[], greedy_or_sampling=[])
+        assert set(table["source"]) == {"published"}
+        assert set(table["role"]) == {"first", "second", "delta"}
+    half = made("table3", of(scores, model="mistral"))
+    assert set(of(half, source="published")["model"]) == {"Mistral-7B-v0.1", "delta"}
 
 
 def test_a_delta_is_of_prompts_that_both_answered(scores):
@@ -227,21 +224,9 @@ def test_a_delta_is_of_prompts_that_both_answered(scores):
     assert row["comparison"] == "cannot tell: 4 answers are missing"
 
 
-def test_the_papers_pair_stands_for_models_that_were_not_run(scores):
-    for name in ("table3", "table4"):
-        table = made(name, scores, instruction_tuning=[], greedy_or_sampling=[])
-        assert set(table["source"]) == {"published"}
-        assert set(table["role"]) == {"first", "second", "delta"}
-    half = made("table3", of(scores, model="mistral"))
-    assert set(of(half, source="published")["model"]) == {"Mistral-7B-v0.1", "delta"}
-
-
 @pytest.mark.parametrize(
     ("model", "other", "decoding", "papers"),
-    [
-        ("mistral", "mistral-greedy", "greedy", SAMPLED),
-        ("mistral-greedy", "mistral", SAMPLED, "greedy"),
-    ],
+    [(*BOTH, "greedy", SAMPLED), (*BOTH[::-1], SAMPLED, "greedy")],
 )
 def test_another_decoding_is_not_compared(scores, model, other, decoding, papers):
     table = made("table4", scores, decoding={model: decoding})

@@ -69,14 +69,22 @@ def made(lang: str, lengths: list[int], tokenizer: Any = WORDS, **own: Any) -> l
     return found.rows
 
 
-def test_a_further_prompt_is_asked_where_there_is_one() -> None:
-    """Those of the first prompt stay as they are, to the byte."""
+def test_further_prompts_are_asked_where_there_are_some() -> None:
+    # Those of the first prompt stay as they are, to the byte.
     alone = made("en", [500], absent=[])
     both = made("en", [500], absent=[], prompts=["paper", "prompt2"])
     texts = {row["instance_id"]: row["text"] for row in both if row["template"] == "paper"}
     assert texts == {row["instance_id"]: row["text"] for row in alone}
     further = [row for row in both if row["template"] == "prompt2"]
     assert {row["n_needles"] for row in further} == {1} and len(further) == 5 * 2
+    prompts = ["paper", "translated"]
+    rows = [row for row in made("zh", [500], prompts=prompts) if row["task"] == factors.ABSENT]
+    translated = [row for row in rows if row["template"] == "translated"]
+    assert 0 < len(translated) < len(rows)
+    assert {row["references"][0] for row in translated} == {"无法回答"}
+    asked = [row["text"] for row in translated if row["question"] == "city"]
+    assert asked and all("哪座城镇的神奇数字最大？" in text for text in asked)
+    assert {row["template"] for row in made("en", [500], prompts=prompts)} == {"paper"}
 
 
 @pytest.mark.parametrize("lang", ["en", "sw", "zh"])
@@ -194,17 +202,6 @@ def test_draws_are_the_same_across_languages_and_numbers_of_needles() -> None:
     assert all(len(draw) == 1 for draw in drawn.values())
 
 
-def test_the_question_may_be_in_the_haystacks_language() -> None:
-    prompts = ["paper", "translated"]
-    rows = [row for row in made("zh", [500], prompts=prompts) if row["task"] == factors.ABSENT]
-    translated = [row for row in rows if row["template"] == "translated"]
-    assert 0 < len(translated) < len(rows)
-    assert {row["references"][0] for row in translated} == {"无法回答"}
-    asked = [row["text"] for row in translated if row["question"] == "city"]
-    assert asked and all("哪座城镇的神奇数字最大？" in text for text in asked)
-    assert {row["template"] for row in made("en", [500], prompts=prompts)} == {"paper"}
-
-
 @given(st.lists(st.integers(1, 9), min_size=2, max_size=25), st.sampled_from([0, 25, 50, 75, 100]))
 def test_sentences_before_a_needle_are_the_fewest_or_the_most(sizes: list[int], depth: int) -> None:
     """The fewest with so many of the tokens; by the rule of GPT-4's files the most with no more."""
@@ -217,14 +214,11 @@ def test_sentences_before_a_needle_are_the_fewest_or_the_most(sizes: list[int], 
     assert haystack.before(n, depth, "gpt4") == sum(tokens <= wanted for tokens in before) - 1
 
 
-def test_places_begin_at_the_first_and_reach_the_last() -> None:
+def test_places_and_numbers_are_drawn_within_the_text() -> None:
     found = [construct.places((i,), 3, 4, 6) for i in range(200)]
     assert all(place[0] == 4 and sorted(place) == place for place in found)
     assert {tuple(place[1:]) for place in found} == {(4, 5), (4, 6), (5, 6)}
     assert construct.places((0,), 3, 4, 4) == [4, 4, 4]
-
-
-def test_no_number_of_the_text_is_drawn() -> None:
     names = [("A", "a"), ("A", "a "), ("B", "b")]
     wanted = construct.draw((0,), 2, names, set())
     assert {needle.english for needle in wanted} == {"A", "B"}
@@ -235,9 +229,6 @@ def test_no_number_of_the_text_is_drawn() -> None:
     text = table("sample_books", "en").to_pylist()[0]["text"]
     text = text.replace("one street", "8134445 streets")
     assert built([300], text=text).counts["long_numbers"] == 1
-
-
-def test_a_length_below_the_prompt_is_refused() -> None:
     with pytest.raises(UserError, match="a prompt with one sentence"):
         made("en", [120])
 

@@ -90,7 +90,7 @@ def test_cut_haystacks_equal_22_of_24_released_ones(mirror: Path, o200k: Tokeniz
 
 
 def test_tokens_per_word_are_the_authors_to_five_digits(mirror, named_tokenizer) -> None:
-    """Table 2's sources in the repository; exact where the end of the 50 articles is known."""
+    # Table 2's sources in the repository; exact where the end of the 50 articles is known.
     published = {
         (row["row"], row["column"]): float(row["value"])
         for row in read_rows(ROOT / "resources/published/mlongrr.csv", ("row", "column", "value"))
@@ -105,9 +105,6 @@ def test_tokens_per_word_are_the_authors_to_five_digits(mirror, named_tokenizer)
                 assert ours == pytest.approx(theirs, rel=within)
             else:
                 assert round(ours, 5) == theirs
-
-
-def test_llama_3s_tokens_per_word_are_the_authors_too(mirror: Path) -> None:
     import tiktoken
     from tiktoken.load import load_tiktoken_bpe
 
@@ -143,7 +140,7 @@ def test_prompts_of_released_haystacks_hold_their_texts(mirror: Path, o200k: Tok
         assert o200k.count(prompt) == row["n_tokens"] <= 2029
 
 
-def test_prompts_needles_and_cities_are_the_released_ones(mirror: Path) -> None:
+def test_tables_and_published_numbers_are_the_released_ones(mirror) -> None:
     theirs = json.loads((mirror / "mlongrr/prompts_released.json").read_text(encoding="utf-8"))
     ours = [row["text"] for row in read_rows(RESOURCES / "prompts.csv", ("text",))]
     assert len(theirs) == 15 and {prompt["prompt"] for prompt in theirs} <= {*ours}
@@ -153,18 +150,12 @@ def test_prompts_needles_and_cities_are_the_released_ones(mirror: Path) -> None:
     needles = {r["lang"]: r["needle"] for r in read_rows(RESOURCES / "needles.csv", ("lang",))}
     for row in list(read_rows(mirror / "mlongrr/needles.csv", ("lang",)))[:6]:
         assert needles[row["lang"]] == row["needle"]
-
-
-def test_published_numbers_are_those_of_paper_and_repository(mirror: Path) -> None:
     ours = (ROOT / "resources/published/mlongrr.csv").read_text(encoding="utf-8").splitlines()
     theirs = [
         (mirror / f"mlongrr/published_from_{part}.csv").read_text(encoding="utf-8").splitlines()
         for part in ("paper", "repository")
     ]
     assert ours == theirs[0] + theirs[1][1:]
-
-
-def test_every_released_language_gives_its_tables(mirror: Path) -> None:
     for lang in LANGUAGES:
         assert table("mlongrr_released_one", lang, mirror).num_rows == 25
         assert table("mlongrr_released_three", lang, mirror).num_rows == 20

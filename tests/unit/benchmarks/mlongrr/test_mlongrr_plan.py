@@ -51,12 +51,9 @@ def test_the_papers_settings_are_the_default() -> None:
     assert {kind.spread for kind in kinds if kind.n_needles > 1} == {25}
 
 
-def test_a_further_haystack_has_the_languages_that_it_has() -> None:
+def test_slices_and_files_follow_the_languages() -> None:
     own = config(haystacks=["mlongrr_articles", "oneruler_books"])["benchmarks"]["mlongrr"]
     assert plan.slices(given(own))[5:] == [f"{x}-oneruler-books" for x in ("en", "vi", "sw")]
-
-
-def test_only_the_needed_languages_are_fetched() -> None:
     files = RuleInputs(config(languages=["so"], source="released", tasks=[{**ONE, "n": 3}]))
     tables = files.prompts.slice_tables("mlongrr", "words", "so-mlongrr-articles")
     assert tables["released_3"] == ["mlongrr_released_three/so"]
@@ -205,7 +202,7 @@ def test_an_unsound_released_file_is_refused(tmp_path, header, cells, message) -
     assert str(path) in str(error.value)
 
 
-def test_numbers_and_bytes_of_a_released_file_are_checked(tmp_path: Path) -> None:
+def test_numbers_bytes_and_long_cells_of_files_are_checked(tmp_path) -> None:
     text = row("The number of Oslo is 1234567")
     with pytest.raises(UserError, match="row 2: the label '1234567' is not a new number"):
         mlongrr.released(write(tmp_path / "a.csv", HEADER, text, text), NEEDLE, MODEL)
@@ -213,9 +210,6 @@ def test_numbers_and_bytes_of_a_released_file_are_checked(tmp_path: Path) -> Non
     path.write_bytes(b"context_length,position,text\n2k,0,\xff\n")
     with pytest.raises(UserError, match="not in UTF-8"):
         mlongrr.released(path, NEEDLE, MODEL)
-
-
-def test_reading_changes_no_limit_of_the_process(tmp_path: Path) -> None:
     before = csv.field_size_limit()
     rows = mlongrr_csv.read_rows(write(tmp_path / "a.csv", ["a"], ["x" * (before + 1)]), ("a",))
     assert len(rows[0]["a"]) == before + 1
@@ -238,7 +232,7 @@ def test_articles_keep_the_text_and_join_its_sentences() -> None:
 OURS = list(map(str, sorted(RESOURCES.glob("*.csv"))))
 
 
-def test_a_users_tables_extend_ours(tmp_path: Path) -> None:
+def test_users_tables_extend_ours_whose_cities_and_wordings_differ(tmp_path) -> None:
     header = ["lang", "wording", "needle"]
     files = [
         *OURS,
@@ -259,13 +253,14 @@ def test_a_users_tables_extend_ours(tmp_path: Path) -> None:
     assert mlongrr_csv.cities(files, "vi")[0] == ("Chicago", "Chicago")
     with pytest.raises(UserError, match=r"no needle in 'fr'.*az, en, id, so, sw, vi"):
         mlongrr.needle_table("fr", OURS)
-
-
-def test_english_has_a_colon_in_the_papers_wording_alone() -> None:
     files = [RESOURCES / "needles.csv"]
     assert mlongrr_csv.needles(files, "paper")["en"].endswith("is: {number}")
     assert mlongrr_csv.needles(files, "released")["en"].endswith("is {number}")
     assert mlongrr_csv.needles(files, "paper")["sw"] == mlongrr_csv.needles(files, "released")["sw"]
+    sample = ROOT / "resources/sample/mlongrr"
+    for folder, languages in ((RESOURCES, LANGUAGES), (sample, ["en", "sw", "zh"])):
+        for lang in languages:
+            assert len(mlongrr_csv.cities([folder / "cities.csv"], lang)) in (70, 12)
 
 
 @pytest.mark.parametrize(
@@ -308,12 +303,3 @@ def test_an_unsound_prompt_is_refused(tmp_path: Path, n: str, text: str, message
     path = write(tmp_path / "prompts.csv", PROMPT, ["p", n, "number", "en", "Q?", "", text])
     with pytest.raises(UserError, match=message):
         mlongrr_csv.prompts([path])
-
-
-def test_no_city_of_ours_is_part_of_another() -> None:
-    for folder, languages in (
-        (RESOURCES, LANGUAGES),
-        (RESOURCES.parent / "sample/mlongrr", "en sw zh".split()),
-    ):
-        for lang in languages:
-            assert len(mlongrr_csv.cities([folder / "cities.csv"], lang)) in (70, 12)

@@ -19,20 +19,13 @@ WORDS = ["UNANSWERABLE", "无法回答"]
 @pytest.mark.parametrize(
     ("text", "value", "verdict"),
     [
-        ("8134445", 1.0, "correct"),
-        ("The larger magic number is 8134445.", 1.0, "correct"),
-        ("8,134,445", 1.0, "correct"),
-        ("8 134 445", 1.0, "correct"),
-        ("Of 2 numbers in 2024, 8134445", 1.0, "correct"),
-        ("8134445 8134445", 1.0, "correct"),
-        ("8134445 and 1111111", 0.0, "several"),
-        ("1111111", 0.0, "other_needle"),
-        ("1111111, 2222222", 0.0, "other_needle"),
-        ("9999999", 0.0, "wrong_number"),
-        ("81344450", 0.0, "wrong_number"),
-        ("UNANSWERABLE", 0.0, "unanswerable"),
-        ("**unanswerable**", 0.0, "unanswerable"),
-        ("无法回答。", 0.0, "unanswerable"),
+        *(("8134445", 1.0, "correct"), ("The larger magic number is 8134445.", 1.0, "correct")),
+        *(("8,134,445", 1.0, "correct"), ("8 134 445", 1.0, "correct")),
+        *(("Of 2 numbers in 2024, 8134445", 1.0, "correct"), ("8134445 8134445", 1.0, "correct")),
+        *(("8134445 and 1111111", 0.0, "several"), ("1111111", 0.0, "other_needle")),
+        *(("1111111, 2222222", 0.0, "other_needle"), ("9999999", 0.0, "wrong_number")),
+        *(("81344450", 0.0, "wrong_number"), ("UNANSWERABLE", 0.0, "unanswerable")),
+        *(("**unanswerable**", 0.0, "unanswerable"), ("无法回答。", 0.0, "unanswerable")),
         ("I do not know 42", 0.0, "no_number"),
     ],
 )
@@ -59,20 +52,14 @@ def test_a_city_is_read_strictly(text: str, value: float, verdict: str) -> None:
     assert scores.score_city(text, ["Kairo", "Cairo"], others, WORDS) == (value, verdict)
 
 
-def test_a_name_ends_after_the_marks_of_its_letters() -> None:
+def test_names_absences_and_the_notebooks_false_verdicts() -> None:
     assert scores.score_city("शहर पुणे है", ["पुण"], ["पुणे"], []) == (0.0, "other_needle")
     assert scores.score_city("शहर पुणे है", ["पुणे"], ["पुण"], []) == (1.0, "correct")
     # Scripts without spaces need no boundary.
     assert scores.score_city("是奥萨比镇", ["奥萨比"], ["维尔莫拉"], []) == (1.0, "correct")
-
-
-def test_where_no_needle_is_the_answer_must_say_so() -> None:
     assert scores.score_absent("UNANSWERABLE", WORDS) == (1.0, "correct")
     assert scores.score_absent("UNANSWERABLE, or 1234567", WORDS) == (0.0, "wrong_number")
     assert scores.score_absent("Nothing there.", WORDS) == (0.0, "no_refusal")
-
-
-def test_the_notebooks_rules_keep_their_false_verdicts() -> None:
     assert scores.released_accuracy("1111111, 8134445", ["8134445"])[0] == 1.0
     assert scores.released_accuracy("8,134,445", ["8134445"])[0] == 0.0
     file = scores.numbers_in(["nothing", "18134445", "2222222"], ["8134445", "1111111", "81"])
@@ -131,15 +118,12 @@ def gold(row: dict) -> str:
     return row["references"][0]
 
 
-def test_the_oracle_is_right_and_silence_wrong_everywhere() -> None:
+def test_the_oracle_is_right_and_lists_pass_notebooks_alone() -> None:
     for _, found in answered(lambda row: ", ".join(row["references"])):
         assert found["strict"] == (1.0, "correct") and found["released"][0] == 1.0
     for _, found in answered(lambda row: ""):
         assert found["strict"] == (0.0, "no_answer")
         assert {value for value, _ in found.values()} == {0.0}
-
-
-def test_who_lists_all_needles_passes_by_the_notebooks_alone() -> None:
     listed = answered(lambda row: row["numbers"] + " " + row["cities"])
     several = [found["released"][0] for _, found in listed if found["strict"][1] == "several"]
     assert several and set(several) == {1.0}

@@ -166,7 +166,7 @@ def test_needles_stand_between_the_books_first_sentences(make, lang: str) -> Non
     assert min(seen) < 0.1 and max(seen) > 0.9 and len(seen) > 25
 
 
-def test_several_books_follow_each_other() -> None:
+def test_books_follow_and_words_and_nouns_are_told_apart() -> None:
     both = pa.concat_tables([book_of(["A b.", "C d."]), book_of(["E f.", "G h.", "I j."])])
     pieces = Pieces(WORDS)
     hay = Haystack("books", "en", both, pieces, 25)
@@ -175,6 +175,15 @@ def test_several_books_follow_each_other() -> None:
     assert pieces.text(hay.numbers(2, 4)) == "E f. G h."
     assert pieces.text(hay.numbers(1, 7)) == " ".join(sentences[1:])
     assert pieces.tokens(hay.numbers(1, 7)) == 12
+    assert vocabulary(["b", "Ema", "ema", "b", "ｂ"]) == ["Ema", "b"]
+    # Asked for "Gift", a German context would have the English gift's row and the poison's.
+    lists = {
+        "en": list_of("noun", "gift", "poison", "cat", "dog"),
+        "de": list_of("noun", "Geschenk", "Gift", "Katze", "Hund"),
+    }
+    assert set(niah.nouns(lists, "en", "de").context) == {1, 2, 3}
+    assert set(niah.nouns(lists, "de", "en").context) == {0, 2, 3}
+    assert set(niah.nouns(lists, "de", "de").context) == {0, 1, 2, 3}
 
 
 @pytest.mark.parametrize(
@@ -241,10 +250,6 @@ def test_a_vocabulary_that_runs_out_is_said(make, tmp_path: Path) -> None:
     documents = Documents.read({"oneruler/st-st": tmp_path / "lists.parquet"})
     for row in made.rows:
         assert render(row["prompt"], documents) == made.text(row)
-
-
-def test_words_that_differ_in_case_alone_are_one() -> None:
-    assert vocabulary(["b", "Ema", "ema", "b", "ｂ"]) == ["Ema", "b"]
 
 
 def rounded(text: str) -> int:
@@ -394,9 +399,7 @@ def list_of(column: str, *texts: str) -> pa.Table:
             r"niah_multikey needs 4 .* are 3 .*row 3 'd' \(vi 'y'\); row 4 'e' \(vi 'y'\)\): add",
         ),
         (
-            "vi-vi",
-            2000,
-            {"words": {"vi": list_of("word", *"abcdefghij")}},
+            *("vi-vi", 2000, {"words": {"vi": list_of("word", *"abcdefghij")}}),
             "^results/corpora/oneruler_words/vi.parquet: the dictionary has 10 different nouns",
         ),
         ("vi-vi", 120, {}, "lengths has 120, but in .*'vi' the prompt of niah_single with two"),
@@ -424,17 +427,6 @@ def test_nouns_that_two_rows_share_never_meet(make, caplog, tmp_path: Path) -> N
     assert cell["prompts"] == 30 and 0.9 < cell["fill"] <= 1
     (left_out,) = described[described["length"].isna()].to_dict("records")
     assert (left_out["task"], left_out["prompts"]) == ("left out: ambiguous_nouns", 7)
-
-
-def test_a_noun_of_another_row_is_no_key() -> None:
-    """Asked for "Gift", a German context would have the English gift's row and the poison's."""
-    lists = {
-        "en": list_of("noun", "gift", "poison", "cat", "dog"),
-        "de": list_of("noun", "Geschenk", "Gift", "Katze", "Hund"),
-    }
-    assert set(niah.nouns(lists, "en", "de").context) == {1, 2, 3}
-    assert set(niah.nouns(lists, "de", "en").context) == {0, 2, 3}
-    assert set(niah.nouns(lists, "de", "de").context) == {0, 1, 2, 3}
 
 
 def test_a_further_language_is_data_alone(make, mirror: Path) -> None:

@@ -115,15 +115,12 @@ def test_released_prompts_are_read_byte_for_byte(released, mirror: Path) -> None
         assert texts.items() <= json.loads(niah_file.read_bytes()).items()
 
 
-def test_the_released_list_has_nouns_in_two_places(released) -> None:
+def test_released_nouns_in_two_places_and_joiners(released) -> None:
     tables = {lang: released("nouns", lang) for lang in ("en", "fr")}
     assert niah.nouns(tables, "fr", "fr").left_out == ["row 79 'fête'"]
     left_out = niah.nouns(tables, "en", "fr").left_out
     assert len(left_out) == len(niah.AMBIGUOUS_NOUNS) + 2
     assert "row 40 'fête' (en 'holiday')" in left_out and "row 79 'fête' (en 'party')" in left_out
-
-
-def test_the_joiners_of_the_released_code() -> None:
     without = {lang for lang in LANGUAGES if sentences.rules(lang).joiner == ""}
     assert without == {"ja", "zh"}
 
@@ -200,7 +197,7 @@ def test_an_empty_row_keeps_its_number(own: Path, empty: str, end: str, line: st
 REPEATED = "eo\npomo\nkato\n\nsuno\nPomo\nmano\ndomo\npomo\n"
 
 
-def test_the_log_names_nouns_that_two_rows_share(tmp_path: Path, caplog) -> None:
+def test_the_log_names_nouns_that_two_rows_share(tmp_path, caplog, own) -> None:
     caplog.set_level("INFO")
     file = tmp_path / "100_noun_list_translated.tsv"
     file.write_text(REPEATED, encoding="utf-8")
@@ -208,10 +205,7 @@ def test_the_log_names_nouns_that_two_rows_share(tmp_path: Path, caplog) -> None
     said = f"{file}, eo: 5 different nouns of 7"
     again = " (again: 'Pomo' in lines 2 and 6, 'pomo' in lines 2 and 9)"
     assert caplog.messages == [f"reading {file}", said + again]
-
-
-def test_a_noun_shared_by_one_row_is_no_duplicate(own: Path) -> None:
-    """And a column whose language is not read from this list may have what it will."""
+    # And a column whose language is not read from this list may have what it will.
     (own / "hyw").mkdir()
     text = "eo\thyw\tfr\na\tA\tx\nb\tw\ta\nc\tx\tb\nd\ty\tz\ne\tz\tz\n"
     (own / "nouns.tsv").write_text(text)
@@ -381,15 +375,12 @@ def check(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str
     return code, capsys.readouterr().out
 
 
-def test_a_language_of_the_paper_is_complete_another_needs_files(capsys) -> None:
+def test_what_a_language_lacks_is_listed(capsys, folder) -> None:
     code, said = check(capsys, "de")
     assert code == 0 and "MISSING" not in said
     assert "corpora: mlqa" in said and "oneruler_books" in said
     code, said = check(capsys, "eo", "--folder", "/nowhere")
     assert code == 1 and said.count("\n") == 1
-
-
-def test_what_a_new_language_lacks_is_listed(capsys, folder: Path) -> None:
     code, said = check(capsys, "eo", "--folder", str(folder))
     assert code == 1
     assert 'MISSING phrases for "none": set benchmarks.oneruler.none_words' in said
@@ -460,9 +451,8 @@ def test_texts_are_read_as_they_are_and_hold_no_needle(lang: str) -> None:
     texts, cwe, text = sample_texts(lang), read(lang, "cwe.txt"), read(lang, "book.txt")
     assert {k: re.findall(r"{(\w*)}", text) for k, text in texts.items()} == PLACEHOLDERS
     assert texts["none"] in texts["if_no_numbers"]
-    found = {
-        r["key"]: r["text"] for r in sample_rows("sample_prompts", lang, "niah.json", "cwe.txt")
-    }
+    files = "niah.json", "cwe.txt"
+    found = {r["key"]: r["text"] for r in sample_rows("sample_prompts", lang, *files)}
     assert found == {key: texts[key] for key in oneruler.NIAH_KEYS} | {"cwe": cwe}
     (book,) = sample_rows("sample_books", lang, "book.txt")
     assert script(text) == SCRIPTS[lang] and len(book["sentence_starts"]) >= 50
@@ -499,9 +489,7 @@ def test_the_sample_copies_no_released_text(mirror: Path) -> None:
         texts = json.loads(path.read_text(encoding="utf-8-sig"))
         assert {k: re.findall(r"{(\w*)}", t) for k, t in texts.items()} == PLACEHOLDERS, path
         theirs.update(text.strip() for key, text in texts.items() if key != "none")
-    ours = {
-        t.strip() for lang in IN_SAMPLE for key, t in sample_texts(lang).items() if key != "none"
-    }
+    ours = {t.strip() for x in IN_SAMPLE for key, t in sample_texts(x).items() if key != "none"}
     assert theirs and not ours & theirs
     nouns = (released / "vocab/100_noun_list_translated.tsv").read_text(encoding="utf-8-sig")
     english = {line.split("\t")[0].strip() for line in nouns.splitlines()[1:]}

@@ -129,13 +129,9 @@ def test_languages_that_are_asked_without_the_option() -> None:
         return plan.settings(given({**own, **change}), name, [8000])
 
     for languages, asked in ((None, ["en-en", "hi-hi", "en-hi"]), (["en"], ["en-en"]), ([], [])):
-        without = [
-            name
-            for name in plan.slices(own)
-            if ("niah_single", False)
-            in plan.variants(plan.Slice(**of(name, without_none_languages=languages)))
-        ]
-        assert without == asked
+        chosen = {"without_none_languages": languages}
+        made = {name: plan.Slice(**of(name, **chosen)) for name in plan.slices(own)}
+        assert [n for n in made if ("niah_single", False) in plan.variants(made[n])] == asked
     # The other slices are what they are without this ablation.
     mine = {"without_none_languages": ["en"]}
     for name in ("hi-hi", "en-hi"):
@@ -158,20 +154,13 @@ def test_tasks_of_pairs_of_languages() -> None:
     assert "figure6a" not in filled("oneruler", "figures", words)
 
 
-def test_needles_of_each_task() -> None:
+def test_needles_frequencies_and_full_stops_of_slices() -> None:
     # Keys, values of each, keys asked, whether they are there (paper, section 2.1).
     assert [tuple(plan.needles(slice_of("en-en"), task)) for task in NEEDLE_TASKS] == [
-        (1, 1, 1, True),
-        (4, 1, 1, True),
-        (1, 4, 1, True),
-        (2, 1, 2, True),
-        (4, 1, 1, False),
+        *((1, 1, 1, True), (4, 1, 1, True), (1, 4, 1, True), (2, 1, 2, True), (4, 1, 1, False)),
     ]
     more = slice_of("en-en", multiquery_needles=4)
     assert tuple(plan.needles(more, "niah_multiquery")) == (4, 1, 2, True)
-
-
-def test_frequencies_of_the_paper_and_of_the_released_code() -> None:
     for frequencies, task, counts in (
         ("paper", "cwe_easy", [(10, 1), (30, 3), (30, 3)]),
         ("paper", "cwe_hard", [(10, 5), (20, 10), (20, 10)]),
@@ -180,9 +169,6 @@ def test_frequencies_of_the_paper_and_of_the_released_code() -> None:
     ):
         settings = slice_of("en-en", cwe_frequencies=frequencies)
         assert [plan.frequencies(settings, task, n) for n in (7999, 8000, 8001)] == counts
-
-
-def test_full_stops_are_the_languages_or_the_users() -> None:
     stops = {lang: slice_of(f"{lang}-{lang}").full_stop for lang in LANGUAGES}
     expected = {"fa": "۔", "ja": "。", "zh": "。"}
     assert {lang: stop for lang, stop in stops.items() if stop != "."} == expected
@@ -197,19 +183,13 @@ BOTH = {"none_option": [True, False], "languages": ["de", "en"]}
 @pytest.mark.parametrize(
     ("own", "filled_too", "lacking"),
     [
-        ({}, set(), set()),
-        ({"none_option": [True, False]}, {"figure1b"}, set()),
+        *(({}, set(), set()), ({"none_option": [True, False]}, {"figure1b"}, set())),
         ({**BOTH, "without_none_languages": ["en"]}, {"figure1b"}, set()),
         ({**BOTH, "without_none_languages": ["fr"]}, set(), set()),
         ({"cross_lingual": [["en", "pl"]]}, {"figure6a"}, set()),
         ({"comparisons": {"reasoning": ["own"]}}, {"figure20", "figure21"}, set()),
-        (PAIRS, {"figure25"}, set()),
-        ({"tasks": NEEDLE_TASKS}, set(), {"figure22", "figure23"}),
-        (
-            {"tasks": ["cwe_easy"]},
-            set(),
-            set(FIGURES) - {"figure5", "figure22", "figure23", "figure24"},
-        ),
+        *((PAIRS, {"figure25"}, set()), ({"tasks": NEEDLE_TASKS}, set(), {"figure22", "figure23"})),
+        ({"tasks": ["cwe_easy"]}, set(), set(FIGURES) - {f"figure{n}" for n in (5, 22, 23, 24)}),
     ],
 )
 def test_figures_that_a_configuration_cannot_fill_are_left_out(own, filled_too, lacking) -> None:
@@ -243,6 +223,7 @@ def test_what_results_are_told() -> None:
     assert files.scores.scoring_settings("oneruler") == {**own, "answer_tags": []}
 
 
+CROSSED = {"cross_lingual": [["en", "hi"]]}
 UNKNOWN = "has the unknown language 'xx'"
 
 
@@ -259,8 +240,7 @@ UNKNOWN = "has the unknown language 'xx'"
         ({"none_option": [False], "tasks": ["niah_none"]}, "none_option is [false], but none of"),
         ({"without_none_languages": ["en"]}, "make benchmarks.oneruler.none_option [true, false]"),
         (
-            {"cross_lingual": [["en", "hi"]], "cross_lingual_tasks": ["cwe_easy"]}
-            | {"tasks": ["niah_single"]},
+            CROSSED | {"cross_lingual_tasks": ["cwe_easy"], "tasks": ["niah_single"]},
             "cross_lingual_tasks has none of benchmarks.oneruler.tasks",
         ),
         ({"comparisons": {"equal_text": [["own", "own"]]}}, "measured in the same tokenizer"),

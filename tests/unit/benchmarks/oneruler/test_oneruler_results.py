@@ -205,14 +205,11 @@ def test_figure23_is_the_words_of_wrong_answers(scores) -> None:
     assert 0 < row["n_exhausted"] < row["n"] == len(expected)
 
 
-def test_resources_of_languages_that_the_paper_lacks() -> None:
+def test_resources_and_lengths_are_named_as_in_the_paper() -> None:
     context = Context(NUMBERS, {"wikipedia_articles": {"eu": 450_000, "zu": 11_000}})
     groups = [oneruler_rows.resources(lang, context.run) for lang in ("en", "eu", "zu", "xx")]
     assert groups == ["english", "high", "low", "unknown"]
     assert oneruler_rows.by_articles(["zu", "xx", "de", "eu"], context) == ["de", "eu", "zu", "xx"]
-
-
-def test_lengths_are_labelled_as_in_the_paper() -> None:
     called = load_benchmark("oneruler").called["length"].called
     labels = ["8K", "128K", "512", "1,500"]
     assert [called(length) for length in (8000, 128000, 512, 1500)] == labels
@@ -261,7 +258,7 @@ def test_a_bound_is_compared_as_a_bound(of_the_paper) -> None:
     assert pd.isna(cell(figure, task="cwe_easy", group="english")["bound"])
 
 
-def test_common_words_of_other_frequencies_are_not_compared(of_the_paper) -> None:
+def test_other_frequencies_and_rows_are_not_compared(of_the_paper) -> None:
     own = {**RELEASED, "setup": {**SETTINGS["setup"], "cwe_frequencies": "paper"}}
     why = "cwe_frequencies is paper, in the paper released"
     figure = made("figure22", of_the_paper, own)
@@ -271,9 +268,6 @@ def test_common_words_of_other_frequencies_are_not_compared(of_the_paper) -> Non
     words = of(of_the_paper, task="cwe_easy")
     assert obstacle(words, own) == why and obstacle(of(words, length=32000), own) is None
     assert obstacle(of(of_the_paper, task="niah_single"), own) is None
-
-
-def test_a_mean_of_other_rows_is_not_compared(of_the_paper) -> None:
     mine = of(of_the_paper, model=["gemini", "o3"], task="niah_single", context_lang="en")
     assert obstacle(mine, SETTINGS | {"instructions": ["eo"]}) is None
     assert obstacle(mine, SETTINGS | {"instructions": ["en"]}) == "instructions of the user's own"

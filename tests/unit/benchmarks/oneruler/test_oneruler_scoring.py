@@ -81,8 +81,8 @@ def test_no_answer_is_told_from_a_wrong_one() -> None:
     assert scored(ASKED, generations(**said))["number", "strict"] == (0.0, "wrong_number")
 
 
-def test_the_released_rules_see_thoughts() -> None:
-    """As the released code does; by the strict ones a model that only thought said nothing."""
+def test_the_released_rules_see_thoughts_and_know_one_maker() -> None:
+    # As the released code does; by the strict ones a model that only thought said nothing.
     answers = generations(number="", values="", none=("", "length"), words="").to_pylist()
     for row in answers:
         row["raw_text"] = "<think>Keine vorhanden, or 1234567"
@@ -90,6 +90,10 @@ def test_the_released_rules_see_thoughts() -> None:
     assert found["none", "strict"] == (0.0, "length")
     assert found["none", "released"] == CORRECT
     assert found["number", "strict"] == (0.0, "no_answer")
+    asked = instances(("a", "niah_single", "en", ["1234567"]))
+    answers = generations(a="It is 99 or so. <Answer>1234567</Answer>")
+    assert scored(asked, answers)["a", "released"] == (0.0, "wrong_number")
+    assert scored(asked, answers, model="deepseek-r1")["a", "released"] == CORRECT
 
 
 def test_none_is_said_in_the_language_of_the_instruction() -> None:
@@ -105,9 +109,6 @@ def test_none_is_said_in_the_language_of_the_instruction() -> None:
     assert found["a", "strict"] == (0.0, "no_number")
     # Wrong either way; models say it in English to prompts in any language.
     assert found["b", "strict"] == (0.0, "none_error")
-
-
-def test_a_further_language_brings_its_own_words_and_tag() -> None:
     asked = instances(("a", "niah_single", "eu", ["1234567"]), ("b", "niah_none", "eu", ["ez"]))
     answers = generations(a="88 <Erantzuna>1234567</Erantzuna>", b="Bat ere ez.")
     with pytest.raises(UserError, match="'eu'"):
@@ -115,13 +116,6 @@ def test_a_further_language_brings_its_own_words_and_tag() -> None:
     own = {"none_words": {"eu": ["bat ere ez"]}, "answer_tags": ["erantzuna"]}
     found = scored(asked, answers, **own)
     assert found["a", "strict"] == found["b", "strict"] == found["b", "released"] == CORRECT
-
-
-def test_the_released_rules_know_one_maker_s_models() -> None:
-    asked = instances(("a", "niah_single", "en", ["1234567"]))
-    answers = generations(a="It is 99 or so. <Answer>1234567</Answer>")
-    assert scored(asked, answers)["a", "released"] == (0.0, "wrong_number")
-    assert scored(asked, answers, model="deepseek-r1")["a", "released"] == CORRECT
 
 
 @pytest.mark.parametrize("pair", ["fa-fa", "hi-hi", "ko-en", "st-st", "vi-vi", "zh-zh"])
