@@ -55,7 +55,7 @@ OTHERS = [normalise(item["text"][lang]) for item in PASSAGES for lang in LANGUAG
 OTHERS += [normalise(text) for _, _, text in questions()]
 
 
-def test_there_is_enough_of_it_in_every_language() -> None:
+def test_there_is_enough_with_unique_ids_in_every_language() -> None:
     assert len(QUESTIONS) >= 12 and len(ENGLISH) >= 45 and len(PASSAGES) >= 36
     assert sorted(languages_of("sample_questions")) == sorted(LANGUAGES)
     for item in [*QUESTIONS, *PASSAGES]:
@@ -63,9 +63,6 @@ def test_there_is_enough_of_it_in_every_language() -> None:
     for item in EVERY:
         for text in item["text"].values():
             assert sorted(text) == ["answer", "context", "question"]
-
-
-def test_ids_are_unique_across_files() -> None:
     ids = [i["example_id"] for i in EVERY] + [i["passage_id"] for i in PASSAGES]
     assert len(set(ids)) == len(ids)
     # They become parts of the names of documents.

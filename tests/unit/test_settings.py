@@ -56,15 +56,12 @@ def test_a_models_keys_keep_their_order() -> None:
         assert list(now[name]["sampling"]) == list(entry["sampling"])
 
 
-def test_a_key_of_another_backend_has_its_effect_everywhere() -> None:
+def test_effects_of_keys_are_the_same_in_every_block() -> None:
     owners = {key: [m for m in MODELS if key in m.model_fields] for key in OF_BACKENDS}
     for key, classes in owners.items():
         effects = {own.with_effect(key) for own in MODELS}
         assert effects == {classes[0].with_effect(key)}, key
     assert Controls.with_effect("device") == "speed" and Controls.with_effect("stop") == "answers"
-
-
-def test_every_block_says_on_what_its_keys_have_an_effect() -> None:
     own = block_class("models", {"backend": "openai"})
     assert own.with_effect("concurrency") == "speed" and own.with_effect("request") == "answers"
     assert block_class("sources.mmarco", {}).with_effect("pool") == "prompts"
@@ -89,16 +86,13 @@ def test_conditions_hold_for_all_after_wrong_values() -> None:
     assert said.startswith("benchmarks.mlongrr.tasks.0.depths.0 is 'deep', but 'deep' is not of")
 
 
-def test_corpora_of_the_users_are_among_the_known() -> None:
+def test_own_corpora_are_known_and_null_columns_left_out() -> None:
     columns = {"question": "q", "context": "c", "answers": "a"}
     data = {"en": {"name": "a/b", "revision": "0" * 40}}
     own = {"mine": {"kind": "questions", "columns": columns, "languages": data}}
     for wrong in ("mlqaa", ["mine"], {"a": 1}):
         said = complaint({"corpora": own, "benchmarks": {"mlneedle": {"needles": wrong}}})
         assert "Known: mine, mlqa, sample_questions, xquad" in said, said
-
-
-def test_a_column_that_is_null_is_left_out() -> None:
     data = {"en": {"name": "a/b", "revision": "0" * 40}}
     own = {"kind": "passages", "columns": {"text": "t", "title": None}, "languages": data}
     full = validated(layered(demo_run(), [{"corpora": {"mine": own}}]))

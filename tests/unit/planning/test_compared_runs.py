@@ -47,14 +47,11 @@ def test_controls_are_compared_where_there_is_no_other_pair() -> None:
     assert pairs(own, "mlneedle")[0] == ("lexical", "mine", False)
 
 
-def test_only_named_pairs_and_their_scores_are_compared() -> None:
+def test_only_named_pairs_and_other_runs_are_compared(other) -> None:
     assert pairs(config(compare=[["empty", "oracle"]]), "mlneedle") == [("empty", "oracle", True)]
     own = config(compare=[["empty", "oracle"], ["mine", "oracle"]])
     assert list(compared_files(own, "mlneedle")) == ["empty", "oracle", "mine"]
     assert compared_files(own, "mlneedle")["mine"] == "results/scores/mine/mlneedle.parquet"
-
-
-def test_another_run_is_compared_model_by_model(other) -> None:
     own = config(runs={"before": other})
     assert sides(own, "mlneedle")["before/mine"].endswith("results/scores/mine/mlneedle.parquet")
     assert pairs(own, "mlneedle") == [(f"before/{n}", n, True) for n in ("lexical", "mine")]

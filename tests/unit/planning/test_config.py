@@ -55,14 +55,11 @@ def complaint(config: Any) -> str:
     return message
 
 
-def test_the_default_and_its_defaults_are_valid() -> None:
+def test_the_default_is_valid_and_left_as_it_is() -> None:
     config = validated(DEFAULT)
     assert validated(config) == config
     assert config["benchmarks"]["mlneedle"]["needles"] == "sample_questions"
     assert lengths_of(blocks(config), "lexical", "mlneedle") == [512, 1024, 2048]
-
-
-def test_the_configuration_given_is_left_as_it_is() -> None:
     config = copy.deepcopy(DEFAULT)
     validated(config)["models"]["lexical"]["sampling"]["top_k"] = 1
     validated(config)["benchmarks"]["mlneedle"]["haystack_languages"].append("xx")
@@ -134,17 +131,14 @@ def test_a_validated_configuration_has_every_key_of_the_schema() -> None:
     assert missing(validated(DEFAULT), schema(), "") == []
 
 
-def test_a_whole_number_is_the_same_however_it_is_written() -> None:
-    """1.0 and 1 must not make different digests."""
+def test_whole_numbers_and_a_models_own_lengths() -> None:
+    # 1.0 and 1 must not make different digests.
     config = changed("benchmarks.mlneedle.lengths", [512.0, 1024, 2048])
     config["models"]["oracle"]["sampling"] = {"temperature": 0.0, "top_p": 0.9}
     full = validated(config)
     assert [type(n) for n in full["benchmarks"]["mlneedle"]["lengths"]] == [int] * 3
     assert repr(full["models"]["oracle"]["sampling"]["temperature"]) == "0"
     assert full["models"]["oracle"]["sampling"]["top_p"] == 0.9
-
-
-def test_a_models_own_lengths_come_first() -> None:
     for own, lengths in (([1024, 512], [512, 1024]), ([], [])):
         config = validated(changed("models.empty.lengths", own))
         assert lengths_of(blocks(config), "empty", "mlneedle") == lengths
@@ -166,13 +160,18 @@ def test_an_unknown_key_is_named_with_the_nearest(key: str, nearest: str) -> Non
     assert f"did you mean {nearest!r}?" in message
 
 
-def test_an_unknown_key_like_no_other_gets_the_known_ones() -> None:
+def test_unknown_keys_get_the_known_and_names_the_nearest() -> None:
     message = complaint(changed("retrieval.xyz", 1))
     assert "did you mean" not in message
     assert "Known: device, embedder, similarity, top" in message
     # The kind decides: `encoding` is a key of tiktoken's.
     message = complaint(changed("tokenizers.words", {"kind": "words", "encoding": "x"}))
     assert "unknown key 'encoding' in tokenizers.words: Known: kind, reserve." in message
+    config = changed("run.models", ["model-4O"])
+    for i in range(60):
+        config["models"][f"model-{i}"] = config["models"]["lexical"]
+    message = complaint(config)
+    assert "did you mean 'model-4'" in message and len(message) < 600
 
 
 @pytest.mark.parametrize(
@@ -221,14 +220,6 @@ def test_only_models_that_run_are_held_to_lengths() -> None:
     validated(changed("models.oracle.context", 100, run={"models": ["lexical"]}))
     for name in ("Mistral-7B-v0_2", "a", "_x", "05B"):
         validated(changed(f"models.{name}", DEFAULT["models"]["lexical"], run={"models": [name]}))
-
-
-def test_the_nearest_of_many_names() -> None:
-    config = changed("run.models", ["model-4O"])
-    for i in range(60):
-        config["models"][f"model-{i}"] = config["models"]["lexical"]
-    message = complaint(config)
-    assert "did you mean 'model-4'" in message and len(message) < 600
 
 
 @pytest.mark.parametrize(
@@ -303,10 +294,15 @@ def test_thoughts_that_leave_no_room_name_the_reserve(benchmark, thoughts, reser
     validated(config)
 
 
-def test_the_engine_s_limit_needs_room_too() -> None:
+def test_lengths_have_room_for_the_engine_and_the_answer() -> None:
     thinking = {"reasoning": {"max_tokens": 500}, "engine": {"max_model_len": 4500}}
     config = changed("benchmarks.oneruler.lengths", [4096], **asks(thinking, "oneruler"))
     assert "96 too many for the context of 4500. Set `reserve: 96`" in complaint(config)
+    config = changed("benchmarks.mlneedle.lengths", [64, 512])
+    message = complaint(config)
+    assert "benchmarks.mlneedle.lengths has 64" in message and "64 tokens are kept" in message
+    config["benchmarks"]["mlneedle"]["lengths"] = [65, 512]
+    validated(config)
 
 
 @pytest.mark.parametrize(
@@ -319,14 +315,6 @@ def test_the_engine_s_limit_needs_room_too() -> None:
 )
 def test_a_models_lengths_are_among_the_benchmarks(lengths: Any, said: str) -> None:
     assert f"models.lexical.lengths {said}" in complaint(changed("models.lexical.lengths", lengths))
-
-
-def test_a_length_that_the_answer_takes_whole() -> None:
-    config = changed("benchmarks.mlneedle.lengths", [64, 512])
-    message = complaint(config)
-    assert "benchmarks.mlneedle.lengths has 64" in message and "64 tokens are kept" in message
-    config["benchmarks"]["mlneedle"]["lengths"] = [65, 512]
-    validated(config)
 
 
 @pytest.mark.parametrize("name", ["..", ".hidden", "", "a b", "a\\b", "a\nb", "имя", "a$b", "a/b"])
@@ -468,7 +456,7 @@ def test_every_number_and_text_of_the_schema_has_limits() -> None:
     assert unlimited(schema(), "") == []
 
 
-def test_a_star_is_the_only_pattern_in_a_files_name(tmp_path: Path) -> None:
+def test_stars_and_colons_in_names_of_files(tmp_path) -> None:
     for name in ("q1.jsonl", "q[1].jsonl", "q?.jsonl", ".q.jsonl", "p.jsonl"):
         (tmp_path / name).touch()
 
@@ -480,9 +468,6 @@ def test_a_star_is_the_only_pattern_in_a_files_name(tmp_path: Path) -> None:
     assert found("q1.jsonl", "q*.jsonl", "*1*.jsonl") == ["q1.jsonl", "q?.jsonl", "q[1].jsonl"]
     assert found("*q*q*") == found("nothing.jsonl") == found("no/where*") == []
     assert found("*" * 100 + "x") == []
-
-
-def test_a_files_name_with_two_colons_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a::b.csv").touch()
     files = {"files": [f"{tmp_path}/*.csv"]}
     own = {"kind": "texts", "columns": {"text": "t"}, "languages": {"tr": files}}

@@ -67,13 +67,10 @@ def test_the_page_names_the_values_that_hold(data: str) -> None:
     assert checked > 110
 
 
-def test_other_data_begin_from_the_defaults() -> None:
+def test_only_a_run_on_the_sample_keeps_its_settings() -> None:
     for benchmark, chosen in OTHER_DATA.items():
         own = layered(DEFAULT, [{"benchmarks": {benchmark: chosen}}])["benchmarks"]
         assert own == DEFAULT["benchmarks"] | {benchmark: chosen}
-
-
-def test_a_run_on_the_sample_keeps_its_settings() -> None:
     demo = DEFAULT
     same = {"lost_in_the_middle": {"source": "constructed"}, "mlneedle": {"lengths": [512]}}
     own = layered(demo, [{"benchmarks": same}])["benchmarks"]

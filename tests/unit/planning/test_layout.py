@@ -57,7 +57,7 @@ def tables(corpus: str, *languages: str) -> list[str]:
     return [f"{corpus}/{lang}" for lang in languages]
 
 
-def test_a_corpus_is_read_from_its_source(files: RuleInputs) -> None:
+def test_every_corpus_has_a_reader_sources_and_languages(files) -> None:
     assert files.corpora.sources("mlqa", "de") == ["results/sources/mlqa/MLQA_V1.zip"]
     (german,) = files.corpora.sources("mmarco", "de")
     assert german.startswith("results/sources/mmarco/") and "german" in german
@@ -66,9 +66,6 @@ def test_a_corpus_is_read_from_its_source(files: RuleInputs) -> None:
     found = files.corpora.sources("sample_questions", "de")
     assert found == sorted(found) and len(found) == len([*ROOT.glob("resources/sample/*.json")])
     assert files.corpora.corpus_reader("sample_questions") == "data.corpora.sample"
-
-
-def test_every_corpus_has_a_reader_and_its_languages(files: RuleInputs) -> None:
     own = schema()["properties"]["benchmarks"]["properties"]["mlneedle"]["properties"]
     assert own["needles"]["enum"] == ["mlqa", "xquad", "sample_questions"]
     assert own["haystack"]["enum"] == ["xquad_paragraphs", "mmarco", "sample_passages"]

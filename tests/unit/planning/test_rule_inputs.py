@@ -49,7 +49,7 @@ def test_paths_are_listed_once_and_vectors_where_needed() -> None:
     ]
 
 
-def test_the_explorer_reads_prompts_and_answers_of_every_model() -> None:
+def test_the_explorer_and_the_doctor_read_their_models() -> None:
     files = inputs().explorer.explorer_inputs()
     answers = [
         f"results/{kind}/{model}/mlneedle.parquet"
@@ -59,15 +59,6 @@ def test_the_explorer_reads_prompts_and_answers_of_every_model() -> None:
     assert files["answers"] == answers
     folders = {Path(path).parts[1] for path in files["prompts"]}
     assert folders == {"instances", "documents", "corpora"}
-
-
-@pytest.mark.parametrize("asked", [True, False])
-def test_similarity_is_read_only_if_the_run_asks_for_it(asked: bool) -> None:
-    found = inputs(retrieval={"similarity": asked}).scores.similarity_files("lexical", "mlneedle")
-    assert found == ["results/similarity/mlneedle/words.parquet"] * asked
-
-
-def test_the_doctor_reads_each_model_first_and_again() -> None:
     files = inputs(run={"doctor": [{"model": "lexical", "against": "oracle"}]}).checkups
     assert files.asked_models() == ["lexical", "oracle"]
     found = files.read("lexical")
@@ -78,6 +69,12 @@ def test_the_doctor_reads_each_model_first_and_again() -> None:
         for turn in ("first", "again"):
             for kind in ("prompts", "generations", "scores"):
                 assert own[f"{kind}_{turn}"] == [f"{folder}/{turn}/{kind}.parquet"]
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_similarity_is_read_only_if_the_run_asks_for_it(asked: bool) -> None:
+    found = inputs(retrieval={"similarity": asked}).scores.similarity_files("lexical", "mlneedle")
+    assert found == ["results/similarity/mlneedle/words.parquet"] * asked
 
 
 def test_a_run_ends_with_every_shards_account(tmp_path, monkeypatch) -> None:

@@ -49,14 +49,11 @@ def test_keys_and_verbose_output_are_refused(config, monkeypatch, variables) -> 
     assert SECRET not in str(refused.value) and "Run without it" in str(refused.value)
 
 
-def test_logins_of_the_environment_and_verbose_output_are_refused(config, monkeypatch) -> None:
+def test_logins_are_refused_and_what_shows_no_key_not(config, monkeypatch) -> None:
     monkeypatch.setenv("http_proxy", f"http://someone:{SECRET}@proxy:8080")
     with pytest.raises(UserError, match="--verbose would write http_proxy into") as refused:
         check_verbose(config, "slurm", True)
     assert SECRET not in str(refused.value)
-
-
-def test_runs_that_show_no_key_are_not_refused(config, monkeypatch) -> None:
     monkeypatch.setenv("http_proxy", "http://proxy:8080")
     check_verbose(config, "slurm", True)
     monkeypatch.setenv("MY_OWN_KEY", " ")

@@ -53,7 +53,7 @@ def exported(instances: Path) -> tuple[Path, Path]:
     return jsonl, parquet
 
 
-def test_a_line_is_a_chat_with_all_that_scores_it(instances) -> None:
+def test_lines_and_parquet_have_all_that_scores_a_prompt(instances) -> None:
     jsonl, _ = exported(instances)
     lines = [json.loads(line) for line in jsonl.read_bytes().split(b"\n")[:-1]]
     assert len(lines) == 5
@@ -65,9 +65,6 @@ def test_a_line_is_a_chat_with_all_that_scores_it(instances) -> None:
         "n_tokens": 7,
     }
     assert "नमस्ते" in jsonl.read_text(encoding="utf-8"), "text stays readable"
-
-
-def test_the_parquet_file_says_the_same(instances) -> None:
     jsonl, parquet = exported(instances)
     lines = [json.loads(line) for line in jsonl.read_bytes().splitlines()]
     assert pq.read_table(parquet).to_pylist() == lines

@@ -97,7 +97,7 @@ def test_slices_of_a_book_stand_by_their_ends(ends: list[int]) -> None:
     assert shared[1:] == sorted(ends)[1:-1] and shared[0] in (sorted(ends)[0], 100)
 
 
-def test_a_long_document_is_not_looked_at() -> None:
+def test_order_looks_at_no_long_documents_or_other_prompts() -> None:
     class Closed(dict):
         def __getitem__(self, source: str) -> str:
             raise AssertionError(source)
@@ -105,9 +105,6 @@ def test_a_long_document_is_not_looked_at() -> None:
     words = [Span("haystack", f"oneruler/en-en/{n}", 0, 100_000) for n in (2, 0, 1)]
     made = prompts_of(*([span, literal("question", "?")] for span in words))
     assert made.order(Closed()).places == [1, 2, 0]
-
-
-def test_the_order_of_two_prompts_depends_on_them_alone() -> None:
     draw = rng("ordering", "others")
     texts = {f"d{n}": f"{n % 7} {draw.integers(10)}" for n in range(30)}
     prompts = [

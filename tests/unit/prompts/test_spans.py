@@ -147,19 +147,22 @@ def folder(tmp_path: Path) -> str:
     return str(tmp_path)
 
 
-def test_a_folder_and_a_block_are_the_same_texts(folder: str) -> None:
+def test_a_folder_and_a_block_are_the_same_texts(folder) -> None:
     assert user_texts({"tr": folder}, "tr", [*TEXTS]) == user_texts({"tr": BLOCK}, "tr", [*TEXTS])
     assert all_texts(folder) == all_texts(BLOCK) == BLOCK
     assert user_texts({"tr": BLOCK}, "de", [*TEXTS]) == {}
-
-
-def test_a_users_text_is_used_before_the_papers(folder: str) -> None:
     files = {"exact": f"{folder}/exact.txt"}
     own = Templates({"exact": "A {passages} B {question} C"}, files, TEXTS)
     assert own.of_user and own.pieces("exact") == ["A ", " B ", " C"]
     paper = Templates({}, files, TEXTS)
     assert not paper.of_user and paper.pieces("exact") == ["Oku: ", " Soru: ", ""]
     assert (own.text("yes", "Yes"), paper.text("yes", "Yes")) == ("Yes", "Yes")
+    assert pieces(" a {x} b ", ["x"], "here") == ["a ", " b"]
+    (Path(folder) / "exact.txt").unlink()
+    with pytest.raises(UserError, match=r"lacks the file .*/exact\.txt"):
+        check_texts("i", {"tr": folder}, TEXTS, {"tr": ["exact"]})
+    with pytest.raises(UserError, match="none is not a folder"):
+        check_texts("i", {"tr": "none"}, TEXTS, {})
 
 
 @pytest.mark.parametrize(
@@ -176,15 +179,3 @@ def test_a_wrong_block_is_one_sentence(block: dict[str, str], message: str) -> N
     with pytest.raises(UserError) as raised:
         check_texts("benchmarks.b.instructions", {"tr": block}, TEXTS, {"tr": ["exact"]})
     assert message in str(raised.value) and "\n" not in str(raised.value)
-
-
-def test_a_missing_file_of_a_folder_is_named(folder: str) -> None:
-    (Path(folder) / "exact.txt").unlink()
-    with pytest.raises(UserError, match=r"lacks the file .*/exact\.txt"):
-        check_texts("i", {"tr": folder}, TEXTS, {"tr": ["exact"]})
-    with pytest.raises(UserError, match="none is not a folder"):
-        check_texts("i", {"tr": "none"}, TEXTS, {})
-
-
-def test_placeholders_in_braces_part_a_template() -> None:
-    assert pieces(" a {x} b ", ["x"], "here") == ["a ", " b"]

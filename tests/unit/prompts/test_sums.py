@@ -146,7 +146,7 @@ def test_a_long_document_is_summed_in_stretches(name, named_tokenizer, monkeypat
     assert len(text) > 5000
 
 
-def test_a_wrong_sum_of_the_first_prompts_names_the_prompt() -> None:
+def test_sums_of_the_first_and_some_prompts_are_verified() -> None:
     words = load_tokenizer("words", {"kind": "words"})
     for place in range(3):
         words.check("f" * 64, "two words", 2, place)
@@ -154,9 +154,6 @@ def test_a_wrong_sum_of_the_first_prompts_names_the_prompt() -> None:
             words.check("f" * 64, "two words", 3, place)
     words.check("1" * 64, "two words", 3, 3)
     replace(words, proof=None).check("f" * 64, "two words", 3, 0)
-
-
-def test_a_sample_of_a_hundredth_is_verified() -> None:
     from needlework.seeding import rank_key
 
     counted = []

@@ -85,6 +85,12 @@ def test_pieces_give_the_tokens_of_the_whole_text() -> None:
     for text in (*(t[:5000] for t in texts()), "", "  a \n\n b's 12345 <|im_end|>", "a\ud800b"):
         assert always(text) == made.encode_ordinary(text)
 
+    def interrupted(text: str) -> list[int]:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        in_pieces(encoding(), interrupted)("x")
+
 
 def test_a_million_spaces_before_a_letter_are_counted() -> None:
     made = encoding()
@@ -93,11 +99,3 @@ def test_a_million_spaces_before_a_letter_are_counted() -> None:
         made.encode_ordinary(text)
     # All spaces but the last are a piece, of the largest tokens; the last goes with the letter.
     assert len(in_pieces(made, made.encode_ordinary)(text)) == 1 + 249_999 + 2 + 2
-
-
-def test_other_errors_are_raised_as_they_are() -> None:
-    def interrupted(text: str) -> list[int]:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        in_pieces(encoding(), interrupted)("x")

@@ -104,7 +104,7 @@ def test_ngram_vectors_are_alike_on_every_machine() -> None:
     assert NgramHasher(64).encode(["\ud800"]).any()
 
 
-def test_float64_products_of_vectors_are_exact() -> None:
+def test_ngram_weights_are_roots_and_their_products_exact() -> None:
     from fractions import Fraction
 
     a, b = NgramHasher(64).encode(TEXTS[:2])
@@ -112,9 +112,6 @@ def test_float64_products_of_vectors_are_exact() -> None:
     shuffled = np.random.default_rng(0).permutation(64)
     a64, b64 = a.astype(np.float64), b.astype(np.float64)
     assert exact == Fraction(float(a64 @ b64)) == Fraction(float(a64[shuffled] @ b64[shuffled]))
-
-
-def test_ngram_weights_are_square_roots_of_counts() -> None:
     # " ab " has the bigrams " a", "ab", "b "; twice the word, twice each.
     once, twice, other = NgramHasher(4096, (2, 2)).encode(["ab", "ab ab", "ab cd"])
     np.testing.assert_array_equal(once, twice)
@@ -142,7 +139,7 @@ def in_batches_of(monkeypatch: pytest.MonkeyPatch, n: int) -> None:
     monkeypatch.setattr("needlework.retrieval.embedders._BATCH", n)
 
 
-def test_neural_vectors(tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_neural_vectors_are_those_of_sentence_transformers(tiny_model, monkeypatch) -> None:
     in_batches_of(monkeypatch, 4)
     embedder = neural(tiny_model)
     vectors = embedder.encode([*TEXTS, TEXTS[0]])
@@ -150,9 +147,6 @@ def test_neural_vectors(tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert embedder.encode([]).shape == (0, 96)
     np.testing.assert_allclose(vectors[0], vectors[-1], atol=1e-5)
     assert not np.allclose(vectors[0], vectors[1], atol=1e-3)
-
-
-def test_neural_vectors_are_those_of_sentence_transformers(tiny_model, monkeypatch) -> None:
     from sentence_transformers import SentenceTransformer
 
     in_batches_of(monkeypatch, 4)

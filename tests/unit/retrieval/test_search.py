@@ -149,7 +149,7 @@ def answer_free() -> AnswerFree:
     return AnswerFree(TEXTS, ANSWERS, metrics.normalise, metrics.contains)
 
 
-def test_answer_free() -> None:
+def test_answer_free_passages_are_normalised_once() -> None:
     rows = np.array([4, 3, 2, 1, 0])
     allowed = [answer_free()(question, rows).tolist() for question in range(len(ANSWERS))]
     assert allowed[0] == [True, True, True, True, False]
@@ -161,9 +161,6 @@ def test_answer_free() -> None:
     every = AnswerFree(TEXTS, ANSWERS, metrics.normalise, lambda answer, text: answer in text)
     assert every(3, rows).tolist() == [True] * 5
     assert answer_free()(0, np.array([], dtype=np.int64)).tolist() == []
-
-
-def test_answer_free_normalises_a_passage_once() -> None:
     seen: list[str] = []
 
     def normalise(text: str) -> str:
@@ -196,7 +193,7 @@ def test_no_distractor_holds_an_answer() -> None:
     assert (found["row"] >= 0).all()
 
 
-def test_a_draw_is_uniform_and_depends_on_its_name_alone() -> None:
+def test_draws_are_uniform_among_allowed_passages() -> None:
     names = [("random", f"q{i}", "de") for i in range(400)]
     whole = random_ranking(names, 200, 20)
     assert (np.diff(whole["score"], axis=1) <= 0).all()
@@ -208,9 +205,6 @@ def test_a_draw_is_uniform_and_depends_on_its_name_alone() -> None:
     np.testing.assert_array_equal(random_ranking(names[7:9], 200, 20), whole[7:9])
     other = random_ranking([("random", "q0", "en")], 200, 20)
     assert other["row"][0].tolist() != whole["row"][0].tolist()
-
-
-def test_a_draw_has_allowed_passages_alone() -> None:
     n = 2 * BLOCK + 50
     answers = np.random.default_rng(0).random((30, n)) < 0.7
     names = [("random", f"q{i}") for i in range(30)]

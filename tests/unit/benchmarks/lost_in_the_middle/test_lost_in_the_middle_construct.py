@@ -347,7 +347,7 @@ def of_words(*words: str, **own: Any) -> Made:
     return Made(slice_settings, {"words": {"sw": table}})
 
 
-def test_keys_and_values_can_be_words() -> None:
+def test_keys_and_values_can_be_words_within_no_other() -> None:
     words = [f"neno{i:02d}x" for i in range(30)]
     found = of_words(*words, 'a"b', "NENO07x", "two words", "")
     assert found.counts == {"unusable_words": 4}
@@ -359,9 +359,6 @@ def test_keys_and_values_can_be_words() -> None:
         assert (row["lang"], row["keys"]) == ("sw", "words")
     with pytest.raises(UserError, match=r"n_pairs has 9, which takes 18 words, but w has 17 in"):
         of_words(*words[:17])
-
-
-def test_a_value_within_another_word_is_not_asked_for() -> None:
     words = [f"{'a' * i}b" for i in range(17)] + ["Zebra"]
     found = of_words(*words, n_pairs=[{"n": 9, "indices": [0]}])
     # All words are in each object: either the longest or "Zebra" is asked for, or nothing can be.
@@ -381,8 +378,8 @@ def test_peculiar_answers_are_counted(change: dict, counts: dict) -> None:
     assert made.counts == counts and made.asked == ["00000", "00001"]
 
 
-def test_released_distractors_with_an_answer_are_counted() -> None:
-    """The retrieval results say which have an answer, and those are not taken."""
+def test_answers_among_distractors_and_few_documents_are_counted() -> None:
+    # The retrieval results say which have an answer, and those are not taken.
     tables = one_question(holds_answer=[False, True, True], has_answer=[True, False, False])
     for source, first in (("released", "(Title: A) a"), ("constructed", "(Title: B) b")):
         made = Made(settings("en-documents-plain", **FEW, source=source), tables)
@@ -390,9 +387,6 @@ def test_released_distractors_with_an_answer_are_counted() -> None:
         assert made.counts == {"distractors_with_answer": 4}
         lines = f"Document [1]{first}\nDocument [2](Title: Turm)"
         assert lines in made.text(made.rows[0])
-
-
-def test_questions_with_too_few_documents_are_counted() -> None:
     own = {**FEW, "n_documents": [*FEW["n_documents"], {"n": 4, "gold_indices": [0]}]}
     tables = one_question()
     short = tables["questions"]["en"].to_pylist()

@@ -79,7 +79,7 @@ def test_stand_ins_are_read_as_they_were_made(mirror, tmp_path, kind, file) -> N
         assert made["has_answer"] == [found["hasanswer"] for found in others]
 
 
-def test_answers_in_titles_are_seen_beside_the_releases_flag(tmp_path: Path) -> None:
+def test_answers_in_titles_and_passages_that_come_twice(tmp_path) -> None:
     (row,) = nq_open.read_questions("nq_open_released", lines(tmp_path, ROW)).to_pylist()
     assert (row["title"], row["context"]) == ("Turm", "Der Turm ist von 1873.")
     assert row["answer_starts"] == [17, -1]
@@ -90,9 +90,6 @@ def test_answers_in_titles_are_seen_beside_the_releases_flag(tmp_path: Path) -> 
         again = ROW | {"ctxs": [OTHER, GOLD, {**THIRD, "title": title, "text": text}]}
         (row,) = nq_open.read_questions("nq_open_released", lines(tmp_path, again)).to_pylist()
         assert row["holds_answer"] == [False, title == "Alt"], text
-
-
-def test_a_passage_appears_once_under_its_first_id(tmp_path: Path) -> None:
     again = copy.deepcopy(ROW) | {"ctxs": [THIRD, GOLD, OTHER]}
     path = lines(tmp_path, ROW, again)
     passages = nq_open.read_passages("nq_open_released", path).to_pylist()

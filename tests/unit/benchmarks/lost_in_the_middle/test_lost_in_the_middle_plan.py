@@ -326,8 +326,8 @@ def test_a_key_that_went_says_what_to_do(key: str, value: str | None, said: str)
     assert told.startswith(f"benchmarks.lost_in_the_middle.{key} is ") and said in told
 
 
-def test_the_preset_compares_no_other_revision_with_the_paper() -> None:
-    """Its OpenAI models are of 0613 (footnote 5); Claude-1.3 is no longer served."""
+def test_the_preset_has_the_paper_s_models_and_settings() -> None:
+    # Its OpenAI models are of 0613 (footnote 5); Claude-1.3 is no longer served.
     models = PRESET["models"]
     closed = ("openai", "inspect")
     served = {name: entry for name, entry in models.items() if entry["backend"] in closed}
@@ -339,9 +339,6 @@ def test_the_preset_compares_no_other_revision_with_the_paper() -> None:
             weights = entry["name"].partition("/")[2].casefold().removesuffix("-hf")
             printed = entry["published"].casefold().replace(" (16k)", "-16k")
             assert weights == printed, name
-
-
-def test_the_preset_has_the_paper_s_settings() -> None:
     full = validated(layered(config(), [PRESET]))
     own = full["benchmarks"]["lost_in_the_middle"]
     wanted = block()

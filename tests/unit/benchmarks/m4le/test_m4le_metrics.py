@@ -46,7 +46,7 @@ def value_of(measure: Callable[..., float], *texts: str) -> float | None:
         return None
 
 
-def test_english_recall_is_the_packages() -> None:
+def test_recall_is_the_packages_in_english_and_chinese() -> None:
     rouge = pytest.importorskip("rouge").Rouge(metrics=["rouge-l"])
     for answer, gold in pairs(ENGLISH, " ", 700):
         expected = value_of(lambda a, g: rouge.get_scores(a, g)[0]["rouge-l"]["r"], answer, gold)
@@ -54,9 +54,6 @@ def test_english_recall_is_the_packages() -> None:
     # rouge-score counts each word: it is no substitute.
     assert measures.recall_en("the cat", "the cat the cat the cat") == 1.0
     assert measures.rouge_lsum("the cat", "the cat the cat the cat") == pytest.approx(0.5)
-
-
-def test_chinese_recall_is_the_packages() -> None:
     rouge = pytest.importorskip("rouge_chinese").Rouge(metrics=["rouge-l"])
     jieba = pytest.importorskip("jieba")
     for answer, gold in pairs(CHINESE, "", 500):
@@ -199,18 +196,15 @@ def test_slopes_and_scores_of_zero() -> None:
     assert slope_weights([0, 1]) == [-1.0, 1.0] and slope_weights([0]) == []
 
 
-def test_the_interval_covers_as_often_as_it_says() -> None:
-    """Of 2,000 simulated pairs of accuracies of 200 answers each."""
+def test_intervals_and_errors_are_those_of_simulations() -> None:
+    # Of 2,000 simulated pairs of accuracies of 200 answers each.
     r, g, n = 0.3, 0.6, 200
     covered = 0
     for drawn in np.random.default_rng(5).binomial(n, (r, g), (2000, 2)) / n:
         found = normalised(*(Score(p, math.sqrt(p * (1 - p) / n)) for p in drawn))
         covered += found.ci_low <= r / (r + g) <= found.ci_high
     assert 0.93 < covered / 2000 < 0.97
-
-
-def test_the_error_of_a_mean_is_that_of_simulated_scores() -> None:
-    """Two lengths of a task share its reference, another task has its own."""
+    # Two lengths of a task share its reference, another task has its own.
     scores, references, se = np.array([0.3, 0.2, 0.5]), np.array([0.6, 0.6, 0.4]), 0.02
     weighed = [
         Weighed(task, Score(r, se), Score(g, se), 0.0, 1 / 3)

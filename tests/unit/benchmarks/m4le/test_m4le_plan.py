@@ -257,11 +257,21 @@ def instances(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     return found
 
 
-def test_no_latin_letter_but_of_ids_stands_in_a_prompt(instances) -> None:
+def test_prompts_have_no_latin_letter_and_right_answers_score(instances) -> None:
     assert {(row["task"], row["lang"]) for row in instances} == {(t, "hi") for t in TASKS_ASKED}
     for row in instances:
         text = "\n".join([row["shown"], *row["references"]])
         assert not LATIN.search(ID.sub("", text)), text
+    right = verdicts(instances, lambda row: row["references"][0])
+    for task in TASKS_ASKED:
+        assert right[task, "paper"] == right[task, "released"] == {1.0}, task
+        if TASKS[task].metric != "rouge":
+            assert right[task, "careful"] == {1.0}, task
+    wrong = verdicts(instances, lambda row: "पता नहीं")
+    assert {value for values in wrong.values() for value in values} == {0.0}
+    # Ids are parted as the language writes lists.
+    listed = verdicts(instances, lambda row: row["references"][0].replace(", ", "، ") + "।")
+    assert listed["mnds-news_explicit-multiple", "paper"] == {1.0}
 
 
 def verdicts(
@@ -278,19 +288,6 @@ def verdicts(
     for row in score(asked, given, model="m", settings={}).to_pylist():
         found.setdefault((row["task"], row["metric"]), set()).add(row["value"])
     return found
-
-
-def test_right_answers_in_the_language_score_one(instances) -> None:
-    right = verdicts(instances, lambda row: row["references"][0])
-    for task in TASKS_ASKED:
-        assert right[task, "paper"] == right[task, "released"] == {1.0}, task
-        if TASKS[task].metric != "rouge":
-            assert right[task, "careful"] == {1.0}, task
-    wrong = verdicts(instances, lambda row: "पता नहीं")
-    assert {value for values in wrong.values() for value in values} == {0.0}
-    # Ids are parted as the language writes lists.
-    listed = verdicts(instances, lambda row: row["references"][0].replace(", ", "، ") + "।")
-    assert listed["mnds-news_explicit-multiple", "paper"] == {1.0}
 
 
 def test_the_papers_texts_are_a_wording_of_their_own() -> None:

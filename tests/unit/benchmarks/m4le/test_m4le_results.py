@@ -103,16 +103,13 @@ def test_slopes_are_over_the_places_of_the_runs_lengths() -> None:
     assert own["published"] == -0.084
 
 
-def test_without_any_score_a_cell_is_empty() -> None:
-    """A model whose context holds no prompt of a length once ended the job."""
+def test_cells_without_scores_and_bounds_of_failures() -> None:
+    # A model whose context holds no prompt of a length once ended the job.
     given = rows("c3", 1000, shares(100)) + rows("nq-open", 1000, shares(124))
     lost = [row | {"model": "b", "value": 0.0, "finish_reason": "skipped"} for row in given]
     ours = numbers("table3", given + lost).set_index("model")
     of_b = ours.loc[["b"], ["value", "ci_low", "ci_high"]]
     assert len(of_b) and of_b.isna().all(axis=None) and ours.loc[["a"], "value"].notna().any()
-
-
-def test_bounds_of_normalised_scores_count_failures_wrong_and_right() -> None:
     scores, g = rows("c3", 1000, shares(100)), reference("c3")
     for row in [row for row in scores if row["value"] == 0][:20]:
         row["finish_reason"] = "error"

@@ -179,8 +179,8 @@ def test_pieces_cover_prompts_whose_needles_have_the_answers(rows) -> None:
             assert row["text"].count(id_.strip()) == 1
 
 
-def test_the_asked_document_moves_through_the_prompt(rows: list[dict[str, Any]]) -> None:
-    """Each place as often as any other, but for one."""
+def test_the_asked_document_moves_and_topics_come_once(rows) -> None:
+    # Each place as often as any other, but for one.
     key = lambda row: (row["task"], row["bucket"])  # noqa: E731
     for (name, _), group in groupby(sorted(rows, key=key), key):
         found = [row for row in group if len(row["gold"]) == 1]
@@ -190,6 +190,16 @@ def test_the_asked_document_moves_through_the_prompt(rows: list[dict[str, Any]])
         counts = Counter(row["gold"][0] for row in found)
         assert set(counts) <= set(places)
         assert max(counts.values()) - min(counts[place] for place in places) <= 1
+    # The released scripts draw topics with replacement, and may draw the asked article again.
+    names = ("wow", "drcd_explicit-single", "wikitext-103", "wiki2019zh")
+    found = [row for row in rows if row["task"] in names]
+    assert {row["task"] for row in found} == set(names)
+    for row in found:
+        candidates = [text.strip() for text in pieces(row, "needle", "distractor")]
+        # Without its id, which is of this row.
+        assert len({re.sub("[0-9A-F]{6}", "", text) for text in candidates}) == row["n_items"]
+        # No prompt tells the topic that it asks for.
+        assert row["task"] not in names[:2] or row["gold"][0] < row["n_items"] - 1
 
 
 def test_the_asked_document_alone_moves_in_a_study_of_places() -> None:
@@ -208,19 +218,6 @@ def test_the_asked_document_alone_moves_in_a_study_of_places() -> None:
             # Without what the prompt calls it.
             called = r"[0-9A-F]{6}|(段落|Document \[)\d+"
             assert len({re.sub(called, "", text) for text in texts}) == n
-
-
-def test_a_topic_and_an_article_come_once(rows: list[dict[str, Any]]) -> None:
-    """The released scripts draw topics with replacement, and may draw the asked article again."""
-    names = ("wow", "drcd_explicit-single", "wikitext-103", "wiki2019zh")
-    found = [row for row in rows if row["task"] in names]
-    assert {row["task"] for row in found} == set(names)
-    for row in found:
-        candidates = [text.strip() for text in pieces(row, "needle", "distractor")]
-        # Without its id, which is of this row.
-        assert len({re.sub("[0-9A-F]{6}", "", text) for text in candidates}) == row["n_items"]
-        # No prompt tells the topic that it asks for.
-        assert row["task"] not in names[:2] or row["gold"][0] < row["n_items"] - 1
 
 
 def test_rows_depend_on_the_seed_and_on_no_other_row(rows: list[dict[str, Any]]) -> None:

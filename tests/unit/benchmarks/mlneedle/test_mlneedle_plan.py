@@ -42,8 +42,8 @@ def test_equally_spaced_positions(n: int) -> None:
         assert all(abs(p.place(size) - p.depth * size) <= 0.5 for p in found)
 
 
-def test_the_papers_slices() -> None:
-    """Seven needle languages by eight haystacks, and each alone."""
+def test_the_papers_slices_and_templates() -> None:
+    # Seven needle languages by eight haystacks, and each alone.
     paper = yaml.safe_load((ROOT / "presets/mlneedle.yaml").read_text(encoding="utf-8"))
     del paper["benchmarks"]["mlneedle"]["comparisons"]  # of the preset's own models
     own = block(**paper["benchmarks"]["mlneedle"])
@@ -53,6 +53,9 @@ def test_the_papers_slices() -> None:
     found = plan.settings(own, "ar-multilingual", [512])
     assert (found["needle_lang"], found["haystack_lang"]) == ("ar", "multilingual")
     assert plan.baseline_slices(own) == [n for n in names if n.endswith("-none")]
+    own = schema()["properties"]["benchmarks"]["properties"]["mlneedle"]["properties"]
+    found = {path.stem for path in (ROOT / "resources/prompts/mlneedle").glob("*.txt")}
+    assert found == set(own["tasks"]["items"]["enum"])
 
 
 @pytest.mark.parametrize(
@@ -103,12 +106,6 @@ def test_what_results_and_the_explorer_know_of_a_run() -> None:
     assert found["setup"].items() >= setup.items()
     found = RuleInputs(validated(configuration("mlneedle", demo("mlneedle")))).explorer
     assert found.explored("mlneedle")["percent"] == {"depth": 100}
-
-
-def test_every_task_has_a_template() -> None:
-    own = schema()["properties"]["benchmarks"]["properties"]["mlneedle"]["properties"]
-    found = {path.stem for path in (ROOT / "resources/prompts/mlneedle").glob("*.txt")}
-    assert found == set(own["tasks"]["items"]["enum"])
 
 
 def own_questions(*languages: str, **own: Any) -> dict[str, Any]:

@@ -185,7 +185,7 @@ def test_lost_answers_are_counted_and_in_no_mean(scores):
     assert average["highest"] - average["lowest"] == pytest.approx(1 / 2)
 
 
-def test_table3_pairs_prompts_by_their_factors(scores):
+def test_deltas_pair_prompts_that_both_answered_by_their_factors(scores) -> None:
     scores = scores[scores["model"].isin(["mistral", "mistral-base"])].copy()
     # Another tokenizer, so other prompts: the pairs are still the same conditions and questions.
     other = scores["model"] == "mistral-base"
@@ -198,6 +198,11 @@ def test_table3_pairs_prompts_by_their_factors(scores):
     assert row["n_second_only"] == ((base == 0) & (tuned == 1)).sum()
     assert row["p_mcnemar"] == stats.mcnemar(base, tuned).p
     assert cell(table, role="first", column="4096")["value"] == pytest.approx(base.mean())
+    scores = scores.copy()
+    scores.loc[exact(scores, "mistral", 4096).index[:4], "finish_reason"] = "error"
+    row = cell(made("table4", scores), role="delta", column="4096")
+    assert (row["n"], row["n_error"]) == (164, 4)
+    assert row["comparison"] == "cannot tell: 4 answers are missing"
 
 
 def test_the_papers_pairs_are_greedy_or_stand_alone(scores) -> None:
@@ -214,14 +219,6 @@ def test_the_papers_pairs_are_greedy_or_stand_alone(scores) -> None:
         assert set(table["role"]) == {"first", "second", "delta"}
     half = made("table3", of(scores, model="mistral"))
     assert set(of(half, source="published")["model"]) == {"Mistral-7B-v0.1", "delta"}
-
-
-def test_a_delta_is_of_prompts_that_both_answered(scores):
-    scores = scores.copy()
-    scores.loc[exact(scores, "mistral", 4096).index[:4], "finish_reason"] = "error"
-    row = cell(made("table4", scores), role="delta", column="4096")
-    assert (row["n"], row["n_error"]) == (164, 4)
-    assert row["comparison"] == "cannot tell: 4 answers are missing"
 
 
 @pytest.mark.parametrize(

@@ -179,7 +179,7 @@ def test_needles_stand_at_their_depths() -> None:
         assert abs(row["real_depth"] - row["depth"]) < 10
 
 
-def test_a_cell_depends_on_no_other_setting() -> None:
+def test_cells_depend_on_no_other_setting_or_language() -> None:
     def ids(rows: list[dict], **wanted: Any) -> set[str]:
         return {row["instance_id"] for row in rows if row.items() >= wanted.items()}
 
@@ -188,10 +188,7 @@ def test_a_cell_depends_on_no_other_setting() -> None:
     assert ids(one) <= ids(more, length=500)
     assert ids(one) == ids(made("en", [500], examples=1, tasks=TASKS[:2][::-1], absent=[]))
     assert not ids(one) & ids(made("en", [500], examples=1, tasks=TASKS[:2], absent=[], seed=1))
-
-
-def test_draws_are_the_same_across_languages_and_numbers_of_needles() -> None:
-    """So that they can be compared in pairs, by example_id."""
+    # So that they can be compared in pairs, by example_id.
     drawn: dict[tuple, set] = {}
     for lang in ("en", "zh"):
         for row in made(lang, [500]):
@@ -312,13 +309,10 @@ def _scores(rows: pa.Table, answer: Callable[[dict[str, Any]], str]) -> dict[str
     return found
 
 
-def test_no_english_stands_in_prompts_and_answers(rows: pa.Table) -> None:
+def test_prompts_and_scores_take_no_english(rows) -> None:
     for row in rows.to_pylist():
         text = "\n".join([row["shown"], *row["references"], row["cities"]])
         assert not LATIN.search(text), text
-
-
-def test_answers_with_cities_of_one_language_are_scored(rows: pa.Table) -> None:
     right = _scores(rows, lambda row: f"{row['references'][0]}।")
     assert right["strict"] == right["careful"] == {1.0}
 

@@ -107,7 +107,7 @@ def test_what_cannot_be_built_is_refused(own: dict, message: str) -> None:
         config(**own)
 
 
-def test_released_files_decide_what_they_are_made_of() -> None:
+def test_released_files_decide_and_say_what_they_lack() -> None:
     asked = {**demo("mlongrr"), **RELEASED, "languages": ["en"], "lengths": [2000]}
     made = config(**asked)
     own = given(made["benchmarks"]["mlongrr"])
@@ -118,9 +118,6 @@ def test_released_files_decide_what_they_are_made_of() -> None:
         "data: mlongrr (not sample), examples: 1 (not 2)."
     ]
     assert decided({"benchmarks": {"mlongrr": own}}, given(made)) == []
-
-
-def test_all_that_the_released_files_lack_is_said_at_once() -> None:
     with pytest.raises(UserError) as said:
         config(**{**demo("mlongrr"), "source": "released"})
     written = dict(re.findall(r"`(\w+): ([^`]*)`", str(said.value)))

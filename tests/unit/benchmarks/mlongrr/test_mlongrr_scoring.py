@@ -129,16 +129,13 @@ def test_the_oracle_is_right_and_lists_pass_notebooks_alone() -> None:
     assert several and set(several) == {1.0}
 
 
-def test_the_notebooks_rules_see_thoughts() -> None:
-    """As the notebooks do; by the strict rules a model that only thought said nothing."""
+def test_the_notebooks_rules_see_thoughts_and_claudes_gold() -> None:
+    # As the notebooks do; by the strict rules a model that only thought said nothing.
     for said in ("", "7"):
         for _, found in answered(lambda row, said=said: said, gold):
             assert found["strict"][0] == 0.0 and found["released"][0] == 1.0
             assert said or found["strict"][1] == "no_answer"
-
-
-def test_claudes_gold_leaves_out_the_third_needle() -> None:
-    """A perfect model is right where the third number is not the largest, and only there."""
+    # A perfect model is right where the third number is not the largest, and only there.
     thirds = []
     for row, found in answered(gold):
         third = row["n_needles"] == 3 and row["numbers"].split()[2] == max(row["numbers"].split())

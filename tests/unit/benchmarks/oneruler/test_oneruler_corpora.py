@@ -72,7 +72,7 @@ def test_a_released_book_is_whole_sentences_and_joints(released, lang: str) -> N
     assert all(sentence and sentence == sentence.strip() for sentence in sentences)
 
 
-def test_released_nouns_are_those_that_pandas_reads(released, mirror: Path) -> None:
+def test_released_nouns_and_prompts_are_read_as_they_are(released, mirror) -> None:
     (path,) = files(mirror, "oneruler_nouns", "en")
     expected = pd.read_csv(path, sep="\t")
     for lang in LANGUAGES:
@@ -80,6 +80,23 @@ def test_released_nouns_are_those_that_pandas_reads(released, mirror: Path) -> N
         assert found.schema == oneruler.NOUNS
         assert found["noun"].to_pylist() == expected[lang].str.strip().tolist()
         assert found["row"].to_pylist() == list(range(100))
+    for lang in LANGUAGES:
+        found = released("prompts", lang)
+        assert found.schema == oneruler.PROMPTS
+        texts = dict(zip(found["key"].to_pylist(), found["text"].to_pylist(), strict=True))
+        assert list(texts) == [*oneruler.NIAH_KEYS, "cwe"]
+        cwe, niah_file = (Path(file) for file in files(mirror, "oneruler_prompts", lang))
+        # The Vietnamese list of words stands twice.
+        assert texts["cwe"].count("{context}") == (2 if lang == "vi" else 1)
+        assert texts.pop("cwe") == cwe.read_bytes().decode()
+        assert texts.items() <= json.loads(niah_file.read_bytes()).items()
+    tables = {lang: released("nouns", lang) for lang in ("en", "fr")}
+    assert niah.nouns(tables, "fr", "fr").left_out == ["row 79 'fête'"]
+    left_out = niah.nouns(tables, "en", "fr").left_out
+    assert len(left_out) == len(niah.AMBIGUOUS_NOUNS) + 2
+    assert "row 40 'fête' (en 'holiday')" in left_out and "row 79 'fête' (en 'party')" in left_out
+    without = {lang for lang in LANGUAGES if sentences.rules(lang).joiner == ""}
+    assert without == {"ja", "zh"}
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
@@ -100,29 +117,6 @@ def test_released_words_are_those_that_the_released_code_takes(released, mirror,
     rows = rows[~rows["words"].str.contains(r"\d", regex=True)]
     usable = rows[rows["pos"].isin(oneruler.PARTS_OF_SPEECH)]
     assert set(words) == set(usable["words"].str.strip())
-
-
-def test_released_prompts_are_read_byte_for_byte(released, mirror: Path) -> None:
-    for lang in LANGUAGES:
-        found = released("prompts", lang)
-        assert found.schema == oneruler.PROMPTS
-        texts = dict(zip(found["key"].to_pylist(), found["text"].to_pylist(), strict=True))
-        assert list(texts) == [*oneruler.NIAH_KEYS, "cwe"]
-        cwe, niah_file = (Path(file) for file in files(mirror, "oneruler_prompts", lang))
-        # The Vietnamese list of words stands twice.
-        assert texts["cwe"].count("{context}") == (2 if lang == "vi" else 1)
-        assert texts.pop("cwe") == cwe.read_bytes().decode()
-        assert texts.items() <= json.loads(niah_file.read_bytes()).items()
-
-
-def test_released_nouns_in_two_places_and_joiners(released) -> None:
-    tables = {lang: released("nouns", lang) for lang in ("en", "fr")}
-    assert niah.nouns(tables, "fr", "fr").left_out == ["row 79 'fête'"]
-    left_out = niah.nouns(tables, "en", "fr").left_out
-    assert len(left_out) == len(niah.AMBIGUOUS_NOUNS) + 2
-    assert "row 40 'fête' (en 'holiday')" in left_out and "row 79 'fête' (en 'party')" in left_out
-    without = {lang for lang in LANGUAGES if sentences.rules(lang).joiner == ""}
-    assert without == {"ja", "zh"}
 
 
 NIAH = {

@@ -72,7 +72,7 @@ def test_preset_models_are_compared_as_the_paper_ran_them(preset) -> None:
     assert RuleInputs(preset).prompts.text_tokenizer == settings["text_tokenizer"]
 
 
-def test_pairs_of_languages_are_slices_of_their_own() -> None:
+def test_pairs_are_slices_that_read_what_tasks_need() -> None:
     own = block(languages=["pl"], cross_lingual=[["en", "ko"], ["ko", "en"]])
     assert plan.slices(own) == ["pl-pl", "en-ko", "ko-en"]
     settings = plan.settings(own, "en-ko", [8000])
@@ -85,9 +85,6 @@ def test_pairs_of_languages_are_slices_of_their_own() -> None:
     }
     assert plan.quotes(own) == [("oneruler_books", lang) for lang in ("en", "ko", "pl")]
     assert load_benchmark("oneruler").plan.searches(settings) == []
-
-
-def test_a_slice_reads_only_what_its_tasks_need() -> None:
     words = {"words": [("oneruler_words", "hi")], "prompts": [("oneruler_prompts", "hi")]}
     found = plan.reads(slice_settings("hi-hi", [8000], tasks=["cwe_easy"]))
     assert found == {"books": [], "nouns": [], **words}
@@ -111,7 +108,7 @@ def test_no_slice_depends_on_another_language_or_on_an_order() -> None:
         )
 
 
-def test_the_option_to_answer_none() -> None:
+def test_the_option_to_answer_none_and_tasks_of_pairs() -> None:
     words = [("cwe_easy", False), ("cwe_hard", False)]
     asked = plan.variants(slice_of("en-en"))
     assert asked == [(task, True) for task in NEEDLE_TASKS] + words
@@ -120,6 +117,18 @@ def test_the_option_to_answer_none() -> None:
     some = {"none_option": [False], "without_none_tasks": ["niah_multikey", "niah_single"]}
     only = [("niah_single", False), ("niah_multikey", False), *words]
     assert plan.variants(slice_of("en-en", **some)) == only
+    pair = {"languages": ["en"], "cross_lingual": [["en", "hi"]]}
+    few = {**pair, "cross_lingual_tasks": ["niah_none", "niah_single"]}
+    for name, own, tasks in (
+        ("en-hi", pair, [*plan.TASKS]),
+        ("en-en", few, [*plan.TASKS]),
+        ("en-hi", few, ["niah_single", "niah_none"]),
+        ("en-hi", {**few, "tasks": ["niah_none"]}, ["niah_none"]),
+    ):
+        assert slice_of(name, **own).tasks == tasks
+    words = block(**pair, cross_lingual_tasks=["cwe_easy"])
+    assert plan.quotes(words) == [("oneruler_books", "en")]
+    assert "figure6a" not in filled("oneruler", "figures", words)
 
 
 def test_languages_that_are_asked_without_the_option() -> None:
@@ -137,21 +146,6 @@ def test_languages_that_are_asked_without_the_option() -> None:
     for name in ("hi-hi", "en-hi"):
         assert of(name, **mine) == of(name, none_option=[True])
     assert of("en-en", **mine) == of("en-en")
-
-
-def test_tasks_of_pairs_of_languages() -> None:
-    pair = {"languages": ["en"], "cross_lingual": [["en", "hi"]]}
-    few = {**pair, "cross_lingual_tasks": ["niah_none", "niah_single"]}
-    for name, own, tasks in (
-        ("en-hi", pair, [*plan.TASKS]),
-        ("en-en", few, [*plan.TASKS]),
-        ("en-hi", few, ["niah_single", "niah_none"]),
-        ("en-hi", {**few, "tasks": ["niah_none"]}, ["niah_none"]),
-    ):
-        assert slice_of(name, **own).tasks == tasks
-    words = block(**pair, cross_lingual_tasks=["cwe_easy"])
-    assert plan.quotes(words) == [("oneruler_books", "en")]
-    assert "figure6a" not in filled("oneruler", "figures", words)
 
 
 def test_needles_frequencies_and_full_stops_of_slices() -> None:

@@ -184,7 +184,7 @@ def test_figure1b_is_english_beside_other_languages(scores) -> None:
     assert row["value"] == pytest.approx(kept(every)["value"].mean())
 
 
-def test_figure21_counts_what_the_limit_cut(scores) -> None:
+def test_figures_21_and_23_count_cut_answers_and_words(scores) -> None:
     mine = main(scores, model="o3", task="cwe_hard", length=64000)["finish_reason"] == "length"
     figure = made("figure21", scores)
     row = cell(figure, task="cwe_hard", length=64000)
@@ -192,9 +192,6 @@ def test_figure21_counts_what_the_limit_cut(scores) -> None:
     assert set(figure["model"]) == {"o3"}
     every = made("figure21", scores, {**SETTINGS, "reasoning": ["a model that was not run"]})
     assert set(every["model"]) == {"gemini", "o3", "qwen7b"}
-
-
-def test_figure23_is_the_words_of_wrong_answers(scores) -> None:
     mine = main(scores, model="qwen7b", task="cwe_hard", length=128000, context_lang=["hi", "st"])
     found = mine["verdict"].str.extract(r"partial:(\d+)/10")[0]
     expected = [float(k) if isinstance(k, str) else 0.0 for k in found[mine["value"] == 0]]
@@ -302,14 +299,11 @@ def test_other_texts_have_no_paper_beside_them(own: dict, reason: str) -> None:
     assert row["comparison"] == f"cannot tell: {reason}"
 
 
-def test_means_over_models_have_no_paper_beside_other_models(scores) -> None:
+def test_other_models_and_decoding_are_not_compared(scores) -> None:
     mine = scores.replace({"model": {"gemini": "mine"}})
     for name in ("figure1a", "figure4b", "figure5", "figure6a"):
         figure = made(name, mine, {"models": ["mine"], "metric": "strict"})
         assert figure["published"].isna().all()
-
-
-def test_numbers_of_other_decoding_are_not_compared(scores) -> None:
     sampled, endpoint = "temperature 0.7, top-k 50, top-p 1", "the endpoint's own"
     # The paper's of o3 is the endpoint's.
     others = {**RELEASED, "decoding": {"gemini": "greedy", "o3": "greedy", "qwen7b": sampled}}
