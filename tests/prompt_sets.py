@@ -94,9 +94,7 @@ def _ranked(questions: Mapping[str, pa.Table], passages: Mapping[str, pa.Table])
     return Sources(questions, passages, ranked)
 
 
-def _mlneedle(
-    sources: Sources, lengths: Sequence[int], n: int, tokenizer: Tokenizer | None
-) -> PromptSet:
+def _mlneedle(sources: Sources, lengths: Sequence[int], n: int, tokenizer: Any) -> PromptSet:
     """Needles in every language among passages of every language and of all."""
     questions, passages, ranked = sources
     languages, tasks = sorted(questions), ["exact", "existence", "closed_book"]

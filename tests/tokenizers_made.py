@@ -52,11 +52,8 @@ DEEPSEEK = [
 
 
 def texts() -> list[str]:
-    files = [
-        p
-        for part in ("*.json", "oneruler/*/book.txt")
-        for p in ROOT.glob(f"resources/sample/{part}")
-    ]
+    folder = ROOT / "resources/sample"
+    files = [*folder.glob("*.json"), *folder.glob("oneruler/*/book.txt")]
     return [path.read_text(encoding="utf-8") for path in sorted(files)]
 
 

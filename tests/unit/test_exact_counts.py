@@ -65,7 +65,7 @@ RUNS: dict[str, dict[str, Any]] = {
     },
     "m4le-sample": {"lengths": [500, 1000]},
     "m4le-mirror": {
-        **{"lengths": [1000, 2000, 4000, 6000, 8000], "tasks": [*TASKS][::4]},
+        **{"lengths": [1000, 2000, 4000], "tasks": [*TASKS][::4]},
         **{"source": "released", "positions": {"places": 0}},
     },
 }
@@ -84,7 +84,7 @@ def built(chosen: str, mirror: Path | None, folder: Path, tokenizer: Tokenizer) 
     benchmark = chosen.partition("-")[0]
     if benchmark == "mlneedle":
         build = partial(prompt_sets.mirror_set, mirror) if mirror else prompt_sets.sample_set
-        made = build([1200], 3, tokenizer)
+        made = build([1200], 1, tokenizer)
         return [(instances, made.documents) for instances in made.tables]
     if chosen in RUNS:
         own = RUNS[chosen]
@@ -93,7 +93,7 @@ def built(chosen: str, mirror: Path | None, folder: Path, tokenizer: Tokenizer) 
         config = files.prompts.settings(benchmark)
         return slices(benchmark, config, read, own.get("lengths", []), tokenizer)
     corpora = lim.corpora(lim.stand_ins(mirror, folder, 10, distinct=True))
-    config = lim.block(random_from="other_questions", examples=2, questions=4)
+    config = lim.block(random_from="other_questions", examples=1, questions=2)
     return slices(benchmark, config, lambda corpus, lang: corpora[corpus], [], tokenizer)
 
 

@@ -34,9 +34,8 @@ def keys_of_the_page() -> list[tuple[str, str]]:
     for line in (ROOT / "docs/configuration.md").read_text("utf-8").splitlines():
         if heading := re.match(r"###? `([^`]+)`", line):
             section = heading[1]
-        if (
-            row := re.match(r"- \*\*`([^`]+)`\*\* \((.*?)\)(: |$)", line)
-        ) and "<" not in section + row[1]:
+        row = re.match(r"- \*\*`([^`]+)`\*\* \((.*?)\)(: |$)", line)
+        if row and "<" not in section + row[1]:
             found.append((row[1] if row[1] == section else f"{section}.{row[1]}", row[2]))
     return found
 

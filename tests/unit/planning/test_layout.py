@@ -242,10 +242,9 @@ def both() -> dict[str, Any]:
 def jobs_of(config: dict[str, Any]) -> dict[tuple[str, str], Any]:
     """What the jobs of a configuration's results depend on, by benchmark and rows."""
     layout = RuleInputs(validated(config))
+    facts = layout.facts
     return {
-        (name, needs): (
-            *(layout.facts.run_settings(name, needs), numbers_digest(name), shown_digest(name)),
-        )
+        (name, needs): (facts.run_settings(name, needs), numbers_digest(name), shown_digest(name))
         for name in config["run"]["benchmarks"]
         for needs in layout.results.by_needs(name)
     }
@@ -277,9 +276,8 @@ def test_a_phrase_for_none_is_an_input_of_scoring_alone() -> None:
     layout = RuleInputs(validated(config))
     phrases, prompts = [resource("oneruler/none_phrases.yaml")], layout.prompts
     assert layout.scores.scoring_files("oneruler") == {"phrases": phrases}
-    assert "phrases" not in str(
-        [prompts.slice_tables("oneruler", "words", n) for n in prompts.slices("oneruler")]
-    )
+    tables = [prompts.slice_tables("oneruler", "words", n) for n in prompts.slices("oneruler")]
+    assert "phrases" not in str(tables)
     assert not layout.scores.scoring_files("mlneedle")
 
 

@@ -54,7 +54,7 @@ def test_a_prompt_is_exact_within_its_budget_and_full(tokenizer, truncate_last) 
     costs = LineCosts(pieces)
     frame = Frame(HEAD, TAIL, costs)
     most_counts = 0
-    for trial in range(12):
+    for trial in range(8):
         distractors, needle = passages(80, trial), passages(1, trial, "needle")
         budget = int(rng("budget", trial).integers(200, 3000))
 

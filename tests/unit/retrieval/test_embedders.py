@@ -206,13 +206,13 @@ def test_real_weights_know_meaning_beyond_words(minilm: Embedder) -> None:
 
 def test_real_weights_find_the_paragraph_of_a_question(minilm: Embedder, mirror: Path) -> None:
     articles = json.loads((mirror / "xquad/xquad.en.json").read_text())["data"]
-    # A question of every second paragraph of an eighth of all.
-    paragraphs = [paragraph for article in articles for paragraph in article["paragraphs"]][::8]
+    # A question of every second paragraph of a twelfth of all.
+    paragraphs = [paragraph for article in articles for paragraph in article["paragraphs"]][::12]
     asked = [(i, paragraphs[i]["qas"][0]["question"]) for i in range(0, len(paragraphs), 2)]
     passages = minilm.encode([paragraph["context"] for paragraph in paragraphs])
     scores = minilm.encode([question for _, question in asked]) @ passages.T
     own = scores[np.arange(len(asked)), [i for i, _ in asked]]
-    # Of 30 paragraphs; chance is 0.03.
+    # Of 20 paragraphs; chance is 0.05.
     assert (scores > own[:, None]).sum(axis=1).tolist().count(0) > 0.7 * len(asked)
 
 

@@ -278,9 +278,8 @@ def verdicts(
     instances: list[dict[str, Any]], answer: Callable[[dict[str, Any]], str]
 ) -> dict[tuple[str, str], set[float]]:
     rows = [
-        {"instance_id": row["instance_id"], "sample": 0, "text": answer(row)}
-        | {"finish_reason": "stop"}
-        for row in instances
+        {"instance_id": r["instance_id"], "sample": 0, "text": answer(r), "finish_reason": "stop"}
+        for r in instances
     ]
     given = pa.Table.from_pylist(rows, schema=GENERATIONS)
     asked = pa.Table.from_pylist(instances)

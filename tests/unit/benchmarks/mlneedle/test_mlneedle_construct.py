@@ -390,10 +390,8 @@ ENGLISH = {
     "answer_buffer": 0,
 }
 OSTREL = question("q1", ["Ostrel"], "The tower is Ostrel.", "Which {tower} is it?")
-PASSAGES_MADE = {
-    **{"a": "Fog signals are loud.", "b": "A lamp burns oil.", "c": "Storms come in winter."},
-}
-SMALL = made({"en": [OSTREL]}, PASSAGES_MADE, ["c", "a", "b"])
+TEXTS = {"a": "Fog signals are loud.", "b": "A lamp burns oil.", "c": "Storms come in winter."}
+SMALL = made({"en": [OSTREL]}, TEXTS, ["c", "a", "b"])
 
 
 def prompts(tables: Tables, name: str, length: int, **own: Any) -> dict[tuple, str]:
@@ -405,7 +403,7 @@ def prompts(tables: Tables, name: str, length: int, **own: Any) -> dict[tuple, s
 def test_the_papers_prompts_to_the_letter() -> None:
     """Three whole distractors fit."""
     needle = "The tower is Ostrel."
-    storms, fog, lamp = (PASSAGES_MADE[name] for name in "cab")
+    storms, fog, lamp = (TEXTS[name] for name in "cab")
     found = prompts(SMALL, "en-en", 100) | prompts(SMALL, "en-none", 100, tasks=["closed_book"])
     alone = prompts(SMALL, "en-none", 100)
     for key, prompt, passages in (
@@ -456,9 +454,8 @@ def test_prompts_whose_needle_does_not_fit_are_counted() -> None:
     # Three exact and three existence prompts at the shorter length; the absent one has no needle.
     assert counts == {"no_answer_left": 0, "questions_lacking": 0, "needle_too_long": 6}
     found = [(r["example_id"], r["length"], r["needle_present"]) for r in table.to_pylist()]
-    assert {row for row in found if row[0] == "q2"} == {
-        *(("q2", 50, False), ("q2", 300, True), ("q2", 300, False)),
-    }
+    second = {row[1:] for row in found if row[0] == "q2"}
+    assert second == {(50, False), (300, True), (300, False)}
     assert len([row for row in found if row[0] == "q1"]) == 14
 
 

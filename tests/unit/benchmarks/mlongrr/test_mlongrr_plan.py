@@ -80,10 +80,7 @@ TRANSLATED = {"prompts": ["translated"]}
         ({"tasks": [{**ONE, "n": 2, "depths": [80]}]}, "would stand 105% deep"),
         ({"tasks": [ONE], "absent": [2]}, "absent has 2, which no task has"),
         ({"prompts": ["paper", "mine"]}, "no prompt 'mine'.*none of that name"),
-        (
-            TRANSLATED | {"languages": ["vi"]},
-            "none of which asks for the number of 2 needles in 'vi': add `p",
-        ),
+        (TRANSLATED | {"languages": ["vi"]}, "asks for the number of 2 needles in 'vi': add `p"),
         (
             TRANSLATED | {"tasks": [{**ONE, "n": 2}], "languages": ["vi"]},
             "no prompt 'translated' for 2 needles.*'vi'",

@@ -61,9 +61,7 @@ class Made(made_slices.Made):
 
 @pytest.fixture
 def make(mirror: Path) -> Callable[..., Made]:
-    def made(
-        pair: str, lengths: list[int], tokenizer: Tokenizer = WORDS, read: Any = None, **own: Any
-    ) -> Made:
+    def made(pair, lengths, tokenizer=WORDS, read=None, **own: Any) -> Made:
         settings = slice_settings(pair, lengths, **own)
         return Made(settings, read or tables(mirror, plan.reads(settings)), tokenizer)
 

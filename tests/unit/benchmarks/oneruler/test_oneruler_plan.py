@@ -103,9 +103,8 @@ def test_no_slice_depends_on_another_language_or_on_an_order() -> None:
     # What does not is not.
     alone = {"tasks": ["niah_single"]}
     for key, value in (("metric", "released"), ("multiquery_needles", 4), ("cwe_frequencies", 0)):
-        assert slice_of("hi-hi", **alone, **{key: value or "released"}) == slice_of(
-            "hi-hi", **alone
-        )
+        own = alone | {key: value or "released"}
+        assert slice_of("hi-hi", **own) == slice_of("hi-hi", **alone)
 
 
 def test_the_option_to_answer_none_and_tasks_of_pairs() -> None:
