@@ -186,6 +186,11 @@ def test_lost_answers_are_counted_and_in_no_mean(scores):
 
 
 def test_deltas_pair_prompts_that_both_answered_by_their_factors(scores) -> None:
+    lost = scores.copy()
+    lost.loc[exact(lost, "mistral", 4096).index[:4], "finish_reason"] = "error"
+    row = cell(made("table4", lost), role="delta", column="4096")
+    assert (row["n"], row["n_error"]) == (164, 4)
+    assert row["comparison"] == "cannot tell: 4 answers are missing"
     scores = scores[scores["model"].isin(["mistral", "mistral-base"])].copy()
     # Another tokenizer, so other prompts: the pairs are still the same conditions and questions.
     other = scores["model"] == "mistral-base"
@@ -198,11 +203,6 @@ def test_deltas_pair_prompts_that_both_answered_by_their_factors(scores) -> None
     assert row["n_second_only"] == ((base == 0) & (tuned == 1)).sum()
     assert row["p_mcnemar"] == stats.mcnemar(base, tuned).p
     assert cell(table, role="first", column="4096")["value"] == pytest.approx(base.mean())
-    scores = scores.copy()
-    scores.loc[exact(scores, "mistral", 4096).index[:4], "finish_reason"] = "error"
-    row = cell(made("table4", scores), role="delta", column="4096")
-    assert (row["n"], row["n_error"]) == (164, 4)
-    assert row["comparison"] == "cannot tell: 4 answers are missing"
 
 
 def test_the_papers_pairs_are_greedy_or_stand_alone(scores) -> None:
