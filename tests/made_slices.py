@@ -26,7 +26,8 @@ class Made:
         self, benchmark: str, settings: Any, tables: Tables, tokenizer: Tokenizer = WORDS
     ) -> None:
         plan, prompts = (
-            import_module(f"needlework.benchmarks.{benchmark}.{part}") for part in ("plan", "prompts")
+            import_module(f"needlework.benchmarks.{benchmark}.{part}")
+            for part in ("plan", "prompts")
         )
         self.settings, self.tables = settings, tables
         self.built = prompts.build(settings, tables, templates(benchmark), tokenizer)
@@ -39,7 +40,9 @@ class Made:
                 if {"passage_id", "context"} & {*tables[kind][lang].column_names}:
                     self.documents.add(f"{corpus}/{lang}", tables[kind][lang])
         if (own := self.built.documents) is not None:
-            texts = [r["text"] if r["words"] is None else numbered(r["words"]) for r in own.to_pylist()]
+            texts = [
+                r["text"] if r["words"] is None else numbered(r["words"]) for r in own.to_pylist()
+            ]
             shown = pa.table({"passage_id": own["passage_id"], "text": texts})
             self.documents.add(f"{benchmark}/{settings['slice']}", shown)
 
