@@ -65,7 +65,7 @@ RUNS: dict[str, dict[str, Any]] = {
     },
     "m4le-sample": {"lengths": [500, 1000]},
     "m4le-mirror": {
-        **{"lengths": [1000, 2000, 4000], "tasks": [*TASKS][::4]},
+        **{"lengths": [1000, 2000, 4000, 6000, 8000], "tasks": [*TASKS][::4]},
         **{"source": "released", "positions": {"places": 0}},
     },
 }
