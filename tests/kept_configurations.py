@@ -29,10 +29,7 @@ from needlework.planning.layers import layered  # noqa: E402
 ABSENT = "<gone>"
 # Keys that went since the configurations were kept; a number as `run.limit` stays.
 GONE = (
-    ("records",),
-    ("run", "limit"),
-    ("run", "audits"),
-    ("audit",),
+    *(("records",), ("run", "limit"), ("run", "audits"), ("audit",)),
     ("benchmarks", "lost_in_the_middle", "unambiguous"),
     ("benchmarks", "lost_in_the_middle", "gold_without_answer"),
 )
@@ -71,14 +68,12 @@ def difference(usual: Any, own: Any) -> Any:
     """The values in which `own` differs from `usual`, by key."""
     if not (isinstance(usual, dict) and isinstance(own, dict)):
         return own
-    found = {
-        k: difference(usual.get(k), v) for k, v in own.items() if k not in usual or usual[k] != v
-    }
+    other = {k: v for k, v in own.items() if k not in usual or usual[k] != v}
+    found = {k: difference(usual.get(k), v) for k, v in other.items()}
     return found | {key: ABSENT for key in usual if key not in own}
 
 
 def with_difference(usual: Any, change: Any) -> Any:
-    """The inverse of `difference`."""
     if not (isinstance(usual, dict) and isinstance(change, dict)):
         return change
     found = usual | {key: with_difference(usual.get(key), own) for key, own in change.items()}

@@ -55,7 +55,6 @@ class Sources(NamedTuple):
 def sample_set(
     lengths: Sequence[int], questions: int, tokenizer: Tokenizer | None = None
 ) -> PromptSet:
-    """MLNeedle of the embedded sample."""
     return _mlneedle(_sample(), lengths, questions, tokenizer)
 
 
@@ -95,31 +94,17 @@ def _ranked(questions: Mapping[str, pa.Table], passages: Mapping[str, pa.Table])
     return Sources(questions, passages, ranked)
 
 
-def _mlneedle(
-    sources: Sources, lengths: Sequence[int], n: int, tokenizer: Tokenizer | None
-) -> PromptSet:
+def _mlneedle(sources: Sources, lengths: Sequence[int], n: int, tokenizer: Any) -> PromptSet:
     """Needles in every language among passages of every language and of all."""
     questions, passages, ranked = sources
     languages, tasks = sorted(questions), ["exact", "existence", "closed_book"]
     values: dict[str, Any] = {
-        "needles": "asked",
-        "haystack": "hay",
-        "needle_languages": languages,
-        "haystack_languages": [*languages, "multilingual"],
-        "question_lang": "en",
-        "instructions": {},
-        "answer_languages": languages,
-        "questions": n,
-        "aligned": True,
-        "positions": ["start", "middle", "end"],
-        "retrieval": ["semantic"],
-        "tasks": tasks,
-        "needle_absent": True,
-        "truncate_last": True,
-        "strip_context": False,
-        "max_new_tokens": 128,
-        "multilingual": languages,
-        "seed": 0,
+        **{"needles": "asked", "haystack": "hay", "needle_languages": languages},
+        **{"haystack_languages": [*languages, "multilingual"], "question_lang": "en"},
+        **{"instructions": {}, "answer_languages": languages, "questions": n, "aligned": True},
+        **{"positions": ["start", "middle", "end"], "retrieval": ["semantic"], "tasks": tasks},
+        **{"needle_absent": True, "truncate_last": True, "strip_context": False},
+        **{"max_new_tokens": 128, "multilingual": languages, "seed": 0},
     }
     config = given(values)
     documents = Documents()
@@ -147,9 +132,7 @@ def ranking(lang: str, questions: pa.Table, passages: pa.Table) -> pa.Table:
         order = rng("prompt sets", lang, example_id).permutation(passages.num_rows)
         rows += [
             {
-                "example_id": example_id,
-                "retrieval": "semantic",
-                "rank": rank,
+                **{"example_id": example_id, "retrieval": "semantic", "rank": rank},
                 "passage_id": passages["passage_id"][int(place)].as_py(),
                 "score": 1 - rank / len(order),
             }

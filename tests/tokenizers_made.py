@@ -52,11 +52,8 @@ DEEPSEEK = [
 
 
 def texts() -> list[str]:
-    """The sample's texts."""
-    files = [
-        *ROOT.glob("resources/sample/*.json"),
-        *ROOT.glob("resources/sample/oneruler/*/book.txt"),
-    ]
+    folder = ROOT / "resources/sample"
+    files = [*folder.glob("*.json"), *folder.glob("oneruler/*/book.txt")]
     return [path.read_text(encoding="utf-8") for path in sorted(files)]
 
 
@@ -97,9 +94,8 @@ def _byte_level(
 def _llama_2() -> tuple[Tokenizer, trainers.Trainer]:
     """Merges whole texts: no pre-tokenizer, spaces as a letter of their own, bytes for what is unknown."""
     made = Tokenizer(models.BPE(byte_fallback=True, unk_token="<unk>", fuse_unk=True))
-    made.normalizer = normalizers.Sequence(
-        [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
-    )
+    steps = [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
+    made.normalizer = normalizers.Sequence(steps)
     # Trained by words (a whole text would be learnt by heart), used without.
     made.pre_tokenizer = pre_tokenizers.Split("▁", "merged_with_next")
     tokens = ["<unk>", *(f"<0x{byte:02X}>" for byte in range(256))]

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+import made_slices
 from factories import ROOT, answering, defaults_of, losing
-from needlework.benchmarks.mlongrr import corpus as mlongrr
 from needlework.benchmarks.mlongrr import plan
 from needlework.given import given
 from needlework.planning.rule_inputs import RuleInputs
@@ -176,16 +176,5 @@ def tables(slice_settings: Mapping[str, Any], mirror: Path | None = None) -> dic
 @cache
 def table(corpus: str, lang: str, mirror: Path | None = None) -> pa.Table:
     """A corpus, from the files that the layout names."""
-    config = {"sources": {}, "run": {}, "benchmarks": {}, "corpora": {}}
-    layout = RuleInputs(config)
-    sources = [
-        str(mirror / file.removeprefix("results/sources/"))
-        if mirror and file.startswith("results/sources/")
-        else file
-        for file in layout.corpora.sources(corpus, lang)
-    ]
-    if layout.corpora.corpus_reader(corpus) == "benchmarks.oneruler.corpus":
-        from needlework.benchmarks.oneruler import corpus as oneruler
-
-        return oneruler.table(corpus, lang, sources, {})
-    return mlongrr.table(corpus, lang, sources, {})
+    files = RuleInputs({"sources": {}, "run": {}, "benchmarks": {}, "corpora": {}})
+    return made_slices.table(files, corpus, lang, mirror)

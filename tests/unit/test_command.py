@@ -16,9 +16,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """The command in a folder; of a clone, since this lies in one."""
-    return subprocess.run(
-        [sys.executable, command.__file__, *words], cwd=folder, capture_output=True, text=True
-    )
+    line = [sys.executable, command.__file__, *words]
+    return subprocess.run(line, cwd=folder, capture_output=True, text=True)
 
 
 @pytest.mark.parametrize(
@@ -43,11 +42,8 @@ def test_a_wrong_command_line_is_one_sentence(tmp_path: Path, words, said) -> No
     assert [path.name for path in tmp_path.iterdir()] == ["mine.yaml"]
 
 
-def test_the_version_is_the_librarys(tmp_path: Path) -> None:
+def test_the_version_and_the_commands_are_listed(tmp_path) -> None:
     assert run(tmp_path, "--version").stdout == f"needlework {__version__}\n"
-
-
-def test_without_words_the_commands_are_listed(tmp_path: Path) -> None:
     for words, status, stream in (((), 2, "stderr"), (("--help",), 0, "stdout")):
         done = run(tmp_path, *words)
         assert done.returncode == status
@@ -58,12 +54,8 @@ def test_without_words_the_commands_are_listed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "cores"),
     [
-        ([], True),
-        (["-n"], True),
-        (["--cores", "2"], False),
-        (["-c2"], False),
-        (["--jobs=3"], False),
-        (["--executor", "slurm"], False),
+        *(([], True), (["-n"], True), (["--cores", "2"], False), (["-c2"], False)),
+        *((["--jobs=3"], False), (["--executor", "slurm"], False)),
     ],
 )
 def test_all_cores_are_used_unless_options_say_otherwise(options, cores) -> None:

@@ -39,26 +39,17 @@ def test_numbers_and_other_text_stay(text: str, tmp_path: Path) -> None:
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
 
 
-def test_a_carriage_return_begins_no_cell(tmp_path: Path) -> None:
+def test_replies_estimates_and_categories_hold_no_formula(tmp_path) -> None:
     write_csv(pd.DataFrame({"a": ["no\r=1+1", "\r=1+1", "x\r\n=1+1"]}), tmp_path / "a.csv")
     with (tmp_path / "a.csv").open(encoding="utf-8", newline="") as file:
         assert list(csv.reader(file)) == [["a"], ["no\n=1+1"], ["'\n=1+1"], ["x\n=1+1"]]
-
-
-def test_categories_are_text_too(tmp_path: Path) -> None:
     write_csv(pd.DataFrame({"level": pd.Categorical(["=1+1", "b"])}), tmp_path / "a.csv")
     assert (tmp_path / "a.csv").read_text(encoding="utf-8") == "level\n'=1+1\nb\n"
-
-
-def test_a_judges_reply_is_no_formula() -> None:
     keys = {"judged_benchmark": ["m"], "model": ["m"], "judged": ["x"], "judged_sample": [0]}
     reply = dict.fromkeys(GENERATIONS.names) | {"instance_id": "a", "text": LIVE[0]}
     replies = pa.Table.from_pylist([reply | {"finish_reason": "stop"}], schema=GENERATIONS)
     found = judge_verdicts.verdicts(pa.table({"instance_id": ["a"], **keys}), replies)
     assert found["reply"].tolist() == [f"'{LIVE[0]}"]
-
-
-def test_estimates_hold_no_formula(tmp_path: Path) -> None:
     names = WorkRow.__dataclass_fields__
     save_estimates([WorkRow(**dict.fromkeys(names, "=1+1"))], tmp_path / "a.csv")
     rows = (tmp_path / "a.csv").read_text(encoding="utf-8").splitlines()

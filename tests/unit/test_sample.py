@@ -6,7 +6,6 @@ import itertools
 import json
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -56,7 +55,7 @@ OTHERS = [normalise(item["text"][lang]) for item in PASSAGES for lang in LANGUAG
 OTHERS += [normalise(text) for _, _, text in questions()]
 
 
-def test_there_is_enough_of_it_in_every_language() -> None:
+def test_there_is_enough_with_unique_ids_in_every_language() -> None:
     assert len(QUESTIONS) >= 12 and len(ENGLISH) >= 45 and len(PASSAGES) >= 36
     assert sorted(languages_of("sample_questions")) == sorted(LANGUAGES)
     for item in [*QUESTIONS, *PASSAGES]:
@@ -64,16 +63,10 @@ def test_there_is_enough_of_it_in_every_language() -> None:
     for item in EVERY:
         for text in item["text"].values():
             assert sorted(text) == ["answer", "context", "question"]
-
-
-def test_ids_are_unique_across_files() -> None:
     ids = [i["example_id"] for i in EVERY] + [i["passage_id"] for i in PASSAGES]
     assert len(set(ids)) == len(ids)
     # They become parts of the names of documents.
     assert all(re.fullmatch(r"[a-z0-9-]+", name) for name in ids)
-
-
-# Answers
 
 
 @pytest.mark.parametrize("item", EVERY, ids=lambda item: item["example_id"])
@@ -90,30 +83,14 @@ def test_the_answer_stands_once_and_in_its_context_alone(item: dict[str, Any]) -
     assert [text for text in OTHERS if any(contains(answer, text) for answer in answers)] == []
 
 
-# Texts
-
-
-def test_no_text_is_there_twice() -> None:
-    texts = Counter(text for _, _, text in [*paragraphs(), *questions()])
-    assert [text for text, n in texts.items() if n > 1] == []
-
-
-def test_texts_are_paragraphs_of_a_similar_length() -> None:
-    for name, lang, text in paragraphs():
-        shortest, longest = RANGES[lang]
-        assert shortest <= len(text) <= longest, (name, lang)
-
-
-def test_texts_are_in_the_script_of_their_language() -> None:
-    for name, lang, text in [*paragraphs(), *questions()]:
+def test_texts_are_clean_in_their_script_and_there_once() -> None:
+    texts = [*paragraphs(), *questions()]
+    assert len({text for _, _, text in texts}) == len(texts)
+    for name, lang, text in texts:
         letters = [c for c in text if c.isalpha()]
         wanted = SCRIPTS.get(lang, "LATIN")
         other = {c for c in letters if not unicodedata.name(c).startswith(wanted)}
         assert len(letters) > 8 and not other, (name, lang, other)
-
-
-def test_texts_are_clean() -> None:
-    for name, lang, text in [*paragraphs(), *questions()]:
         # Thousands are set apart by a space that does not break.
         joined = re.sub(r"(?<=\d)\u00a0(?=\d)", "", text)
         assert joined == " ".join(joined.split()), (name, lang)
@@ -122,9 +99,11 @@ def test_texts_are_clean() -> None:
         assert not set(text) & set("{}<>[]"), (name, lang)
 
 
-def test_texts_end_as_sentences_of_their_language_do() -> None:
+def test_texts_are_long_enough_and_end_as_sentences_do() -> None:
     ends = dict.fromkeys(LANGUAGES, ".") | {"zh": "。", "hi": "।"}
     for name, lang, text in paragraphs():
+        shortest, longest = RANGES[lang]
+        assert shortest <= len(text) <= longest, (name, lang)
         assert text.rstrip('"”»“').endswith(ends[lang]), (name, lang)
     marks = dict.fromkeys(LANGUAGES, "?") | {"zh": "？", "ar": "؟"}
     for name, lang, text in questions():

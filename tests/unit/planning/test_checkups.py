@@ -26,16 +26,18 @@ def config(changes: dict[str, Any], pairs: list[Any] | None = None, **own: Any) 
     return given(validated(default | own))
 
 
-def test_a_setting_that_changes_answers_makes_a_pair() -> None:
+def test_pairs_have_settings_thresholds_and_known_factors() -> None:
     own = config({"engine": {"kv_cache_dtype": "fp8"}})
     check_doctor(own)
     (pair,) = own.run.doctor
     assert (pair.model, pair.against, pair.fail_if_worse_by) == ("b", "a", None)
-
-
-def test_a_threshold_is_that_of_its_pair() -> None:
     own = config({"variant": "v"}, [{**PAIR, "fail_if_worse_by": 0.02}])
     assert [pair.fail_if_worse_by for pair in own.run.doctor] == [0.02]
+    with pytest.raises(UserError, match=r"doctor.by names 'postion'.*did you mean 'position'"):
+        check_doctor(config({"variant": "v"}, doctor={"by": ["length", "postion"]}))
+    own = config({"variant": "v"}, [{"model": "a"}, PAIR])
+    check_doctor(own)
+    assert [changes(own, checkup) for checkup in own.run.doctor] == [{}, {"variant": (None, "v")}]
 
 
 @pytest.mark.parametrize(
@@ -61,16 +63,8 @@ def test_a_pair_that_would_share_answers_needs_a_variant(changes, named) -> None
         ({}, [{"model": "c"}], "run.doctor names 'c', which is not in `run.models`"),
         ({}, [{"model": "a", "against": "c"}], "run.doctor names 'c', which is not in"),
         ({}, [{"model": "a", "against": "a"}], "compares a with itself: name another model"),
-        (
-            {"variant": "v"},
-            [PAIR, {"model": "b"}],
-            "run.doctor names the model b twice: check it once",
-        ),
-        (
-            {},
-            [{"model": "a", "fail_if_worse_by": 0.1}],
-            "which is compared with no other model: set",
-        ),
+        ({"variant": "v"}, [PAIR, {"model": "b"}], "doctor names the model b twice: check it once"),
+        ({}, [{"model": "a", "fail_if_worse_by": 0.1}], "is compared with no other model: set"),
         ({}, [{"model": "lexical"}], "backend lexical runs no model"),
         ({}, [{"model": "a", "against": "lexical"}], "backend lexical runs no model"),
         ({"lengths": [512]}, None, "different `lengths`.*give models.b the `lengths` of models.a"),
@@ -81,17 +75,6 @@ def test_a_pair_that_would_share_answers_needs_a_variant(changes, named) -> None
 def test_a_pair_that_cannot_be_compared_is_refused(changes, pairs, said) -> None:
     with pytest.raises(UserError, match=said):
         check_doctor(config(changes, pairs))
-
-
-def test_an_unknown_factor_is_refused_with_the_nearest() -> None:
-    with pytest.raises(UserError, match=r"doctor.by names 'postion'.*did you mean 'position'"):
-        check_doctor(config({"variant": "v"}, doctor={"by": ["length", "postion"]}))
-
-
-def test_models_are_checked_alone_or_against_one_base() -> None:
-    own = config({"variant": "v"}, [{"model": "a"}, PAIR])
-    check_doctor(own)
-    assert [changes(own, checkup) for checkup in own.run.doctor] == [{}, {"variant": (None, "v")}]
 
 
 def test_a_variant_says_nothing_to_a_reader() -> None:
@@ -121,10 +104,7 @@ def test_models_at_two_addresses_need_a_variant() -> None:
             r"<changed>, against: <base>\}\]\.",
         ),
         ({"run": {"audits": []}}, r"run\.audits is \[\], but audits became the doctor"),
-        (
-            {"audit": {"again": 5}},
-            r"audit is .*, but audits .*: give this block the name `doctor`\.",
-        ),
+        ({"audit": {"again": 5}}, r"audit is .*, but audits .*: give .* the name `doctor`\."),
     ],
 )
 def test_keys_of_audits_name_those_of_the_doctor(own, said) -> None:

@@ -16,9 +16,7 @@ from needlework.planning.given_files import located, read_nodes
 from needlework.planning.known_names import KeyedError
 
 ROOT = Path(__file__).parents[3]
-LAUGHS = "a0: &a0 [x, x]\n" + "".join(
-    f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 8)}]\n" for i in range(1, 12)
-)
+LAUGHS = "a0: &a0 [x, x]\n" + "".join(f"a{i}: &a{i} [{f'*a{i - 1},' * 8}]\n" for i in range(1, 12))
 # Few values, in many levels.
 CHAIN = "a0: &a0 [x]\n" + "".join(f"a{i}: &a{i} [*a{i - 1}]\n" for i in range(1, 300))
 WRONG = {
@@ -63,7 +61,7 @@ def test_shared_values_and_every_preset_pass(tmp_path):
     file = tmp_path / "mine.yaml"
     file.write_text("a: &a {b: 1}\nc: [*a, *a]\nd: {<<: *a, <<: *a, b: 2}\n# empty: \n")
     presets = [*ROOT.glob("presets/*.yaml")]
-    for each in (file, ROOT / "config.yaml", *presets):
+    for each in (file, ROOT / "config.yaml", ROOT / "resources/sources.yaml", *presets):
         read_nodes(each)
     assert presets
 

@@ -34,9 +34,8 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
 
 def entry(server: OpenAIServer, **changes: Any) -> dict[str, Any]:
     own = {"backend": "openai", "name": "mine", "base_url": server.url, "key_env": "MINE_KEY"}
-    return given(
-        {**own, "chat": True, "batch": False, "context": 8192, "tokenizer": "words", **changes}
-    )
+    own |= {"chat": True, "batch": False, "context": 8192, "tokenizer": "words"}
+    return given({**own, **changes})
 
 
 def test_a_listed_model_costs_no_prompt(server: OpenAIServer) -> None:
@@ -51,9 +50,7 @@ def test_a_hidden_login_and_query_reach_the_endpoint(server: OpenAIServer, key_e
     url = server.url.replace("http://", "http://me:pass%20word@") + "?api-version=1"
     model = given(hidden(entry(server, base_url=url, key_env=key_env), "models.mine"))
     assert "pass" not in str(model)
-    server.first_reply = lambda body: Reply(
-        b"me:pass word, api-version=1 and bWU6cGFzcyB3b3Jk", 404
-    )
+    server.first_reply = lambda _: Reply(b"me:pass word, api-version=1 and bWU6cGFzcyB3b3Jk", 404)
     trouble, _ = refusal(model) or ("", "")
     assert trouble.startswith("status 404: ") and "bWU6" not in trouble
     first, second = server.asked_first
@@ -102,10 +99,8 @@ def test_a_shorter_context_names_the_option_of_the_server(server: OpenAIServer) 
     "reply",
     [
         Reply({"error": {"message": "max_tokens is too small"}}, 400),
-        Reply({"error": {"message": "slow down"}}, 429),
-        Reply(b"<html>starting</html>", 503),
-        Reply(stop_after=0),
-        Reply({}, 307, {"Location": "http://127.0.0.1:9/v1"}),
+        *(Reply({"error": {"message": "slow down"}}, 429), Reply(b"<html>starting</html>", 503)),
+        *(Reply(stop_after=0), Reply({}, 307, {"Location": "http://127.0.0.1:9/v1"})),
     ],
 )
 def test_other_replies_are_left_to_the_job(server: OpenAIServer, reply: Reply) -> None:
@@ -164,9 +159,7 @@ def translating(server: OpenAIServer, journal: Path, kind: str) -> dict[str, Any
         ("google", Reply({"error": {"message": "it is disabled"}}, 403), "status 403: "),
     ],
 )
-def test_a_translator_is_asked_before_any_job(
-    server: OpenAIServer, tmp_path: Path, kind: str, reply: Reply, said: str
-) -> None:
+def test_a_translator_is_asked_before_any_job(server, tmp_path, kind, reply, said) -> None:
     server.listed, server.first_reply = reply, lambda body: reply
     config = translating(server, tmp_path, kind)
     assert check_translation_service(config, "own", local=True, planning=True) == []
@@ -181,9 +174,7 @@ def test_a_translator_is_asked_before_any_job(
 
 
 @pytest.mark.parametrize("kind", ["llm", "google"])
-def test_a_translator_that_answers_may_be_used(
-    server: OpenAIServer, tmp_path: Path, kind: str
-) -> None:
+def test_a_translator_that_answers_may_be_used(server, tmp_path, kind) -> None:
     config = translating(server, tmp_path, kind)
     assert check_translation_service(config, "own", local=True, planning=False) == []
     path = "/v1/models" if kind == "llm" else "/v1/language/translate/v2/languages"

@@ -41,13 +41,9 @@ def config() -> dict[str, Any]:
     }
     config["run"]["models"] = ["short", "long", "other", "replayed"]
     config["benchmarks"]["mlneedle"] = {
-        "needles": "mlqa",
-        "haystack": "mmarco",
-        "needle_languages": ["en", "de"],
-        "haystack_languages": ["en", "hi", "multilingual"],
-        "multilingual": ["hi", "zh"],
-        "answer_languages": ["en", "de", "es"],
-        "lengths": [1024, 2048, 4096, 8192],
+        **{"needles": "mlqa", "haystack": "mmarco", "needle_languages": ["en", "de"]},
+        **{"haystack_languages": ["en", "hi", "multilingual"], "multilingual": ["hi", "zh"]},
+        **{"answer_languages": ["en", "de", "es"], "lengths": [1024, 2048, 4096, 8192]},
     }
     return config
 
@@ -61,23 +57,15 @@ def tables(corpus: str, *languages: str) -> list[str]:
     return [f"{corpus}/{lang}" for lang in languages]
 
 
-# Corpora
-
-
-def test_a_corpus_is_read_from_its_source(files: RuleInputs) -> None:
+def test_every_corpus_has_a_reader_sources_and_languages(files) -> None:
     assert files.corpora.sources("mlqa", "de") == ["results/sources/mlqa/MLQA_V1.zip"]
     (german,) = files.corpora.sources("mmarco", "de")
     assert german.startswith("results/sources/mmarco/") and "german" in german
     assert files.corpora.sources("mmarco", "hi") != [german]
     assert files.corpora.source_entry("mlqa/MLQA_V1.zip")["id"] == "mlqa/MLQA_V1.zip"
     found = files.corpora.sources("sample_questions", "de")
-    assert found == sorted(found) and len(found) == len(
-        [*(ROOT / "resources/sample").glob("*.json")]
-    )
+    assert found == sorted(found) and len(found) == len([*ROOT.glob("resources/sample/*.json")])
     assert files.corpora.corpus_reader("sample_questions") == "data.corpora.sample"
-
-
-def test_every_corpus_has_a_reader_and_its_languages(files: RuleInputs) -> None:
     own = schema()["properties"]["benchmarks"]["properties"]["mlneedle"]["properties"]
     assert own["needles"]["enum"] == ["mlqa", "xquad", "sample_questions"]
     assert own["haystack"]["enum"] == ["xquad_paragraphs", "mmarco", "sample_passages"]
@@ -105,31 +93,35 @@ def test_resources_are_named_from_where_the_workflow_runs(tmp_path: Path, monkey
     assert resource("sources.yaml") == str(ROOT / "resources/sources.yaml")
 
 
-# Retrieval
-
-
-def test_a_search_leaves_out_answers_in_all_accepted_languages(files: RuleInputs) -> None:
+def test_searches_slices_and_documents_follow_the_languages(files) -> None:
     search = files.retrieval.search("mlneedle", "hi")
     assert (search.haystack, search.needles, search.question_lang) == ("mmarco", "mlqa", "en")
     assert set(search.answer_languages) == {"en", "de", "es"}
+
+    def lengths(tokenizer: str) -> list[int]:
+        return files.prompts.slice_settings("mlneedle", tokenizer, "en-hi")["lengths"]
+
+    # Not 8192, which only a model wants that does not run.
+    assert lengths("words") == [1024, 2048, 4096]
+    assert lengths("characters") == [1024, 2048, 4096, 8192]
+    names = [f"{n}-{h}" for n in ("en", "de") for h in ("en", "hi", "multilingual", "none")]
+    assert files.prompts.tokenizer("other") == "characters"
+    assert files.prompts.slices("mlneedle") == names
+    assert set(files.prompts.baselines("mlneedle")) == {"en-none", "de-none"}
+    quoted = tables("mlqa", "en", "de") + tables("mmarco", "en", "hi", "zh")
+    assert files.prompts.quoted("mlneedle") == quoted
 
 
 def test_only_what_runs_on_a_gpu_takes_one_and_cores(config: dict[str, Any]) -> None:
     for device, semantic in (("cpu", 0), ("gpu", 1)):
         config["retrieval"]["device"] = device
         files = RuleInputs(validated(config))
-        assert (files.retrieval.search_gpus("semantic"), files.retrieval.search_gpus("random")) == (
-            semantic,
-            0,
-        )
+        assert [*map(files.retrieval.search_gpus, ("semantic", "random"))] == [semantic, 0]
     config["embedders"] |= {"slow": config["embedders"]["mpnet"] | {"device": "cpu"}}
     files = RuleInputs(validated(config))
     entries = [files.config["embedders"][name] for name in ("ngram", "mpnet", "slow")]
     assert [*map(job_gpus, entries)] == [0, 1, 0]
     assert [*map(job_threads, entries)] == [1, 6, CPU_THREADS]
-
-
-# Instances
 
 
 def test_a_slice_reads_what_its_languages_need(files: RuleInputs) -> None:
@@ -150,32 +142,6 @@ def test_a_slice_reads_what_its_languages_need(files: RuleInputs) -> None:
 
     found, searches = inputs("en-none")
     assert found["passages"] == searches == []
-
-
-def test_the_lengths_are_those_of_the_models_with_the_tokenizer(files: RuleInputs) -> None:
-    def lengths(tokenizer: str) -> list[int]:
-        return files.prompts.slice_settings("mlneedle", tokenizer, "en-hi")["lengths"]
-
-    # Not 8192, which only a model wants that does not run.
-    assert lengths("words") == [1024, 2048, 4096]
-    assert lengths("characters") == [1024, 2048, 4096, 8192]
-
-
-def test_a_benchmark_has_a_slice_for_each_pair_of_languages(files: RuleInputs) -> None:
-    names = [f"{n}-{h}" for n in ("en", "de") for h in ("en", "hi", "multilingual", "none")]
-    assert files.prompts.tokenizer("other") == "characters"
-    assert files.prompts.slices("mlneedle") == names
-    assert set(files.prompts.baselines("mlneedle")) == {"en-none", "de-none"}
-
-
-# Models
-
-
-def test_generation_reads_every_document_that_a_prompt_can_hold(files: RuleInputs) -> None:
-    assert files.prompts.quoted("mlneedle") == [
-        *tables("mlqa", "en", "de"),
-        *tables("mmarco", "en", "hi", "zh"),
-    ]
 
 
 def test_names_and_selections_do_not_invalidate_answers(config: dict[str, Any]) -> None:
@@ -206,9 +172,6 @@ def test_a_model_has_cores_for_its_gpus(config, entry, gpus, threads) -> None:
     assert "device" not in files.answers.model_settings("mine")
 
 
-# Translation
-
-
 NLLB = {"kind": "nllb", "name": "a/model", "revision": "1"}
 LLM = {"kind": "llm", "name": "a/model", "base_url": "http://localhost/v1"}
 
@@ -222,22 +185,14 @@ def translated(config: dict[str, Any], entry: dict[str, Any]) -> RuleInputs:
 @pytest.mark.parametrize(
     ("entry", "gpus", "threads"),
     [
-        ({"kind": "none"}, 0, 1),
-        ({"kind": "google"}, 0, 1),
-        (LLM, 0, 1),
-        (NLLB, 1, 6),
+        *(({"kind": "none"}, 0, 1), ({"kind": "google"}, 0, 1), (LLM, 0, 1), (NLLB, 1, 6)),
         (NLLB | {"device": "cpu"}, 0, CPU_THREADS),
     ],
 )
-def test_only_a_translator_that_runs_here_takes_gpus_and_cores(
-    config, entry, gpus, threads
-) -> None:
+def test_only_a_translator_that_runs_here_takes_gpus_and_cores(config, entry, gpus, threads):
     files = translated(config, entry)
     assert files.scores.translator.kind == entry["kind"]
-    assert (job_gpus(files.scores.translator), job_threads(files.scores.translator)) == (
-        gpus,
-        threads,
-    )
+    assert [f(files.scores.translator) for f in (job_gpus, job_threads)] == [gpus, threads]
 
 
 @pytest.mark.parametrize(
@@ -248,16 +203,11 @@ def test_only_a_translator_that_runs_here_takes_gpus_and_cores(
         ({"kind": "google"}, {"key_env": "MY_KEY", "base_url": "https://elsewhere"}, LLM),
     ],
 )
-def test_what_changes_no_translation_is_no_part_of_it(
-    config, entry, without_effect, with_effect
-) -> None:
+def test_what_changes_no_translation_is_no_part_of_it(config, entry, without_effect, with_effect):
     before = translated(config, entry).scores.translator_settings
     assert translated(config, entry | without_effect).scores.translator_settings == before
     assert translated(config, entry | with_effect).scores.translator_settings != before
     assert before["kind"] == entry["kind"]
-
-
-# Results
 
 
 def test_the_results_are_the_tables_and_figures_of_the_paper(files: RuleInputs) -> None:
@@ -292,12 +242,9 @@ def both() -> dict[str, Any]:
 def jobs_of(config: dict[str, Any]) -> dict[tuple[str, str], Any]:
     """What the jobs of a configuration's results depend on, by benchmark and rows."""
     layout = RuleInputs(validated(config))
+    facts = layout.facts
     return {
-        (name, needs): (
-            layout.facts.run_settings(name, needs),
-            numbers_digest(name),
-            shown_digest(name),
-        )
+        (name, needs): (facts.run_settings(name, needs), numbers_digest(name), shown_digest(name))
         for name in config["run"]["benchmarks"]
         for needs in layout.results.by_needs(name)
     }
@@ -309,15 +256,12 @@ def changed(config: dict[str, Any]) -> set[tuple[str, str]]:
     return {job for job in before if before[job] != after[job]}
 
 
-def test_a_temperature_makes_no_table_of_token_counts() -> None:
+def test_results_are_made_of_what_changed() -> None:
     warm = both()
     warm["models"]["lexical"]["sampling"] = {"temperature": 0.3}
     counted = {("oneruler", "token_counts"), ("oneruler", "books"), ("mlneedle", "ceilings")}
     assert counted < jobs_of(warm).keys()
     assert changed(warm) == {("mlneedle", "scores"), ("oneruler", "scores")}
-
-
-def test_results_are_made_of_the_benchmark_that_changed() -> None:
     other = both()
     other["benchmarks"]["oneruler"]["multiquery_needles"] = 4
     assert {name for name, _ in changed(other)} == {"oneruler"}
@@ -330,14 +274,10 @@ def test_a_phrase_for_none_is_an_input_of_scoring_alone() -> None:
     """It once rebuilt prompts and ran generation again."""
     config = demo_run()
     layout = RuleInputs(validated(config))
-    phrases = [resource("oneruler/none_phrases.yaml")]
+    phrases, prompts = [resource("oneruler/none_phrases.yaml")], layout.prompts
     assert layout.scores.scoring_files("oneruler") == {"phrases": phrases}
-    assert "phrases" not in str(
-        [
-            layout.prompts.slice_tables("oneruler", "words", name)
-            for name in layout.prompts.slices("oneruler")
-        ]
-    )
+    tables = [prompts.slice_tables("oneruler", "words", n) for n in prompts.slices("oneruler")]
+    assert "phrases" not in str(tables)
     assert not layout.scores.scoring_files("mlneedle")
 
 
@@ -346,9 +286,7 @@ def test_data_of_both_sides_stand_once_and_in_no_caption() -> None:
     own = {"run": {"models": ["smollm2", "lexical", "oracle"], "benchmarks": ["oneruler", "m4le"]}}
     files = RuleInputs(validated({**DEFAULT, **own}))
     results = load_benchmark("oneruler").by_name
-    said = {
-        name: files.facts.caption("oneruler", results[name]) for name in ("figure4b", "accuracy")
-    }
+    said = {n: files.facts.caption("oneruler", results[n]) for n in ("figure4b", "accuracy")}
     examples = files.prompts.settings("oneruler")["examples"]
     data = f"This run: the embedded sample, {examples} examples per cell. The paper: oneruler, 50 "
     counted = "Means over models are over lexical, without the controls (oracle)."
@@ -366,9 +304,8 @@ def test_what_scores_make_names_its_metric(name: str) -> None:
     keys = schema()["properties"]["benchmarks"]["properties"][name]["properties"]
     for metric in keys["metric"]["enum"]:
         run = {"models": ["lexical"], "benchmarks": [name]}
-        files = RuleInputs(
-            validated({**DEFAULT, "run": run, "benchmarks": {name: {"metric": metric}}})
-        )
+        own = {"run": run, "benchmarks": {name: {"metric": metric}}}
+        files = RuleInputs(validated({**DEFAULT, **own}))
         facts = files.facts.run_settings(name, "scores")
         for result in load_benchmark(name).results:
             grids = [] if result.kind == "figures" else result.shown

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from mutated import as_yaml, mutations
+from needlework.benchmarks.parts import names
 from needlework.errors import UserError
 from needlework.given import given
 from needlework.planning.affects import affecting, effective_config
@@ -103,9 +104,7 @@ def complaint(work: Any, *given: Any) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "benchmark", ["mlneedle", "lost_in_the_middle", "oneruler", "mlongrr", "m4le"]
-)
+@pytest.mark.parametrize("benchmark", names())
 def test_mutated_configurations_end_in_one_sentence(benchmark, monkeypatch, tmp_path) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "own1.jsonl").touch()

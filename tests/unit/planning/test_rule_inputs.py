@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,6 @@ from needlework.planning.run_end import accounts, request_lines
 
 
 def inputs(**changes: Any) -> RuleInputs:
-    """The inputs of a run of MLNeedle by two readers."""
     run = {"models": ["lexical", "oracle"], "benchmarks": ["mlneedle"], **changes.pop("run", {})}
     return RuleInputs(validated(demo_run(run=run, **changes)))
 
@@ -28,10 +29,8 @@ def test_names_may_be_those_of_a_dictionary_s_methods() -> None:
         "values": {"backend": "oracle", "tokenizer": "keys", "context": 131072},
     }
     own = demo_run(run={"models": ["items", "values"]}, models=models) | {
-        "tokenizers": {"keys": {"kind": "words"}},
-        "translators": {"copy": {"kind": "none"}},
-        "translation": {"translator": "copy"},
-        "embedders": {"pop": {"kind": "ngram"}},
+        **{"tokenizers": {"keys": {"kind": "words"}}, "translators": {"copy": {"kind": "none"}}},
+        **{"translation": {"translator": "copy"}, "embedders": {"pop": {"kind": "ngram"}}},
         "retrieval": {"embedder": "pop"},
     }
     files = RuleInputs(validated(own))
@@ -41,11 +40,16 @@ def test_names_may_be_those_of_a_dictionary_s_methods() -> None:
     assert list(files.prompts.prompts_of_models("mlneedle")) == ["keys"]
 
 
-def test_paths_of_nested_mappings_are_listed_once_in_order() -> None:
+def test_paths_are_listed_once_and_vectors_where_needed() -> None:
     assert paths({"b": ["2", "1"], "a": {"x": "2", "y": None, "z": ["3"]}}) == ["2", "1", "3"]
+    files = inputs()
+    assert files.retrieval.vectors("sample_passages", "en", "random") == []
+    assert files.retrieval.vectors("sample_passages", "en", "semantic") == [
+        "results/embeddings/ngram/sample_passages/en.npy"
+    ]
 
 
-def test_the_explorer_reads_prompts_and_answers_of_every_model() -> None:
+def test_the_explorer_and_the_doctor_read_their_models() -> None:
     files = inputs().explorer.explorer_inputs()
     answers = [
         f"results/{kind}/{model}/mlneedle.parquet"
@@ -55,23 +59,6 @@ def test_the_explorer_reads_prompts_and_answers_of_every_model() -> None:
     assert files["answers"] == answers
     folders = {Path(path).parts[1] for path in files["prompts"]}
     assert folders == {"instances", "documents", "corpora"}
-
-
-@pytest.mark.parametrize("asked", [True, False])
-def test_similarity_is_read_only_if_the_run_asks_for_it(asked: bool) -> None:
-    found = inputs(retrieval={"similarity": asked}).scores.similarity_files("lexical", "mlneedle")
-    assert found == ["results/similarity/mlneedle/words.parquet"] * asked
-
-
-def test_vectors_are_read_for_semantic_retrieval_alone() -> None:
-    files = inputs()
-    assert files.retrieval.vectors("sample_passages", "en", "random") == []
-    assert files.retrieval.vectors("sample_passages", "en", "semantic") == [
-        "results/embeddings/ngram/sample_passages/en.npy"
-    ]
-
-
-def test_the_doctor_reads_each_model_first_and_again() -> None:
     files = inputs(run={"doctor": [{"model": "lexical", "against": "oracle"}]}).checkups
     assert files.asked_models() == ["lexical", "oracle"]
     found = files.read("lexical")
@@ -82,6 +69,12 @@ def test_the_doctor_reads_each_model_first_and_again() -> None:
         for turn in ("first", "again"):
             for kind in ("prompts", "generations", "scores"):
                 assert own[f"{kind}_{turn}"] == [f"{folder}/{turn}/{kind}.parquet"]
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_similarity_is_read_only_if_the_run_asks_for_it(asked: bool) -> None:
+    found = inputs(retrieval={"similarity": asked}).scores.similarity_files("lexical", "mlneedle")
+    assert found == ["results/similarity/mlneedle/words.parquet"] * asked
 
 
 def test_a_run_ends_with_every_shards_account(tmp_path, monkeypatch) -> None:
@@ -104,3 +97,31 @@ def test_modules_of_planning_are_short() -> None:
     assert len(modules) > 40
     for module in modules:
         assert len(module.read_text(encoding="utf-8").splitlines()) <= 200, module.name
+
+
+PLANNING = """
+import sys
+for missing in ("httpx", "numpy", "openai", "pandas", "pyarrow", "tiktoken", "torch", "tqdm", "transformers"):
+    sys.modules[missing] = None
+sys.path.append("workflow/scripts")
+import yaml
+from needlework.codedigest import code_digest
+from needlework.planning.config import validated
+from needlework.planning.rule_inputs import RuleInputs
+from needlework.planning.preflight.used import Used
+from needlework.planning.preflight.checks import check
+config = validated(yaml.safe_load(open("config.yaml")))
+files = RuleInputs(config)
+assert sum(len(files.results.filled(name)) for name in config["run"]["benchmarks"]) > 30
+for language in ("en", "hi"):
+    assert files.corpora.sources("mmarco", language)
+    assert files.prompts.slice_tables("mlneedle", "words", f"{language}-en")
+check(files.config, Used({*files.models}, {"words"}, translating=True))
+assert code_digest("generate_answers.py", "needlework/models/backends/lexical.py")
+"""
+
+
+def test_a_bare_snakemake_can_plan(root) -> None:
+    command = [sys.executable, "-c", PLANNING]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

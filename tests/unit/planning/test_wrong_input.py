@@ -33,7 +33,6 @@ def rows(heading: str) -> list[list[str]]:
 
 
 def message_of(text: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> str:
-    """What is said of a configuration file `mine.yaml`."""
     monkeypatch.chdir(folder)
     Path("mine.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(UserError) as raised:
@@ -51,9 +50,7 @@ def with_line(line: str) -> str:
 
 
 @pytest.mark.parametrize(("line", "said"), rows("In the configuration"))
-def test_a_wrong_line_is_told_as_the_page_says(
-    line: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_line_is_told_as_the_page_says(line, said, tmp_path, monkeypatch) -> None:
     assert message_of(with_line(line), monkeypatch, tmp_path).startswith(said)
 
 
@@ -68,9 +65,7 @@ def test_a_wrong_line_is_told_as_the_page_says(
         ("run: {models: lexical}", "mine.yaml:1: run.models is 'lexical', but must be a list: "),
     ],
 )
-def test_a_wrong_file_is_told(
-    text: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_file_is_told(text, said, tmp_path, monkeypatch) -> None:
     assert message_of(text, monkeypatch, tmp_path).startswith(said)
 
 
@@ -90,9 +85,7 @@ ENDPOINTS: dict[str, tuple[Reply, Reply] | None] = {
 
 
 @pytest.mark.parametrize(("what", "said", "remedy"), rows("At the endpoint"))
-def test_a_refusal_is_told_as_the_page_says(
-    what: str, said: str, remedy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_refusal_is_told_as_the_page_says(what, said, remedy, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("MINE_KEY", "sk-abcdefgh12345678")
     own = yaml.safe_load(MINE) | {"journal": str(tmp_path)}

@@ -36,9 +36,7 @@ SIZE = TableSize(texts=20, tokens=300)
         (Use("l", "p/tr", PASSAGES, (), ()), "20 passages of 300 tokens", True),
     ],
 )
-def test_lengths_and_documents_are_compared_with_the_data(
-    use: Use, said: str, enough: bool
-) -> None:
+def test_lengths_and_documents_are_compared_with_the_data(use, said, enough) -> None:
     text, right = table_in_words(use, SIZE, "words")
     assert said in text and right == enough
 
@@ -78,10 +76,7 @@ def test_an_error_names_what_was_left_out_of_its_data(tmp_path: Path) -> None:
 def test_left_out_prompts_are_one_sentence_for_all_slices() -> None:
     short, other = {"questions_lacking": 2}, {"questions_lacking": 1}
     slices = [
-        *(
-            LeftOut("l", "words", f"tr-{name}", 10, 8, short)
-            for name in ("oracle", "documents-plain")
-        ),
+        *(LeftOut("l", "words", f"tr-{n}", 10, 8, short) for n in ("oracle", "documents-plain")),
         LeftOut("l", "words", "en-oracle", 10, 9, other),
         *(LeftOut("m", name, "tr-tr", 64, 8, {"needle_too_long": 36}) for name in ("words", "gpt")),
         LeftOut("m", "words", "tr-en", 90, 8, {"needle_too_long": 0}),
@@ -97,8 +92,6 @@ def test_left_out_prompts_are_one_sentence_for_all_slices() -> None:
 
 
 def test_tokenizers_with_other_counts_are_told_apart() -> None:
-    slices = [
-        LeftOut("m", name, "tr-tr", 9 - n, 1, {"exhausted": n}) for n, name in enumerate("ab", 1)
-    ]
-    found = left_out(slices)
+    own = [LeftOut("m", name, "t", 9 - n, 1, {"exhausted": n}) for n, name in enumerate("ab", 1)]
+    found = left_out(own)
     assert [said[:21] for said in found] == ["m (a): 1 of 8 prompts", "m (b): 2 of 7 prompts"]

@@ -53,29 +53,18 @@ def exported(instances: Path) -> tuple[Path, Path]:
     return jsonl, parquet
 
 
-def test_a_line_is_a_chat_with_all_that_scores_it(instances) -> None:
+def test_lines_and_parquet_have_all_that_scores_a_prompt(instances) -> None:
     jsonl, _ = exported(instances)
     lines = [json.loads(line) for line in jsonl.read_bytes().split(b"\n")[:-1]]
     assert len(lines) == 5
     assert lines[3] == {
-        "instance_id": f"{3:064x}",
-        "benchmark": "b",
-        "task": "exact",
-        "lang": "hi",
-        "depth": None,
-        "length": 512,
-        "needle_present": False,
-        "example_id": "e3",
+        **{"instance_id": f"{3:064x}", "benchmark": "b", "task": "exact", "lang": "hi"},
+        **{"depth": None, "length": 512, "needle_present": False, "example_id": "e3"},
         "messages": [{"role": "user", "content": 'Read "3":\nनमस्ते\u2028 \U0001f600'}],
-        "references": ["yes", "हाँ"],
-        "metric": "containment",
-        "max_new_tokens": 16,
+        **{"references": ["yes", "हाँ"], "metric": "containment", "max_new_tokens": 16},
         "n_tokens": 7,
     }
     assert "नमस्ते" in jsonl.read_text(encoding="utf-8"), "text stays readable"
-
-
-def test_the_parquet_file_says_the_same(instances) -> None:
     jsonl, parquet = exported(instances)
     lines = [json.loads(line) for line in jsonl.read_bytes().splitlines()]
     assert pq.read_table(parquet).to_pylist() == lines

@@ -32,7 +32,7 @@ def total_shared(texts: list[str]) -> int:
     return sum(common(*pair) for pair in pairwise(texts))
 
 
-def test_spans_come_back_as_they_were() -> None:
+def test_spans_come_back_and_roles_count_for_nothing() -> None:
     prompts = [
         [literal("instruction", "x"), Span("needle", "a/en/1", 0, 5), literal("question", "")],
         [],
@@ -41,20 +41,12 @@ def test_spans_come_back_as_they_were() -> None:
     for parts in (1, 2, 3):
         made = prompts_of(*prompts, parts=parts)
         assert list(made) == prompts and len(made) == 3
-
-
-def test_a_slice_of_a_table_and_no_prompts_at_all() -> None:
-    column = pa.chunked_array(
-        [[[literal("question", str(n))._asdict()] for n in range(5)]], pa.list_(SPAN)
-    )
+    column = pa.chunked_array([[[literal("task", x)._asdict()] for x in "01234"]], pa.list_(SPAN))
     made = PromptStore()
     made.add(column.slice(3))
     assert [p[0].text for p in made] == ["3", "4"]
     empty = PromptStore()
     assert empty.order({}).places == [] and len(empty.order({}).shared) == 0
-
-
-def test_the_role_of_a_span_counts_for_nothing() -> None:
     made = prompts_of(
         [Span("needle", "d", 0, 4), literal("question", "z")],
         [literal("question", "m")],
@@ -96,22 +88,16 @@ def test_documents_of_one_text_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("ends", [[4000, 700, 2500, 100], [40_000, 70_000, 25_000]])
 def test_slices_of_a_book_stand_by_their_ends(ends: list[int]) -> None:
     books = {"books/en/1": "x" * 70_000, "books/en/2": "y" * 70_000}
-    prompts = [
-        [Span("haystack", book, 0, end), literal("needle", f"{end}")]
-        for end in ends
-        for book in books
-    ]
+    prompts = [[Span("haystack", x, 0, n), literal("needle", f"{n}")] for n in ends for x in books]
     order = prompts_of(*prompts).order(books)
     found = [prompts[place][0] for place in order.places]
-    assert [span.source for span in found] == ["books/en/1"] * len(ends) + ["books/en/2"] * len(
-        ends
-    )
+    assert [span.source for span in found] == [book for book in books for _ in ends]
     assert [span.end for span in found] == 2 * sorted(ends)
     shared = order.shared[1 : len(ends)].tolist()
     assert shared[1:] == sorted(ends)[1:-1] and shared[0] in (sorted(ends)[0], 100)
 
 
-def test_a_long_document_is_not_looked_at() -> None:
+def test_order_looks_at_no_long_documents_or_other_prompts() -> None:
     class Closed(dict):
         def __getitem__(self, source: str) -> str:
             raise AssertionError(source)
@@ -119,9 +105,6 @@ def test_a_long_document_is_not_looked_at() -> None:
     words = [Span("haystack", f"oneruler/en-en/{n}", 0, 100_000) for n in (2, 0, 1)]
     made = prompts_of(*([span, literal("question", "?")] for span in words))
     assert made.order(Closed()).places == [1, 2, 0]
-
-
-def test_the_order_of_two_prompts_depends_on_them_alone() -> None:
     draw = rng("ordering", "others")
     texts = {f"d{n}": f"{n % 7} {draw.integers(10)}" for n in range(30)}
     prompts = [

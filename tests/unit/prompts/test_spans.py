@@ -19,7 +19,14 @@ from needlework.prompts.spans import (
     render,
     span_text,
 )
-from needlework.prompts.wording import read_template
+from needlework.prompts.wording import (
+    Templates,
+    all_texts,
+    check_texts,
+    pieces,
+    read_template,
+    user_texts,
+)
 from needlework.records import PASSAGES, QUESTIONS, SPAN, write_table
 
 DOCUMENTS = {"c/de/1": "Der Turm steht.", "c/zh/1": "塔还在。", "c/en/𝄞": "a𝄞b"}
@@ -60,42 +67,25 @@ def test_any_spans_render_as_their_parts(parts: list[tuple[str | None, str, int]
     for source, text, cut in parts:
         whole = text if source is None else DOCUMENTS[source]
         start = min(cut, len(whole))
-        spans.append(
-            literal("haystack", text)
-            if source is None
-            else Span("needle", source, start, len(whole))
-        )
+        own = literal("haystack", text), Span("needle", source, start, len(whole))
+        spans.append(own[source is not None])
         texts.append(text if source is None else whole[start:])
-    assert (
-        render(spans, DOCUMENTS)
-        == "".join(texts)
-        == "".join(span_text(s, DOCUMENTS) for s in spans)
-    )
-
-
-# Documents
+    shown = "".join(span_text(span, DOCUMENTS) for span in spans)
+    assert render(spans, DOCUMENTS) == "".join(texts) == shown
 
 
 def test_documents_are_named_by_corpus_language_and_id(tmp_path: Path) -> None:
     passages = pa.table({"passage_id": ["1", "a/b"], "text": ["eins", "zwei"]}, schema=PASSAGES)
     question = {
-        "example_id": "1",
-        "title": "t",
-        "context": "the context",
-        "question": "the question",
-        "answers": ["the"],
-        "answer_starts": [0],
+        **{"example_id": "1", "title": "t", "context": "the context", "question": "the question"},
+        **{"answers": ["the"], "answer_starts": [0]},
     }
     write_table(passages, tmp_path / "p.parquet")
     write_table(pa.Table.from_pylist([question], schema=QUESTIONS), tmp_path / "q.parquet")
-    documents = Documents.read(
-        {"p/de": str(tmp_path / "p.parquet"), "q/en": str(tmp_path / "q.parquet")}
-    )
+    documents = Documents.read({n: str(tmp_path / f"{n[0]}.parquet") for n in ("p/de", "q/en")})
     assert dict(documents) == {"p/de/1": "eins", "p/de/a/b": "zwei", "q/en/1": "the context"}
     assert len(documents) == 3
 
-
-# Templates
 
 WANTED = ["passages", "question"]
 
@@ -118,16 +108,10 @@ def test_a_template_is_the_text_around_its_placeholders(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "{question} {passages}",
-        "{passages}",
-        "{passages} {question} {question}",
-        "{passages} {Question}",
-        "{passages} {question} {answer}",
-        "{passages} {question} {the answer}",
-        "{passages} {question} {question.upper}",
-        "{passages} {question} {}",
-        "{passages!r} {question}",
-        "passages question",
+        *("{question} {passages}", "{passages}", "{passages} {question} {question}"),
+        *("{passages} {Question}", "{passages} {question} {answer}"),
+        *("{passages} {question} {the answer}", "{passages} {question} {question.upper}"),
+        *("{passages} {question} {}", "{passages!r} {question}", "passages question"),
     ],
 )
 def test_a_template_with_other_placeholders_is_refused(tmp_path: Path, text: str) -> None:
@@ -150,3 +134,48 @@ def test_whole_prompts_are_read_when_they_are_asked_for(tmp_path):
     assert [documents[name] for name in asked] == ["second", "third", "first"]
     assert len(documents) == 4
     assert documents._held[0] == "m4le_2024/c3"
+
+
+TEXTS = {"exact": ("passages", "question"), "yes": ()}
+BLOCK = {"exact": "Oku: {passages} Soru: {question}", "yes": "Evet"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> str:
+    for name, text in BLOCK.items():
+        (tmp_path / f"{name}.txt").write_text(f"\ufeff{text}\n", encoding="utf-8")
+    return str(tmp_path)
+
+
+def test_a_folder_and_a_block_are_the_same_texts(folder) -> None:
+    assert user_texts({"tr": folder}, "tr", [*TEXTS]) == user_texts({"tr": BLOCK}, "tr", [*TEXTS])
+    assert all_texts(folder) == all_texts(BLOCK) == BLOCK
+    assert user_texts({"tr": BLOCK}, "de", [*TEXTS]) == {}
+    files = {"exact": f"{folder}/exact.txt"}
+    own = Templates({"exact": "A {passages} B {question} C"}, files, TEXTS)
+    assert own.of_user and own.pieces("exact") == ["A ", " B ", " C"]
+    paper = Templates({}, files, TEXTS)
+    assert not paper.of_user and paper.pieces("exact") == ["Oku: ", " Soru: ", ""]
+    assert (own.text("yes", "Yes"), paper.text("yes", "Yes")) == ("Yes", "Yes")
+    assert pieces(" a {x} b ", ["x"], "here") == ["a ", " b"]
+    (Path(folder) / "exact.txt").unlink()
+    with pytest.raises(UserError, match=r"lacks the file .*/exact\.txt"):
+        check_texts("i", {"tr": folder}, TEXTS, {"tr": ["exact"]})
+    with pytest.raises(UserError, match="none is not a folder"):
+        check_texts("i", {"tr": "none"}, TEXTS, {})
+
+
+@pytest.mark.parametrize(
+    ("block", "message"),
+    [
+        ({**BLOCK, "exacts": "x"}, "has the unknown text 'exacts': the texts are exact, yes"),
+        ({"yes": "Evet"}, "lacks 'exact', which the prompts of this run take: write it"),
+        ({**BLOCK, "yes": " "}, "instructions.tr.yes is empty"),
+        ({**BLOCK, "yes": "{x}"}, "must hold no placeholder; it holds {x}"),
+        ({**BLOCK, "exact": "{question}{passages}"}, "{passages} and {question}, once and in this"),
+    ],
+)
+def test_a_wrong_block_is_one_sentence(block: dict[str, str], message: str) -> None:
+    with pytest.raises(UserError) as raised:
+        check_texts("benchmarks.b.instructions", {"tr": block}, TEXTS, {"tr": ["exact"]})
+    assert message in str(raised.value) and "\n" not in str(raised.value)

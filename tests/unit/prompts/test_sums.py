@@ -48,9 +48,9 @@ def test_random_seams_between_texts_are_counted_exactly(tokenizer) -> None:
         return "".join(draw.choice(ODD) for _ in range(draw.randrange(most)))
 
     texts = tokenizers_made.texts()
-    documents = [counting.document(text) for text in [*texts, *(noise(400) for _ in range(40))]]
+    documents = [counting.document(text) for text in [*texts, *(noise(400) for _ in range(20))]]
     assert all(document.places for document in documents[: len(texts)])
-    for _ in range(1000):
+    for _ in range(400):
         parts, whole = [], ""
         for _ in range(draw.randrange(1, 7)):
             if draw.random() < 0.35:
@@ -134,7 +134,9 @@ def test_without_a_proof_sums_are_estimates_and_prompts_exact(tmp_path) -> None:
     assert pieces.tokens(numbers) == whole.count(BOOK[5:9005] + BOOK[9005:18005])
 
 
-def test_a_long_document_is_summed_in_stretches(tokenizer, monkeypatch) -> None:
+@pytest.mark.parametrize("name", ["tekken", "mistral-v1"])
+def test_a_long_document_is_summed_in_stretches(name, named_tokenizer, monkeypatch) -> None:
+    tokenizer = named_tokenizer(name)
     text = max(tokenizers_made.texts(), key=len)
     document = exact(tokenizer).document(text)
     monkeypatch.setattr("needlework.prompts.counting.pieces._STRETCH", 1000)
@@ -144,10 +146,7 @@ def test_a_long_document_is_summed_in_stretches(tokenizer, monkeypatch) -> None:
     assert len(text) > 5000
 
 
-# Verification
-
-
-def test_a_wrong_sum_of_the_first_prompts_names_the_prompt() -> None:
+def test_sums_of_the_first_and_some_prompts_are_verified() -> None:
     words = load_tokenizer("words", {"kind": "words"})
     for place in range(3):
         words.check("f" * 64, "two words", 2, place)
@@ -155,9 +154,6 @@ def test_a_wrong_sum_of_the_first_prompts_names_the_prompt() -> None:
             words.check("f" * 64, "two words", 3, place)
     words.check("1" * 64, "two words", 3, 3)
     replace(words, proof=None).check("f" * 64, "two words", 3, 0)
-
-
-def test_a_sample_of_a_hundredth_is_verified() -> None:
     from needlework.seeding import rank_key
 
     counted = []
@@ -166,9 +162,6 @@ def test_a_sample_of_a_hundredth_is_verified() -> None:
     for i in range(20_000):
         words.check(rank_key("prompt", i), "two words", 2, 50)
     assert 150 < len(counted) < 250
-
-
-# What is kept on disk
 
 
 def counting_words(folder: Path) -> tuple[Counter, list[str]]:
@@ -198,9 +191,7 @@ def test_a_documents_sums_are_made_once(tmp_path) -> None:
     assert exact(characters).document(BOOK).sums != document.sums
 
 
-@pytest.mark.parametrize(
-    "damage", [lambda data: data[:-1], lambda data: b"", lambda data: data[:40] + b"x"]
-)
+@pytest.mark.parametrize("damage", [lambda d: d[:-1], lambda d: b"", lambda d: d[:40] + b"x"])
 def test_damaged_or_deleted_sums_are_made_again(tmp_path, damage) -> None:
     document = counting_words(tmp_path)[0].document(BOOK)
     (path,) = (path for path in tmp_path.rglob("*") if path.is_file())
@@ -260,14 +251,9 @@ def test_a_folder_that_cannot_be_written_stops_nothing(tmp_path) -> None:
     kept.save()
 
 
-# Long contexts
-
-
 def test_two_million_tokens_take_little_time_and_memory(named_tokenizer) -> None:
     tokenizer = named_tokenizer("tekken")
-    sentences = [
-        f"Sentence {i} tells of the harbour, {i * 7} boats and a tower." for i in range(9000)
-    ]
+    sentences = [f"Sentence {i} tells of a harbour, {i * 7} boats and tower." for i in range(9000)]
     ends = [*accumulate(len(sentence) + 1 for sentence in sentences)]
     table = pa.table([["book"], [" ".join(sentences)], [[0, *ends[:-1]]]], schema=BOOKS)
     pieces = Pieces(tokenizer, 2_000_000)

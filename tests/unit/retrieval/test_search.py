@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from needlework import records
@@ -19,7 +20,14 @@ from needlework.retrieval.search import (
     random_ranking,
     search,
 )
-from needlework.retrieval.vectors import BLOCK, read_array, write_array
+from needlework.retrieval.vectors import (
+    BLOCK,
+    count_rows,
+    embed_texts,
+    read_array,
+    read_texts,
+    write_array,
+)
 from needlework.scoring import metrics
 
 GRID = 2.0**-26
@@ -74,16 +82,18 @@ def test_a_gpu_that_is_not_there_is_refused() -> None:
     if faiss.get_num_gpus():
         pytest.skip("FAISS sees a GPU here")
     vectors = np.eye(4, dtype=np.float32)
-    with pytest.raises(
-        UserError, match=r"retrieval\.device is gpu, but FAISS sees no GPU: install"
-    ):
+    with pytest.raises(UserError, match=r"device is gpu, but FAISS sees no GPU: install"):
         search(vectors, vectors, 2, on_gpu=True)
 
 
-def test_threads_change_no_bit() -> None:
+def test_threads_change_no_bit_and_negatives_are_last() -> None:
     questions, passages = units(150, 384, 0), units(3000, 384, 1)
     one, two, three = (search(questions, passages, 40, threads=t).tobytes() for t in (1, 2, 3))
     assert one == two == three
+    passages = np.array([[-1, 0], [0, 1], [0, 0], [1, 0], [-0.5, 0], [0, -1]], dtype=np.float32)
+    (found,) = search(np.array([[1, 0]], dtype=np.float32), passages, 6)
+    assert found["row"].tolist() == [3, 1, 2, 5, 4, 0]
+    assert found["score"].tolist() == [1, 0, 0, 0, -0.5, -1]
 
 
 @pytest.mark.parametrize("distinct", [1, 3, 40])
@@ -108,13 +118,6 @@ def test_near_ties_are_ordered_by_their_exact_scores() -> None:
     np.testing.assert_array_equal(search(questions, passages, 64), exact)
 
 
-def test_negative_and_zero_scores_are_in_order() -> None:
-    passages = np.array([[-1, 0], [0, 1], [0, 0], [1, 0], [-0.5, 0], [0, -1]], dtype=np.float32)
-    (found,) = search(np.array([[1, 0]], dtype=np.float32), passages, 6)
-    assert found["row"].tolist() == [3, 1, 2, 5, 4, 0]
-    assert found["score"].tolist() == [1, 0, 0, 0, -0.5, -1]
-
-
 def test_passages_not_allowed_make_room_for_others() -> None:
     questions, passages = units(30, 48, 0), units(2000, 48, 1)
     # Question 0 may have none, question 1 only the worst; the others lose from none to most.
@@ -136,11 +139,8 @@ def test_passages_not_allowed_make_room_for_others() -> None:
 
 
 TEXTS = [
-    "The Orla is 212 kilometres long.",
-    "It froze in 1909, and in U.S. newspapers too!",
-    "ÓRLA-quelle im Wald",
-    "…!?",
-    "奥拉河很长。",
+    *("The Orla is 212 kilometres long.", "It froze in 1909, and in U.S. newspapers too!"),
+    *("ÓRLA-quelle im Wald", "…!?", "奥拉河很长。"),
 ]
 ANSWERS = [["212 Kilometres"], ["u.s", "nowhere"], ["奥拉河", "wald"], ["!?", ""], []]
 
@@ -149,7 +149,7 @@ def answer_free() -> AnswerFree:
     return AnswerFree(TEXTS, ANSWERS, metrics.normalise, metrics.contains)
 
 
-def test_answer_free() -> None:
+def test_answer_free_passages_are_normalised_once() -> None:
     rows = np.array([4, 3, 2, 1, 0])
     allowed = [answer_free()(question, rows).tolist() for question in range(len(ANSWERS))]
     assert allowed[0] == [True, True, True, True, False]
@@ -161,9 +161,6 @@ def test_answer_free() -> None:
     every = AnswerFree(TEXTS, ANSWERS, metrics.normalise, lambda answer, text: answer in text)
     assert every(3, rows).tolist() == [True] * 5
     assert answer_free()(0, np.array([], dtype=np.int64)).tolist() == []
-
-
-def test_answer_free_normalises_a_passage_once() -> None:
     seen: list[str] = []
 
     def normalise(text: str) -> str:
@@ -196,7 +193,7 @@ def test_no_distractor_holds_an_answer() -> None:
     assert (found["row"] >= 0).all()
 
 
-def test_a_draw_is_uniform_and_depends_on_its_name_alone() -> None:
+def test_draws_are_uniform_among_allowed_passages() -> None:
     names = [("random", f"q{i}", "de") for i in range(400)]
     whole = random_ranking(names, 200, 20)
     assert (np.diff(whole["score"], axis=1) <= 0).all()
@@ -208,9 +205,6 @@ def test_a_draw_is_uniform_and_depends_on_its_name_alone() -> None:
     np.testing.assert_array_equal(random_ranking(names[7:9], 200, 20), whole[7:9])
     other = random_ranking([("random", "q0", "en")], 200, 20)
     assert other["row"][0].tolist() != whole["row"][0].tolist()
-
-
-def test_a_draw_has_allowed_passages_alone() -> None:
     n = 2 * BLOCK + 50
     answers = np.random.default_rng(0).random((30, n)) < 0.7
     names = [("random", f"q{i}") for i in range(30)]
@@ -229,9 +223,66 @@ def test_distractors() -> None:
     table = distractors("semantic", ["q0", "q1"], ["p0", "p1", "p2"], ranking)
     assert table.schema.equals(records.DISTRACTORS)
     assert table.to_pydict() == {
-        "example_id": ["q0", "q0", "q0", "q1"],
-        "retrieval": ["semantic"] * 4,
-        "rank": [0, 1, 2, 0],
-        "passage_id": ["p2", "p0", "p1", "p1"],
+        **{"example_id": ["q0", "q0", "q0", "q1"], "retrieval": ["semantic"] * 4},
+        **{"rank": [0, 1, 2, 0], "passage_id": ["p2", "p0", "p1", "p1"]},
         "score": [np.float32(0.9), 0.5, 0.5, 0.25],
     }
+
+
+@pytest.fixture(scope="module")
+def texts() -> list[str]:
+    rng = np.random.default_rng(0)
+    words = ["river", "mill", "Fluß", "磨坊", "海", "समुद्र", "الطاحونة", "cối", "xay"]
+    return [" ".join(rng.choice(words, rng.integers(0, 12))) for _ in range(2 * BLOCK + 300)]
+
+
+@pytest.fixture
+def table(texts: list[str], tmp_path: Path) -> Path:
+    rows = {"passage_id": [str(i) for i in range(len(texts))], "text": texts}
+    records.write_table(pa.table(rows, schema=records.PASSAGES), tmp_path / "passages.parquet")
+    return tmp_path / "passages.parquet"
+
+
+def test_vectors_are_those_of_the_texts(table, texts, tmp_path) -> None:
+    assert count_rows(table) == len(texts)
+    assert list(read_texts(table, "text")) == texts
+    import pyarrow.parquet as pq
+
+    values = [str(i) for i in range(3000)]
+    pq.write_table(pa.table({"text": values}), tmp_path / "t.parquet", row_group_size=700)
+    assert list(read_texts(tmp_path / "t.parquet", "text")) == values
+    embed_texts(NgramHasher(128), table, "text", tmp_path / "vectors.npy")
+    made = read_array(tmp_path / "vectors.npy")
+    assert made.dtype == np.float32
+    assert made.tobytes() == NgramHasher(128).encode(texts).tobytes()
+
+
+def test_a_failure_leaves_no_file(table: Path, tmp_path: Path) -> None:
+    class FailsAtSecondBlock(NgramHasher):
+        def encode(self, texts: list[str]) -> np.ndarray:
+            if len(list(tmp_path.glob("out/*.part"))) and len(texts) != BLOCK:
+                raise MemoryError
+            return super().encode(texts)
+
+    with pytest.raises(MemoryError):
+        embed_texts(FailsAtSecondBlock(16), table, "text", tmp_path / "out" / "vectors.npy")
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_arrays_come_back_and_bad_files_are_named(tmp_path) -> None:
+    path = tmp_path / "array.npy"
+    write_array(np.arange(12).reshape(3, 4), path)
+    np.testing.assert_array_equal(read_array(path), np.arange(12).reshape(3, 4))
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(UserError, match=r"array\.npy .* corrupt; delete it"):
+        read_array(path)
+    path.write_bytes(b"no array")
+    with pytest.raises(UserError, match=r"array\.npy .* corrupt; delete it"):
+        read_array(path)
+    with pytest.raises(UserError, match=r"missing\.npy does not exist"):
+        read_array(tmp_path / "missing.npy")
+    (tmp_path / "bad.parquet").write_bytes(b"PAR1 no Parquet")
+    with pytest.raises(UserError, match=r"bad\.parquet .* corrupt; delete it"):
+        count_rows(tmp_path / "bad.parquet")
+    with pytest.raises(UserError, match=r"missing\.parquet does not exist"):
+        count_rows(tmp_path / "missing.parquet")

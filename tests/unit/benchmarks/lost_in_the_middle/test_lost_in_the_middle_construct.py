@@ -10,6 +10,7 @@ import random
 import re
 import statistics
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -20,64 +21,39 @@ import pytest
 
 import factories.lost_in_the_middle as data
 import golden_runs
+import made_slices
 from described import cell
-from factories import templates
 from factories.lost_in_the_middle import INDICES, block, settings
 from invariants import check_document_row
+from made_slices import WORDS, Tables
 from needlework.benchmarks.lost_in_the_middle import corpus as nq_open
 from needlework.benchmarks.lost_in_the_middle import plan, scores
-from needlework.benchmarks.lost_in_the_middle.documents import Item, gold_text
 from needlework.benchmarks.lost_in_the_middle.factors import COLUMNS
-from needlework.benchmarks.lost_in_the_middle.prompts import build
 from needlework.benchmarks.lost_in_the_middle.tables import PROMPTS
-from needlework.contract import Built
 from needlework.data.comparison import normalisation
 from needlework.data.corpora import extractive, sample, titled
 from needlework.errors import UserError
-from needlework.prompts.spans import ROLES, Documents, render
-from needlework.prompts.tokenizers import Tokenizer, load_tokenizer
+from needlework.prompts.spans import ROLES
+from needlework.prompts.tokenizers import Tokenizer
 from needlework.records import instances_schema, write_table
 from needlework.results.numbers.prompt_table import describe
 from needlework.retrieval.embedders import NgramHasher
 from needlework.retrieval.search import AnswerFree, distractors, search
 
-WORDS = load_tokenizer("words", {"kind": "words"})
 N = 10
 PLACES = {n: INDICES[n] for n in (10, 20, 30)}
 
-Tables = dict[str, dict[str, pa.Table]]
 
-
-class Made:
-    """A slice as it was built, with what its prompts refer to."""
-
-    def __init__(
-        self, slice_settings: Mapping[str, Any], tables: Tables, tokenizer: Tokenizer = WORDS
-    ) -> None:
-        files = templates("lost_in_the_middle")
-        self.built: Built = build(slice_settings, tables, files, tokenizer)
+class Made(made_slices.Made):
+    def __init__(self, settings: Any, tables: Tables, tokenizer: Tokenizer = WORDS) -> None:
+        super().__init__("lost_in_the_middle", settings, tables, tokenizer)
         assert self.built.instances.schema == instances_schema(COLUMNS)
-        self.rows = self.built.instances.to_pylist()
-        self.documents = Documents()
-        for kind, wanted in plan.reads(slice_settings).items():
-            for corpus, lang in wanted:
-                if kind != "words":
-                    self.documents.add(f"{corpus}/{lang}", tables[kind][lang])
-        if self.built.documents is not None:
-            name = f"lost_in_the_middle/{slice_settings['slice']}"
-            self.documents.add(name, self.built.documents)
-        self.counts = {name: count for name, count in self.built.counts.items() if count}
         self.asked = [row["example_id"] for row in self.rows]
-
-    def text(self, row: Mapping[str, Any]) -> str:
-        return render(row["prompt"], self.documents)
 
     def texts(self) -> dict[tuple[str, int, int | None], str]:
         """The prompts by question, number of documents and gold index."""
-        return {
-            (row["example_id"], row["n_documents"], row["gold_index"]): self.text(row)
-            for row in self.rows
-        }
+        keys = ("example_id", "n_documents", "gold_index")
+        return {tuple(row[key] for key in keys): self.text(row) for row in self.rows}
 
     def others(self, row: Mapping[str, Any]) -> list[str]:
         """The names of the distractors of a prompt, in order."""
@@ -89,9 +65,6 @@ def accepted(text: str, answers: Iterable[str]) -> bool:
     value, _ = scores.best_subspan_em(" ".join(text.split()), answers)
     form, clean = normalisation.normalise(text), normalisation.normalise
     return value == 1.0 or any(normalisation.contains(clean(answer), form) for answer in answers)
-
-
-# Stand-ins
 
 
 @pytest.fixture(scope="module")
@@ -110,18 +83,15 @@ def retrieved(stand_ins: Path) -> list[data.Row]:
     return data.read(stand_ins / data.RETRIEVAL)
 
 
-def tables_of(slice_settings: dict[str, Any], corpora: Mapping[str, pa.Table]) -> Tables:
-    return {
-        kind: {lang: corpora[corpus] for corpus, lang in found}
-        for kind, found in plan.reads(slice_settings).items()
-    }
-
-
 @pytest.fixture
 def made(corpora: dict[str, pa.Table]) -> Callable[..., Made]:
     def make(name: str, **own: Any) -> Made:
         slice_settings = settings(name, **own)
-        return Made(slice_settings, tables_of(slice_settings, corpora))
+        tables = {
+            kind: {lang: corpora[corpus] for corpus, lang in found}
+            for kind, found in plan.reads(slice_settings).items()
+        }
+        return Made(slice_settings, tables)
 
     return make
 
@@ -136,9 +106,6 @@ def expected(
         for gold in PLACES[n]
         for number, row in enumerate(data.documents(retrieved, n, gold))
     }
-
-
-# Fidelity: the paper's token counts (Tables 2 and 4)
 
 
 @pytest.fixture(scope="module")
@@ -164,9 +131,7 @@ def counted(made: Made, table: str, column: str | int) -> pd.DataFrame:
     return rows
 
 
-def test_closed_book_and_oracle_have_the_paper_s_token_counts(
-    mirror: Path, cl100k: Tokenizer
-) -> None:
+def test_prompts_have_the_paper_s_token_counts(mirror, cl100k) -> None:
     tables = {"questions": {"en": nq_open.read_questions("nq_open", mirror / data.ORACLE)}}
     closed_book = Made(settings("en-closed-book"), tables, cl100k)
     assert printed(counted(closed_book, "table2", "closed_book")) == ("15.3", "2.2", 29)
@@ -175,15 +140,8 @@ def test_closed_book_and_oracle_have_the_paper_s_token_counts(
     # No gold passage lacks its answer; one question accepts "*".
     assert oracle.counts == closed_book.counts == {"answer_of_punctuation": 1}
     rows = data.read(mirror / data.ORACLE)
-    assert list(oracle.texts().values()) == [
-        data.prompt(row["ctxs"], row["question"]) for row in rows
-    ]
-    assert list(closed_book.texts().values()) == [
-        f"Question: {row['question']}\nAnswer:" for row in rows
-    ]
-
-
-def test_75_pairs_have_the_paper_s_token_counts(mirror: Path, cl100k: Tokenizer) -> None:
+    assert [*oracle.texts().values()] == [data.prompt(row["ctxs"], row["question"]) for row in rows]
+    assert [*closed_book.texts().values()] == [f"Question: {r['question']}\nAnswer:" for r in rows]
     tables = {"pairs_75": {"en": nq_open.read_pairs(mirror / data.pairs_path(75), 75)}}
     own = {"n_pairs": [{"n": 75, "indices": [*INDICES[75]]}], "query_aware_pairs": []}
     rows = counted(Made(settings("en-pairs-uuid-plain", **own), tables, cl100k), "table4", 75)
@@ -191,12 +149,7 @@ def test_75_pairs_have_the_paper_s_token_counts(mirror: Path, cl100k: Tokenizer)
         assert len(group) == 500 and printed(group) == ("3768.7", "25.6", 3844)
 
 
-# Multi-document question answering
-
-
-def test_released_and_constructed_prompts_are_those_of_every_published_file(
-    made, retrieved
-) -> None:
+def test_released_and_constructed_prompts_are_the_published(made, retrieved) -> None:
     wanted = expected(retrieved, PLACES)
     released = made("en-documents-plain")
     constructed = made("en-documents-plain", source="constructed")
@@ -213,9 +166,6 @@ def test_released_and_constructed_prompts_are_those_of_every_published_file(
         assert {span["role"] for span in row["prompt"]} <= set(ROLES)
         assert len(roles) == row["n_documents"]
         assert roles.index("needle") == row["gold_index"] and roles.count("needle") == 1
-
-
-def test_query_aware_prompts(made, retrieved) -> None:
     found = made("en-documents-query-aware", query_aware=[10, 20])
     assert found.texts() == expected(retrieved, (10, 20), "query_aware")
     assert all(row["query_aware"] for row in found.rows)
@@ -245,15 +195,9 @@ def test_random_order_is_the_released_scripts_one(made, retrieved) -> None:
 def one_question(**changes: Any) -> Tables:
     """Two questions with three passages each, the first with these changes, the second with other answers."""
     row = {
-        "example_id": "00000",
-        "title": "Turm",
-        "context": "Der Turm ist von 1873.",
-        "question": "von wann ist der turm",
-        "answers": ["1873"],
-        "answer_starts": [17],
-        "passages": ["0", "1", "2"],
-        "has_answer": [False] * 3,
-        "holds_answer": [False] * 3,
+        **{"example_id": "00000", "title": "Turm", "context": "Der Turm ist von 1873."},
+        **{"question": "von wann ist der turm", "answers": ["1873"], "answer_starts": [17]},
+        **{"passages": ["0", "1", "2"], "has_answer": [False] * 3, "holds_answer": [False] * 3},
     } | changes
     second = row | {"example_id": "00001", "question": "und wann", "answers": ["turm"]}
     questions = pa.Table.from_pylist([row, second], schema=nq_open.RANKED_QUESTIONS)
@@ -293,6 +237,7 @@ def test_random_distractors_hold_no_answer_and_were_not_retrieved(made) -> None:
         assert not any(accepted(documents[source], row["references"]) for source in others)
         draws.append(tuple(others))
     assert len(set(draws)) == N
+    assert made("en-documents-random-distractors").rows == found.rows
 
 
 def test_random_distractors_of_wikipedia_hold_nothing_that_the_metric_accepts() -> None:
@@ -310,9 +255,7 @@ def test_random_distractors_of_wikipedia_hold_nothing_that_the_metric_accepts() 
         assert len(set(sources)) == 19 and all(source % 2 == 0 for source in sources)
     # Of thirty passages fifteen are left, which are too few.
     tables["passages"]["en"] = tables["passages"]["en"].slice(0, 30)
-    with pytest.raises(
-        UserError, match="no question of nq_open in 'en' has more than 16 documents"
-    ):
+    with pytest.raises(UserError, match="no question of nq_open in 'en' has more than 16"):
         Made(slice_settings, tables)
 
 
@@ -341,9 +284,6 @@ def test_open_domain_prompts_are_the_retrieved_passages_as_they_come(made, retri
     assert {row["answer_present"] for row in found.rows} == {True, False}
 
 
-# Key-value retrieval
-
-
 def moved(row: data.Row, index: int) -> list[list[str]]:
     others = [record for record in row["ordered_kv_records"] if record[0] != row["key"]]
     return [*others[:index], [row["key"], row["value"]], *others[index:]]
@@ -354,19 +294,18 @@ def moved(row: data.Row, index: int) -> list[list[str]]:
     [("en-pairs-uuid-plain", (75, 140, 300)), ("en-pairs-uuid-query-aware", (75,))],
 )
 def test_pairs_are_moved_and_the_others_keep_their_order(made, stand_ins, name, sizes) -> None:
-    query_aware = "aware" in name
-    found = made(name, examples=5, **({"query_aware_pairs": [75]} if query_aware else {}))
+    aware = "aware" in name
+    found = made(name, examples=5, **({"query_aware_pairs": [75]} if aware else {}))
+    prompt = partial(data.pairs_prompt, query_aware=aware)
     wanted = {
-        (f"{n}-{number:04d}", n, index): data.pairs_prompt(
-            moved(row, index), row["key"], query_aware=query_aware
-        )
+        (f"{n}-{number:04d}", n, index): prompt(moved(row, index), row["key"])
         for n in sizes
         for index in INDICES[n]
         for number, row in enumerate(data.read(stand_ins / data.pairs_path(n)))
     }
     assert found.texts() == wanted
     said = {"task": "key_value", "metric": "key_value", "keys": "uuid"}
-    said |= {"query_aware": query_aware, "distractors": "none", "order": "none"}
+    said |= {"query_aware": aware, "distractors": "none", "order": "none"}
     for row in found.rows:
         (needle,) = [span for span in row["prompt"] if span["role"] == "needle"]
         (value,) = row["references"]
@@ -402,14 +341,13 @@ def test_uuids_can_be_drawn() -> None:
 
 
 def of_words(*words: str, **own: Any) -> Made:
-    """Objects whose keys and values are drawn from these words."""
     slice_settings = settings("en-pairs-uuid-plain", **SMALL | own)
     slice_settings |= {"slice": "sw-pairs-words-plain", "lang": "sw", "keys": "words", "words": "w"}
     table = pa.table({"word": list(words), "pos": ["noun"] * len(words)})
     return Made(slice_settings, {"words": {"sw": table}})
 
 
-def test_keys_and_values_can_be_words() -> None:
+def test_keys_and_values_can_be_words_within_no_other() -> None:
     words = [f"neno{i:02d}x" for i in range(30)]
     found = of_words(*words, 'a"b', "NENO07x", "two words", "")
     assert found.counts == {"unusable_words": 4}
@@ -419,21 +357,13 @@ def test_keys_and_values_can_be_words() -> None:
         assert len(set(drawn)) == 2 * row["n_documents"] and set(drawn) <= set(words)
         assert row["references"] == [records[row["gold_index"]][1]]
         assert (row["lang"], row["keys"]) == ("sw", "words")
-    with pytest.raises(
-        UserError, match=r"n_pairs has 9, which takes 18 words, but w has 17 in 'sw'"
-    ):
+    with pytest.raises(UserError, match=r"n_pairs has 9, which takes 18 words, but w has 17 in"):
         of_words(*words[:17])
-
-
-def test_a_value_within_another_word_is_not_asked_for() -> None:
     words = [f"{'a' * i}b" for i in range(17)] + ["Zebra"]
     found = of_words(*words, n_pairs=[{"n": 9, "indices": [0]}])
     # All words are in each object: either the longest or "Zebra" is asked for, or nothing can be.
     assert {row["references"][0] for row in found.rows} <= {words[-2], "Zebra"}
     assert len(found.rows) == 6 - found.counts.get("value_within_a_word", 0)
-
-
-# What is wrong with the data, and what is worth knowing
 
 
 @pytest.mark.parametrize(
@@ -448,8 +378,8 @@ def test_peculiar_answers_are_counted(change: dict, counts: dict) -> None:
     assert made.counts == counts and made.asked == ["00000", "00001"]
 
 
-def test_released_distractors_with_an_answer_are_counted() -> None:
-    """The retrieval results say which have an answer, and those are not taken."""
+def test_answers_among_distractors_and_few_documents_are_counted() -> None:
+    # The retrieval results say which have an answer, and those are not taken.
     tables = one_question(holds_answer=[False, True, True], has_answer=[True, False, False])
     for source, first in (("released", "(Title: A) a"), ("constructed", "(Title: B) b")):
         made = Made(settings("en-documents-plain", **FEW, source=source), tables)
@@ -457,9 +387,6 @@ def test_released_distractors_with_an_answer_are_counted() -> None:
         assert made.counts == {"distractors_with_answer": 4}
         lines = f"Document [1]{first}\nDocument [2](Title: Turm)"
         assert lines in made.text(made.rows[0])
-
-
-def test_questions_with_too_few_documents_are_counted() -> None:
     own = {**FEW, "n_documents": [*FEW["n_documents"], {"n": 4, "gold_indices": [0]}]}
     tables = one_question()
     short = tables["questions"]["en"].to_pylist()
@@ -471,9 +398,7 @@ def test_questions_with_too_few_documents_are_counted() -> None:
     found = [(row["example_id"], row["n_documents"]) for row in made.rows]
     assert found == [("00000", 3), ("00001", 3), ("00001", 4)]
     own["n_documents"].append({"n": 5, "gold_indices": [4]})
-    with pytest.raises(
-        UserError, match=r"n_documents has 5, but no question of nq_open in 'en' has more than 4"
-    ):
+    with pytest.raises(UserError, match=r"n_documents has 5, but no question .* more than 4"):
         Made(settings("en-documents-plain", **own), tables)
 
 
@@ -488,10 +413,8 @@ def test_own_data_is_asked_with_the_documents_there_are() -> None:
     ]
     tables["distractors"] = {"en": pa.Table.from_pylist(found)}
 
-    def made(n_documents: list[dict[str, Any]]) -> Made:
-        own = settings(
-            "en-documents-plain", **FEW | {"n_documents": n_documents, "query_aware": []}
-        )
+    def made(numbers: list[dict[str, Any]]) -> Made:
+        own = settings("en-documents-plain", **FEW | {"n_documents": numbers, "query_aware": []})
         return Made(own | {"needles": "my_questions"}, tables)
 
     few = made(numbers)
@@ -499,9 +422,6 @@ def test_own_data_is_asked_with_the_documents_there_are() -> None:
     assert [row["n_documents"] for row in few.rows] == [3, 3]
     with pytest.raises(UserError, match="has 9, but no question of my_questions in 'en' has more"):
         made(numbers[1:])
-
-
-# Samples and determinism
 
 
 def test_samples_are_seeded_and_nested_and_missing_ones_counted(made) -> None:
@@ -519,18 +439,10 @@ def test_samples_are_seeded_and_nested_and_missing_ones_counted(made) -> None:
     assert made("en-pairs-uuid-plain", examples=6).counts == {"examples_lacking": 3}
 
 
-@pytest.mark.parametrize("name", ["en-documents-random-order", "en-documents-random-distractors"])
-def test_the_same_settings_give_the_same_prompts(made, name: str) -> None:
-    assert made(name).built.instances.equals(made(name).built.instances)
-
-
-# Other languages and corpora
-
 OTHER = {"source": "constructed", "tasks": ["oracle", "multi_document_qa"]}
 
 
 def searched(questions: pa.Table, passages: pa.Table, top: int = 40) -> pa.Table:
-    """Distractors of real retrieval with the demo's embedder."""
     embedder = NgramHasher(dimensions=256)
     comparison = plan.search(block(**OTHER, needles="xquad"), "en").comparison
     screen = import_module(f"needlework.data.comparison.{comparison}")
@@ -571,9 +483,8 @@ def test_questions_in_another_language_stand_among_passages_of_it(mirror: Path) 
 @pytest.mark.parametrize("kind", ["plain", "random-order", "random-distractors"])
 def test_the_sample_s_passages_have_no_titles(root: Path, kind: str) -> None:
     files = sorted(map(str, (root / "resources/sample").glob("*.json")))
-    questions, passages = (
-        sample.table(f"sample_{name}", "de", files, {}) for name in ("questions", "passages")
-    )
+    kinds = ("questions", "passages")
+    questions, passages = (sample.table(f"sample_{n}", "de", files, {}) for n in kinds)
     own = FEW | {"needles": "sample_questions", "random_order": [3], "random_distractors": [3]}
     for name, n in ((f"de-documents-{kind}", 3), ("de-oracle", 1)):
         made = in_german(name, questions, passages, **own)
@@ -583,15 +494,6 @@ def test_the_sample_s_passages_have_no_titles(root: Path, kind: str) -> None:
             check_document_row(row, text, made.documents)
             assert "Title" not in text and WORDS.count(text) == row["n_tokens"]
             assert len(re.findall(r"^Document \[\d\] \S", text, re.MULTILINE)) == n
-
-
-def test_a_gold_passage_has_a_title_only_among_titled_ones() -> None:
-    item = Item("1", "Who?", ["a"], "A title", "A text.", "made", None)
-    assert gold_text(item, titles=False) == "A text."
-    assert gold_text(item, titles=True) == "(Title: A title) A text."
-
-
-# The table of prompts
 
 
 def test_prompts_are_described(made, tmp_path: Path) -> None:

@@ -26,10 +26,8 @@ ROW = {
     "answers": ["1873", "MDCCCLXXIII"],
     "ctxs": [OTHER, GOLD, THIRD],
     "nq_annotated_gold": {
-        "title": "Turm",
-        "long_answer": "Der Turm ist von 1873. Er ist hoch.",
-        "chunked_long_answer": "Der Turm ist von 1873.",
-        "short_answers": ["1873"],
+        **{"title": "Turm", "long_answer": "Der Turm ist von 1873. Er ist hoch."},
+        **{"chunked_long_answer": "Der Turm ist von 1873.", "short_answers": ["1873"]},
     },
 }
 PAIRS = {"ordered_kv_records": [["a", "1"], ["b", "2"], ["c", "3"]], "key": "b", "value": "2"}
@@ -39,10 +37,7 @@ def lines(folder: Path, *rows: object) -> Path:
     return data.write(folder / "file.jsonl.gz", rows)
 
 
-# The released files
-
-
-def test_the_oracle_file(mirror: Path) -> None:
+def test_the_released_files(mirror) -> None:
     table = nq_open.table("nq_open", "en", [str(mirror / data.ORACLE)], {})
     assert table.schema == nq_open.RANKED_QUESTIONS
     found, rows = table.to_pydict(), data.read(mirror / data.ORACLE)
@@ -51,9 +46,6 @@ def test_the_oracle_file(mirror: Path) -> None:
         assert found[column] == [row[column] for row in rows]
     assert found["context"] == [row["ctxs"][0]["text"] for row in rows]
     assert not any(found["passages"])
-
-
-def test_the_released_pairs(mirror: Path) -> None:
     path = mirror / data.pairs_path(75)
     table = nq_open.table("key_value_75", "en", [str(path)], {})
     assert table.schema == nq_open.PAIRS and table.num_rows == 500
@@ -65,16 +57,11 @@ def test_the_released_pairs(mirror: Path) -> None:
         assert starts == [f'"{key}' for key, _ in others]
 
 
-# Questions and passages
-
-
 @pytest.mark.parametrize(
     ("kind", "file"),
     [("nq_open_released", data.documents_path(30, 0)), ("nq_open_retrieved", data.RETRIEVAL)],
 )
-def test_stand_ins_are_read_as_they_were_made(
-    mirror: Path, tmp_path: Path, kind: str, file: str
-) -> None:
+def test_stand_ins_are_read_as_they_were_made(mirror, tmp_path, kind, file) -> None:
     folder = data.stand_ins(mirror, tmp_path, 6, examples=1)
     oracle = nq_open.read_questions("nq_open", folder / data.ORACLE).to_pylist()
     questions = nq_open.table(kind, "en", [str(folder / file)], {})
@@ -92,7 +79,7 @@ def test_stand_ins_are_read_as_they_were_made(
         assert made["has_answer"] == [found["hasanswer"] for found in others]
 
 
-def test_answers_in_titles_are_seen_beside_the_releases_flag(tmp_path: Path) -> None:
+def test_answers_in_titles_and_passages_that_come_twice(tmp_path) -> None:
     (row,) = nq_open.read_questions("nq_open_released", lines(tmp_path, ROW)).to_pylist()
     assert (row["title"], row["context"]) == ("Turm", "Der Turm ist von 1873.")
     assert row["answer_starts"] == [17, -1]
@@ -103,9 +90,6 @@ def test_answers_in_titles_are_seen_beside_the_releases_flag(tmp_path: Path) -> 
         again = ROW | {"ctxs": [OTHER, GOLD, {**THIRD, "title": title, "text": text}]}
         (row,) = nq_open.read_questions("nq_open_released", lines(tmp_path, again)).to_pylist()
         assert row["holds_answer"] == [False, title == "Alt"], text
-
-
-def test_a_passage_appears_once_under_its_first_id(tmp_path: Path) -> None:
     again = copy.deepcopy(ROW) | {"ctxs": [THIRD, GOLD, OTHER]}
     path = lines(tmp_path, ROW, again)
     passages = nq_open.read_passages("nq_open_released", path).to_pylist()
@@ -160,7 +144,7 @@ def test_a_wrong_line_is_named(tmp_path: Path, kind: str, row: object, problem: 
         nq_open.read_questions(kind, path)
 
 
-def test_a_torn_file_is_an_error(mirror: Path, tmp_path: Path) -> None:
+def test_a_torn_or_absurd_file_is_an_error(mirror, tmp_path, monkeypatch) -> None:
     whole = (mirror / data.ORACLE).read_bytes()
     torn = tmp_path / "torn.jsonl.gz"
     for content, said in (
@@ -174,15 +158,9 @@ def test_a_torn_file_is_an_error(mirror: Path, tmp_path: Path) -> None:
             nq_open.read_questions("nq_open", torn)
     with pytest.raises(UserError, match=r"none\.jsonl\.gz does not exist"):
         nq_open.read_questions("nq_open", tmp_path / "none.jsonl.gz")
-
-
-def test_an_absurdly_long_line_is_refused(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(json_lines, "MAX_LINE_BYTES", 100)
     with pytest.raises(UserError, match="line 1 is not a JSON object"):
         list(json_lines.read_lines(lines(tmp_path, {"question": "q" * 200})))
-
-
-# Key-value pairs
 
 
 def test_a_file_without_gzip_is_read_too(tmp_path: Path) -> None:
@@ -215,20 +193,14 @@ def test_wrong_pairs_are_named(tmp_path: Path, changes: dict, problem: str) -> N
         nq_open.read_pairs(path, 3)
 
 
-# Wikipedia
-
-
 def wikipedia_file(folder: Path, *rows: str) -> Path:
     path = folder / "psgs_w100.tsv.gz"
-    path.write_bytes(
-        gzip.compress("".join(f"{row}\n" for row in ("id\ttext\ttitle", *rows)).encode())
-    )
+    text = "".join(f"{row}\n" for row in ("id\ttext\ttitle", *rows))
+    path.write_bytes(gzip.compress(text.encode()))
     return path
 
 
-def test_wikipedia_s_passages_are_those_of_the_sampled_ids(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wikipedia_s_passages_are_those_of_the_sampled_ids(tmp_path, monkeypatch) -> None:
     rows = [f"{i}\ttext {i}\ttitle {i}" for i in range(1, 12)]
     rows[9] = '10\t"A ""quoted"" text"\tTitle: (10)'
     path = wikipedia_file(tmp_path, *rows, "a line that is not read")
@@ -242,14 +214,11 @@ def test_wikipedia_s_passages_are_those_of_the_sampled_ids(
     assert wikipedia.table("wikipedia", "en", [str(path)], {"seed": 1}).num_rows == 4
 
 
-def test_wikipedia_s_sample_is_seeded() -> None:
+def test_wikipedia_s_sample_is_seeded_and_damage_an_error(tmp_path) -> None:
     ids = wikipedia.sample_ids(1000, 50, 1)
     assert ids == sorted(set(ids)) and ids[0] >= 1 and ids[-1] <= 1000
     assert ids == wikipedia.sample_ids(1000, 50, 1) != wikipedia.sample_ids(1000, 50, 2)
     assert wikipedia.sample_ids(5, 5, 0) == [1, 2, 3, 4, 5]
-
-
-def test_a_damaged_wikipedia_is_an_error(tmp_path: Path) -> None:
     path = wikipedia_file(tmp_path, "1\ta\tb", "3\ta\tb", "3\t a", "4\t \tb", '5\t"a\tb')
     for number in (2, 3, 4, 5):
         with pytest.raises(UserError, match=rf"line {number + 1}: it is not passage {number}"):
@@ -261,9 +230,6 @@ def test_a_damaged_wikipedia_is_an_error(tmp_path: Path) -> None:
         wikipedia.read(path, [1, 9])
     with pytest.raises(UserError, match="does not exist"):
         wikipedia.read(tmp_path / "none.tsv.gz", [1])
-
-
-# Paragraphs of other corpora
 
 
 def test_paragraphs_become_passages_with_titles(mirror: Path) -> None:
@@ -282,9 +248,6 @@ def test_paragraphs_become_passages_with_titles(mirror: Path) -> None:
     contexts = extractive.read_mlqa(path, "dev", "hi")["context"].to_pylist()
     found = titled.table("mlqa_passages", "hi", [str(path)], given({"split": "dev"}))
     assert found.num_rows == len(set(contexts))
-
-
-# The registry
 
 
 def test_every_corpus_registers_its_files_and_languages(root: Path) -> None:

@@ -35,11 +35,8 @@ def test_every_real_row_is_found_and_made_again(name: str, mirror: Path) -> None
         n = len(items)
         values = {
             **found.values,
-            "n": str(n),
-            "next": str(n + 1),
-            "count": counted(n, TASKS[name].answer_lang),
-            "last": items[-1].id,
-            "last_title": items[-1].title,
+            **{"n": str(n), "next": str(n + 1), "count": counted(n, TASKS[name].answer_lang)},
+            **{"last": items[-1].id, "last_title": items[-1].title},
             **_example_ids(frame.example, text),
         }
         own = frame
@@ -176,8 +173,8 @@ def test_the_papers_printed_prompts(name: str) -> None:
     assert text.startswith(start) and text.endswith(end)
 
 
-def test_a_document_that_looks_like_a_frame_is_no_item() -> None:
-    """Numbers must follow each other, so a document that cites "Article 1: " adds no item."""
+def test_other_texts_have_no_frame_and_numbers_are_words(tmp_path) -> None:
+    # Numbers must follow each other, so a document that cites "Article 1: " adds no item.
     frame = frames()["newsqa"]
     items = [Item("as Article 1: says\nArticle 7: too", id="1"), Item("other", id="2")]
     made = render(frame, items, {"gold": "2", "question": "what is it?"}, [1])
@@ -185,9 +182,6 @@ def test_a_document_that_looks_like_a_frame_is_no_item() -> None:
     found = cut(frame, instruction, made.text[len(instruction) + 1 :])
     assert found is not None
     assert found.ids == ["1", "2"]
-
-
-def test_another_text_or_file_has_no_frame(tmp_path: Path) -> None:
     frame = frames()["newsqa"]
     assert cut(frame, frame.instruction, "Once upon a time.\nAnswer:") is None
     assert cut(frame, "Something else.", frame.example + "Article 1: x") is None
@@ -195,17 +189,17 @@ def test_another_text_or_file_has_no_frame(tmp_path: Path) -> None:
     (tmp_path / "frames.yaml").write_text("newsqa: {nothing: 1}", encoding="utf-8")
     with pytest.raises(UserError, match=r"frames\.yaml holds no frames"):
         load_frames(tmp_path / "frames.yaml")
-
-
-def test_numbers_in_words() -> None:
     for number, english, chinese in (
-        (6, "six", "六"),
-        (11, "eleven", "十一"),
-        (20, "twenty", "二十"),
-        (61, "sixty one", "六十一"),
-        (101, "one hundred and one", "一百零一"),
-        (110, "one hundred and ten", "一百一十"),
-        (251, "two hundred and fifty one", "二百五十一"),
-        (1001, "one thousand, one", "一千零一"),
+        *(
+            (6, "six", "六"),
+            (11, "eleven", "十一"),
+            (20, "twenty", "二十"),
+            (61, "sixty one", "六十一"),
+        ),
+        *((101, "one hundred and one", "一百零一"), (110, "one hundred and ten", "一百一十")),
+        *(
+            (251, "two hundred and fifty one", "二百五十一"),
+            (1001, "one thousand, one", "一千零一"),
+        ),
     ):
         assert (counted(number, "en"), counted(number, "zh")) == (english, chinese)

@@ -27,7 +27,6 @@ GPT = "GPT-3.5-Turbo-16K"
 def numbers(
     name: str, scores: list[dict[str, Any]], paper: pd.DataFrame = PRINTED_NUMBERS, **settings: Any
 ) -> pd.DataFrame:
-    """Our rows of a result."""
     context = Context(paper, SETTINGS | settings)
     found = load_benchmark("m4le").by_name[name](pd.DataFrame(scores), context)
     return found[found["source"] == "ours"]
@@ -43,9 +42,6 @@ def reference(task: str) -> float:
     return published_number(PRINTED_NUMBERS, TABLES[task], row, "1000").value
 
 
-# Means of normalised scores
-
-
 def test_a_mean_is_of_normalised_scores() -> None:
     scores = rows("c3", 1000, shares(100)) + rows("nq-open", 1000, shares(124))
     found, g = mean(scores), reference("c3")
@@ -59,10 +55,22 @@ def test_a_mean_is_of_normalised_scores() -> None:
     assert (found["value"], found["n_tasks"]) == (pytest.approx(0.5), 1)
 
 
-def test_the_average_is_the_mean_of_the_lengths_means() -> None:
+def test_averages_bleu_and_rouge_of_cells() -> None:
     scores = rows("nq-open", 1000, shares(124)) + rows("c3", 1000, shares(0))
     scores += rows("nq-open", 2000, shares(124))
     assert mean(scores, "average")["value"] == pytest.approx((0.25 + 0.5) / 2)
+    pairs = [("The cat sat on a mat .", "The cat sat on a mat ."), ("Dogs bark .", "A dog barks .")]
+    found = [measures.statistics(*pair, "en").flat() for pair in pairs]
+    task = "tedtalks-zh2en"
+    scores = rows(task, 1000, [1.0, 0.0])
+    for row, own in zip(scores, found, strict=True):
+        row["bleu_statistics"] = own
+    value = cell(numbers("tasks", scores), model="a", task=task)["value"]
+    assert value == pytest.approx(measures.corpus(found)) != pytest.approx(0.5)
+    assert mean(scores)["value"] == pytest.approx(value / (reference(task) + value))
+    scores = rows("dureader", 1000, [0.0, 0.0])
+    scores += [row | {"metric": "paper", "value": 0.5} for row in scores]
+    assert mean(scores)["value"] == pytest.approx(0.5 / (reference("dureader") + 0.5))
 
 
 def test_a_model_of_the_run_normalises() -> None:
@@ -82,21 +90,6 @@ def test_a_model_of_the_run_normalises() -> None:
     assert widths[0] < widths[1]
 
 
-def test_bleu_of_a_cell_is_of_all_its_answers() -> None:
-    pairs = [
-        ("The cat sat on the mat .", "The cat sat on the mat ."),
-        ("Dogs bark .", "A dog barks ."),
-    ]
-    found = [measures.statistics(*pair, "en").flat() for pair in pairs]
-    task = "tedtalks-zh2en"
-    scores = rows(task, 1000, [1.0, 0.0])
-    for row, own in zip(scores, found, strict=True):
-        row["bleu_statistics"] = own
-    value = cell(numbers("tasks", scores), model="a", task=task)["value"]
-    assert value == pytest.approx(measures.corpus(found)) != pytest.approx(0.5)
-    assert mean(scores)["value"] == pytest.approx(value / (reference(task) + value))
-
-
 def test_slopes_are_over_the_places_of_the_runs_lengths() -> None:
     scores = []
     for length, right in zip(PAPER_BUCKETS, (124, 100, 80, 60, 40), strict=True):
@@ -110,22 +103,13 @@ def test_slopes_are_over_the_places_of_the_runs_lengths() -> None:
     assert own["published"] == -0.084
 
 
-def test_dureaders_normalised_score_is_of_rouge() -> None:
-    scores = rows("dureader", 1000, [0.0, 0.0])
-    scores += [row | {"metric": "paper", "value": 0.5} for row in scores]
-    assert mean(scores)["value"] == pytest.approx(0.5 / (reference("dureader") + 0.5))
-
-
-def test_without_any_score_a_cell_is_empty() -> None:
-    """A model whose context holds no prompt of a length once ended the job."""
+def test_cells_without_scores_and_bounds_of_failures() -> None:
+    # A model whose context holds no prompt of a length once ended the job.
     given = rows("c3", 1000, shares(100)) + rows("nq-open", 1000, shares(124))
     lost = [row | {"model": "b", "value": 0.0, "finish_reason": "skipped"} for row in given]
     ours = numbers("table3", given + lost).set_index("model")
     of_b = ours.loc[["b"], ["value", "ci_low", "ci_high"]]
     assert len(of_b) and of_b.isna().all(axis=None) and ours.loc[["a"], "value"].notna().any()
-
-
-def test_bounds_of_normalised_scores_count_failures_wrong_and_right() -> None:
     scores, g = rows("c3", 1000, shares(100)), reference("c3")
     for row in [row for row in scores if row["value"] == 0][:20]:
         row["finish_reason"] = "error"
@@ -136,9 +120,6 @@ def test_bounds_of_normalised_scores_count_failures_wrong_and_right() -> None:
     scores += [row | {"finish_reason": "error"} for row in rows("nq-open", 1000, shares(0))]
     found = mean(scores)
     assert found["value"] > 0 and found[["lowest", "highest"]].isna().all()
-
-
-# Beside the paper
 
 
 @pytest.fixture(scope="module")
@@ -185,14 +166,11 @@ def test_the_released_metric_alone_is_compared_beside_the_papers(name: str, whol
     assert not ours.loc[~told, "comparison"].str.contains("cannot tell").any()
 
 
-def test_an_accuracy_that_no_rows_give_is_not_compared() -> None:
+def test_other_accuracies_and_metrics_are_not_compared() -> None:
     scores = [row for n in (6000, 8000) for row in rows("nq-open", n, shares(50))]
     data = numbers("tasks", scores, published={"a": "LongChat-13B-16K"})
     said = [cell(data, length=n)["comparison"] for n in (6000, 8000)]
     assert "cannot tell" not in said[0] and "left out rows that failed" in said[1]
-
-
-def test_the_papers_metric_is_not_compared_where_it_differs() -> None:
     scores = []
     for task in ("c3", "dureader", "marc", "tedtalks-zh2en"):
         own = {"bleu_statistics": [1] * 10} if "ted" in task else {}
@@ -205,7 +183,7 @@ def test_the_papers_metric_is_not_compared_where_it_differs() -> None:
         assert set(zip(told["task"], told["metric"], strict=True)) == wanted
 
 
-def test_other_settings_and_wordings_are_told() -> None:
+def test_other_settings_wordings_and_places_are_told() -> None:
     own = {"chat": ["a"], "decoding": {"a": "temperature 1"}}
     own["setup"] = {**SETTINGS["setup"], "release": "2024"}
     why = mean(rows("c3", 1000, shares(100)), **own)["comparison"]
@@ -216,6 +194,11 @@ def test_other_settings_and_wordings_are_told() -> None:
     for task, told in (("marc", False), ("wow", True)):
         said = cell(data, model="a", task=task)["comparison"]
         assert ("instructions of the user's own" in said) == told
+    called = load_benchmark("m4le").called
+    places = [called["place"].called(place) for place in (0.0, 0.25, 0.5, 1.0)]
+    assert places == ["first", "25%", "middle", "last"]
+    assert called["position"].called(0.5) == "50%"
+    assert called["column"].called("3000") == called["length"].called(3000) == "3K"
 
 
 def test_printed_numbers_follow_from_each_other() -> None:
@@ -233,11 +216,3 @@ def test_printed_numbers_follow_from_each_other() -> None:
     result = load_benchmark("m4le").by_name["derived"]
     text = lay_out(made, result.shown, "m4le-derived", result.title)
     assert "Average" in text and "Slope" in text
-
-
-def test_places_are_percent_and_lengths_thousands() -> None:
-    called = load_benchmark("m4le").called
-    places = [called["place"].called(place) for place in (0.0, 0.25, 0.5, 1.0)]
-    assert places == ["first", "25%", "middle", "last"]
-    assert called["position"].called(0.5) == "50%"
-    assert called["column"].called("3000") == called["length"].called(3000) == "3K"

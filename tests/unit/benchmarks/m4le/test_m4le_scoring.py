@@ -12,23 +12,20 @@ import pytest
 
 from factories import ROOT
 from factories.m4le import configured, mirrored, sample
+from made_slices import Made
 from needlework.benchmarks.m4le import measures, plan
 from needlework.benchmarks.m4le.data.tasks import TASKS
-from needlework.benchmarks.m4le.prompts import build
 from needlework.benchmarks.m4le.scores import METRICS, paper, released, score
 from needlework.given import given
-from needlework.prompts.tokenizers import load_tokenizer
 from needlework.records import GENERATIONS
 
-WORDS = load_tokenizer("words", {"kind": "words"})
 SCORED = [name for name, task in TASKS.items() if task.metric != "bleu"]
 
 
 def built(rows: pa.Table, **own: Any) -> pa.Table:
-    """The instances of these rows of the sample."""
     block = configured(source="sample", lengths=[500, 1000], **own)["benchmarks"]["m4le"]
     settings = plan.settings(given(block | {"seed": 0}), "sample", block["lengths"])
-    return build(settings, {"rows": {"sample": rows}}, [], WORDS).instances
+    return Made("m4le", settings, {"rows": {"sample": rows}}).built.instances
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +35,6 @@ def rows() -> pa.Table:
 
 @pytest.fixture(scope="module")
 def instances(rows: pa.Table) -> pa.Table:
-    """The sample's instances."""
     return built(rows)
 
 
@@ -50,7 +46,6 @@ def golds(instances: pa.Table) -> list[str]:
 def scored(
     instances: pa.Table, texts: list[str], reason: str = "stop", raw: list[str] | None = None
 ) -> list[dict[str, Any]]:
-    """The scores of these answers, in the order of the instances."""
     ids, raw_texts = instances["instance_id"].to_pylist(), raw or [None] * len(texts)
     answers = [
         {"instance_id": id_, "sample": 0, "text": text, "raw_text": own, "finish_reason": reason}
@@ -62,7 +57,6 @@ def scored(
 
 @pytest.fixture(scope="module")
 def oracle(instances: pa.Table, golds: list[str]) -> list[dict[str, Any]]:
-    """The scores of the gold answers."""
     return scored(instances, golds)
 
 
@@ -74,6 +68,11 @@ def test_the_oracle_scores_one_and_the_empty_answer_zero(instances, golds, oracl
                 assert row["value"] == pytest.approx(value), (row["task"], row["metric"])
     failed = scored(instances, ["x"] * len(instances), "skipped")
     assert {(row["value"], row["verdict"]) for row in failed} == {(0.0, "skipped")}
+    translated = [row for row in oracle if row["task_type"].startswith("TRAN")]
+    own = [row["bleu_statistics"] for row in translated if row["metric"] == "paper"]
+    assert measures.corpus(own) == pytest.approx(1.0)
+    others = [row["bleu_statistics"] for row in oracle if row not in translated]
+    assert set(others) == {None}
 
 
 def test_the_released_scorer_sees_thoughts(instances, golds, oracle) -> None:
@@ -86,14 +85,6 @@ def test_the_released_scorer_sees_thoughts(instances, golds, oracle) -> None:
     }
     kinds, metrics = map(set, zip(*changed, strict=True))
     assert metrics == {"released"} and kinds >= {"CLS", "QA", "SUM", "TRAN"}
-
-
-def test_a_cells_bleu_comes_from_its_rows(oracle) -> None:
-    translated = [row for row in oracle if row["task_type"].startswith("TRAN")]
-    own = [row["bleu_statistics"] for row in translated if row["metric"] == "paper"]
-    assert measures.corpus(own) == pytest.approx(1.0)
-    others = [row["bleu_statistics"] for row in oracle if row not in translated]
-    assert set(others) == {None}
 
 
 # Means of the released scorer over the mirror's rows, answered with their first gold answers.

@@ -63,7 +63,6 @@ def tokenizer(name: str) -> Tokenizer:
 def instances(
     tables: Tables, name: str, lengths: Sequence[int] = (512,), tokens: str = "words", **own: Any
 ) -> list[dict[str, Any]]:
-    """The rows of a slice."""
     table, _, _ = build(settings(name, lengths, **own), tables, TEMPLATES, tokenizer(tokens))
     assert table.schema.equals(instances_schema({**COLUMNS, **COUNTS}))
     return table.to_pylist()
@@ -101,7 +100,6 @@ def retrieved(
 
 @pytest.fixture(scope="module")
 def tables() -> Tables:
-    """The embedded sample."""
     files = sorted((ROOT / "resources/sample").glob("*.json"))
     questions = {lang: sample.read_questions(lang, files) for lang in LANGS}
     passages = {lang: sample.read_passages(lang, files) for lang in LANGS}
@@ -199,9 +197,6 @@ def corpora(tables: Tables) -> Corpora:
     return Corpora(tables, "sample_questions", "sample_passages")
 
 
-# On the sample, with real retrieval
-
-
 ENDS = ["start", "middle", "end"]
 
 
@@ -227,9 +222,7 @@ ENDS = ["start", "middle", "end"]
         ("vi-none", "words", {}),
     ],
 )
-def test_every_prompt_is_what_its_factors_say(
-    tables, corpora, name: str, tokens: str, own: dict
-) -> None:
+def test_every_prompt_is_what_its_factors_say(tables, corpora, name, tokens, own) -> None:
     lengths = own.get("lengths", (512, 1024) if tokens == "words" else (1024,))
     rows = instances(tables, name, tokens=tokens, **{"lengths": lengths, "questions": 4, **own})
     corpora.check(rows, tokens, **own)
@@ -241,9 +234,7 @@ def test_every_prompt_is_what_its_factors_say(
     if haystack == "none":
         asked = [(task, "none") for task in ("exact", "existence", "closed_book")]
         lengths, kinds = (0,), ["none"]
-    found = Counter(
-        ((row["task"], row["position"]), row["length"], row["retrieval"]) for row in rows
-    )
+    found = Counter(((r["task"], r["position"]), r["length"], r["retrieval"]) for r in rows)
     assert found == dict.fromkeys(product(asked, lengths, kinds), 4)
     said = {"benchmark": "mlneedle", "needle_lang": needle, "haystack_lang": haystack}
     said |= {"question_lang": own.get("question_lang", "en"), "max_new_tokens": 128}
@@ -277,16 +268,16 @@ def test_the_budget_decides_how_much_there_is(tables, corpora) -> None:
     assert 472 in {row["n_tokens"] for row in rows} <= {471, 472}
 
 
-# Names
-
-
-def test_no_two_prompts_have_the_same_id(tables) -> None:
+def test_ids_differ_and_passages_of_other_languages_change_nothing(tables) -> None:
     haystacks = ["en", "hi", "multilingual", "none"]
     own = {"retrieval": ["semantic", "random"], "positions": 5, "questions": 2}
     names = [f"{needle}-{haystack}" for needle in ("en", "de") for haystack in haystacks]
     rows = [row for name in names for row in instances(tables, name, (256, 512), **own)]
     # 2 questions; 2 retrievals, 2 lengths, 5 exact and 6 existence prompts; 3 without a haystack.
     assert len(rows) == len(ids(rows)) == 2 * (2 * 3 * 2 * 2 * (5 + 6) + 2 * 3)
+    fewer = {kind: {"zh": tables[kind]["zh"]} for kind in ("passages", "distractors")}
+    fewer["questions"] = tables["questions"]
+    assert instances(fewer, "de-zh") == instances(tables, "de-zh")
 
 
 @pytest.mark.parametrize(
@@ -313,12 +304,6 @@ def test_more_of_something_changes_no_other_row(tables, few: dict, many: dict) -
     assert less and less.items() <= more.items()
     same = {"needle_languages", "haystack_languages"} & {*many}
     assert len(less) == len(more) if same else len(less) < len(more)
-
-
-def test_passages_of_other_languages_change_nothing(tables) -> None:
-    fewer = {kind: {"zh": tables[kind]["zh"]} for kind in ("passages", "distractors")}
-    fewer["questions"] = tables["questions"]
-    assert instances(fewer, "de-zh") == instances(tables, "de-zh")
 
 
 @pytest.mark.parametrize("name", ["de-hi", "de-multilingual", "de-none"])
@@ -351,9 +336,6 @@ def test_the_same_bytes_however_it_was_built(tables, tmp_path: Path, name: str) 
     assert written(others, turned) == once
 
 
-# Which questions
-
-
 def examples(tables: Tables, name: str, **own: Any) -> list[str]:
     rows = instances(tables, name, tasks=["exact"], **own)
     return sorted({row["example_id"] for row in rows})
@@ -372,16 +354,10 @@ def test_samples_share_items_between_languages_or_not(tables) -> None:
         assert len(examples(tables, "en-none", questions=questions)) == 15
 
 
-# Items made here
-
-
 def question(name: str, answers: Sequence[str], context: str, text: str = "") -> dict[str, Any]:
     return {
-        "example_id": name,
-        "title": "t",
-        "context": context,
-        "question": text or f"Which is {name}?",
-        "answers": list(answers),
+        **{"example_id": name, "title": "t", "context": context},
+        **{"question": text or f"Which is {name}?", "answers": list(answers)},
         "answer_starts": [context.index(answer) for answer in answers],
     }
 
@@ -410,22 +386,15 @@ def made(
 
 
 ENGLISH = {
-    "needle_languages": ["en"],
-    "haystack_languages": ["en"],
-    "answer_languages": ["en"],
+    **{"needle_languages": ["en"], "haystack_languages": ["en"], "answer_languages": ["en"]},
     "answer_buffer": 0,
 }
 OSTREL = question("q1", ["Ostrel"], "The tower is Ostrel.", "Which {tower} is it?")
-PASSAGES_MADE = {
-    "a": "Fog signals are loud.",
-    "b": "A lamp burns oil.",
-    "c": "Storms come in winter.",
-}
-SMALL = made({"en": [OSTREL]}, PASSAGES_MADE, ["c", "a", "b"])
+TEXTS = {"a": "Fog signals are loud.", "b": "A lamp burns oil.", "c": "Storms come in winter."}
+SMALL = made({"en": [OSTREL]}, TEXTS, ["c", "a", "b"])
 
 
 def prompts(tables: Tables, name: str, length: int, **own: Any) -> dict[tuple, str]:
-    """Prompts by task and position."""
     corpora = Corpora(tables, "sample_questions", "sample_passages")
     rows = instances(tables, name, (length,), **(ENGLISH | own))
     return {(r["task"], r["position"]): render(r["prompt"], corpora.documents) for r in rows}
@@ -434,7 +403,7 @@ def prompts(tables: Tables, name: str, length: int, **own: Any) -> dict[tuple, s
 def test_the_papers_prompts_to_the_letter() -> None:
     """Three whole distractors fit."""
     needle = "The tower is Ostrel."
-    storms, fog, lamp = (PASSAGES_MADE[name] for name in "cab")
+    storms, fog, lamp = (TEXTS[name] for name in "cab")
     found = prompts(SMALL, "en-en", 100) | prompts(SMALL, "en-none", 100, tasks=["closed_book"])
     alone = prompts(SMALL, "en-none", 100)
     for key, prompt, passages in (
@@ -485,9 +454,8 @@ def test_prompts_whose_needle_does_not_fit_are_counted() -> None:
     # Three exact and three existence prompts at the shorter length; the absent one has no needle.
     assert counts == {"no_answer_left": 0, "questions_lacking": 0, "needle_too_long": 6}
     found = [(r["example_id"], r["length"], r["needle_present"]) for r in table.to_pylist()]
-    assert {row for row in found if row[0] == "q2"} == {
-        *(("q2", 50, False), ("q2", 300, True), ("q2", 300, False)),
-    }
+    second = {row[1:] for row in found if row[0] == "q2"}
+    assert second == {(50, False), (300, True), (300, False)}
     assert len([row for row in found if row[0] == "q1"]) == 14
 
 
@@ -522,8 +490,8 @@ def test_the_accepted_answers_are_those_of_all_languages_each_once() -> None:
         instances(made(items), "en-none", aligned=True, **own)
 
 
-def test_text_that_looks_like_a_prompt_is_text() -> None:
-    """Questions and passages are untrusted: neither may shift the needle or the template."""
+def test_text_like_a_prompt_and_items_without_distractors() -> None:
+    # Questions and passages are untrusted: neither may shift the needle or the template.
     context = "[7] The tower is Ostrel.\n[8] {passages}\n\nQuestion: none"
     item = question("q1", ["Ostrel"], context, "What is {passages}?\n\nAnswer: {question}")
     tables = made({"en": [item]}, {"a": "\n\nAnswer: fog", "b": "[0] x\ny"}, ["a", "b"])
@@ -533,16 +501,10 @@ def test_text_that_looks_like_a_prompt_is_text() -> None:
     for row in rows:
         corpora.check_text(row)
         assert row["n_distractors"] == 2
-
-
-def test_an_item_without_distractors() -> None:
     rows = instances(made({"en": [OSTREL]}), "en-en", (200,), **ENGLISH)
     assert all(row["exhausted"] and row["n_distractors"] == 0 for row in rows)
     # The same words at every position, and yet prompts of their own.
     assert len(ids(rows)) == 7
-
-
-# On real data
 
 
 @pytest.fixture(scope="module")
@@ -554,14 +516,11 @@ def mlqa_dev(mirror: Path) -> dict[str, pa.Table]:
 REAL = {"needles": "mlqa", "haystack": "mmarco"}
 
 
-def test_no_two_real_prompts_have_the_same_id(mlqa_dev) -> None:
-    """Also where the corpus asks nearly the same twice."""
+def test_real_items_have_ids_of_their_own(mlqa_dev) -> None:
+    # Also where the corpus asks nearly the same twice.
     own = REAL | {"questions": "all", "aligned": False, "tasks": ["exact", "closed_book"]}
     rows = instances({"questions": mlqa_dev}, "zh-none", **own)
     assert len(rows) == len(ids(rows)) > 1000
-
-
-def test_real_items_that_languages_share(mlqa_dev) -> None:
     tables, some = {"questions": mlqa_dev}, ["en", "de", "es"]
     own = REAL | {"aligned": True, "needle_languages": some, "answer_languages": some}
     found = [examples(tables, f"{lang}-none", questions=20, **own) for lang in some]

@@ -10,8 +10,11 @@ import yaml
 from factories import ROOT, configuration, demo
 from factories.mlneedle import block
 from needlework.benchmarks.mlneedle import plan
+from needlework.given import given
+from needlework.planning.affects import effective_config
 from needlework.planning.config import validated
 from needlework.planning.json_schema import schema
+from needlework.planning.notices import notices
 from needlework.planning.rule_inputs import RuleInputs
 
 # Positions
@@ -39,18 +42,8 @@ def test_equally_spaced_positions(n: int) -> None:
         assert all(abs(p.place(size) - p.depth * size) <= 0.5 for p in found)
 
 
-def test_the_names_of_other_positions() -> None:
-    found = plan.positions(9)
-    names = "start 1/8 2/8 3/8 middle 5/8 6/8 7/8 end"
-    assert " ".join(p.name for p in found) == names
-    assert [p.place(20) for p in found] == [0, 2, 5, 8, 10, 12, 15, 18, 20]
-
-
-# Slices
-
-
-def test_the_papers_slices() -> None:
-    """Seven needle languages by eight haystacks, and each alone."""
+def test_the_papers_slices_and_templates() -> None:
+    # Seven needle languages by eight haystacks, and each alone.
     paper = yaml.safe_load((ROOT / "presets/mlneedle.yaml").read_text(encoding="utf-8"))
     del paper["benchmarks"]["mlneedle"]["comparisons"]  # of the preset's own models
     own = block(**paper["benchmarks"]["mlneedle"])
@@ -60,33 +53,9 @@ def test_the_papers_slices() -> None:
     found = plan.settings(own, "ar-multilingual", [512])
     assert (found["needle_lang"], found["haystack_lang"]) == ("ar", "multilingual")
     assert plan.baseline_slices(own) == [n for n in names if n.endswith("-none")]
-
-
-def slice_settings(**own: Any) -> dict[str, dict[str, Any]]:
-    made = block(**own)
-    return {name: plan.settings(made, name, [512]) for name in plan.slices(made)}
-
-
-def test_a_further_language_adds_slices_and_changes_no_other() -> None:
-    own = {"needle_languages": ["en"], "haystack_languages": ["en"], "aligned": False}
-    few = slice_settings(**own)
-    for key, languages in (
-        ("needle_languages", ["en", "de"]),
-        ("haystack_languages", ["en", "multilingual"]),
-    ):
-        more = slice_settings(**own | {key: languages})
-        assert few.items() < more.items()
-
-
-def test_the_order_in_which_languages_are_written_changes_nothing() -> None:
-    own = {
-        "needle_languages": ["en", "de", "zh"],
-        "haystack_languages": ["hi", "multilingual"],
-        "answer_languages": ["en", "de", "zh", "es"],
-        "multilingual": ["hi", "ar", "vi"],
-    }
-    turned = {key: languages[::-1] for key, languages in own.items()}
-    assert slice_settings(**own) == slice_settings(**turned)
+    own = schema()["properties"]["benchmarks"]["properties"]["mlneedle"]["properties"]
+    found = {path.stem for path in (ROOT / "resources/prompts/mlneedle").glob("*.txt")}
+    assert found == set(own["tasks"]["items"]["enum"])
 
 
 @pytest.mark.parametrize(
@@ -115,38 +84,7 @@ def test_a_setting_touches_the_slices_that_depend_on_it(key, value, touched) -> 
     assert plan.settings(before, "de-en", [9, 8])["lengths"] == [8, 9]
 
 
-@pytest.mark.parametrize(
-    ("name", "searched"),
-    [("de-es", ["es"]), ("de-multilingual", ["ar", "zh"]), ("hi-none", [])],
-)
-def test_the_languages_that_a_slice_reads(name: str, searched: list[str]) -> None:
-    own = block(
-        needle_languages=["de", "hi"],
-        answer_languages=["de", "hi", "en", "vi"],
-        multilingual=["zh", "ar"],
-        aligned=False,
-    )
-    settings = plan.settings(own, name, [512])
-    read = plan.reads(settings)
-    assert read["questions"] == [(own["needles"], lang) for lang in ("de", "en", "hi", "vi")]
-    assert read["passages"] == [(own["haystack"], lang) for lang in searched]
-    assert plan.searches(settings) == searched
-
-
-def test_the_languages_of_all_passages() -> None:
-    def passages(**own: object) -> list[str]:
-        config = block(**own)
-        return [lang for corpus, lang in plan.quotes(config) if corpus == config["haystack"]]
-
-    assert passages(haystack_languages=["zh", "de"]) == ["de", "zh"]
-    own = {"haystack_languages": ["de", "multilingual"], "multilingual": ["hi", "de"]}
-    assert passages(**own) == ["de", "hi"]
-
-
-# Results
-
-
-def test_what_tables_and_figures_know_of_a_run() -> None:
+def test_what_results_and_the_explorer_know_of_a_run() -> None:
     config = configuration("mlneedle", demo("mlneedle"))
     config["models"]["lexical"] |= {"published": "Published-7B", "context": 4096}
     config["run"]["models"] = ["lexical", "oracle"]
@@ -166,14 +104,41 @@ def test_what_tables_and_figures_know_of_a_run() -> None:
         "answer_languages": ["ar", "de", "en", "es", "hi", "vi", "zh"],
     }
     assert found["setup"].items() >= setup.items()
-
-
-def test_every_task_has_a_template() -> None:
-    own = schema()["properties"]["benchmarks"]["properties"]["mlneedle"]["properties"]
-    found = {path.stem for path in (ROOT / "resources/prompts/mlneedle").glob("*.txt")}
-    assert found == set(own["tasks"]["items"]["enum"])
-
-
-def test_the_explorer_writes_depths_in_percent() -> None:
     found = RuleInputs(validated(configuration("mlneedle", demo("mlneedle")))).explorer
     assert found.explored("mlneedle")["percent"] == {"depth": 100}
+
+
+def own_questions(*languages: str, **own: Any) -> dict[str, Any]:
+    """A run of MLNeedle on questions of a user's own, validated: the benchmark's block."""
+    data = {"files": [str(ROOT / "resources/examples/turkish/data/sorular.csv")]}
+    columns = {"question": "soru", "context": "metin", "answers": "cevaplar"}
+    mine = {"kind": "questions", "columns": columns, "languages": dict.fromkeys(languages, data)}
+    config = configuration("mlneedle", demo("mlneedle")) | {"corpora": {"mine": mine}}
+    config["run"]["models"] = ["oracle"]
+    chosen = {"needles": "mine", "haystack": "mine_paragraphs", "tasks": ["exact"]}
+    both = {"needle_languages": list(languages), "haystack_languages": list(languages)}
+    config["benchmarks"]["mlneedle"] |= chosen | both | own
+    return validated(config)
+
+
+def test_needles_decide_the_questions_language_and_translation() -> None:
+    for languages, question in ((("tr",), "tr"), (("tr", "de"), "tr"), (("tr", "en"), "en")):
+        own = own_questions(*languages)["benchmarks"]["mlneedle"]
+        assert own["question_lang"] == question and set(own["answer_languages"]) == set(languages)
+    texts = {"tr": {"exact": "{passages} {question}"}}
+    made = {lang: RuleInputs(own_questions(lang, instructions=texts)) for lang in ("tr", "en")}
+    assert not made["tr"].scores.translated("mlneedle") and made["en"].scores.translated("mlneedle")
+    names = {lang: [r.name for r in own.results.filled("mlneedle")] for lang, own in made.items()}
+    assert "translation_ceiling" in names["en"] and "translation_ceiling" not in names["tr"]
+
+
+def test_instructions_of_other_languages_are_noticed_and_in_provenance() -> None:
+    (notice,) = notices(given(own_questions("tr")))
+    assert "the questions in tr have the paper's instructions, in English" in notice
+    texts = {"tr": {"exact": "{passages} {question}"}}
+    assert notices(given(own_questions("tr", instructions=texts))) == []
+    assert notices(given(validated(configuration("mlneedle", demo("mlneedle"))))) == []
+    folder = str(ROOT / "resources/examples/turkish/languages/tr")
+    made = effective_config(given(own_questions("tr", instructions={"tr": folder})))
+    texts = made["benchmarks"]["mlneedle"]["instructions"]["tr"]
+    assert texts["yes"] == "Evet" and texts["exact"].startswith("Verilen soruya")

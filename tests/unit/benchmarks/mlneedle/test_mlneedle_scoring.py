@@ -21,7 +21,6 @@ from needlework.results.rows import result_rows
 
 
 def choosing(metric: str) -> Any:
-    """The settings that scores depend on."""
     return blocks({"metric": metric})
 
 
@@ -50,7 +49,6 @@ def values(rows: list[dict[str, Any]]) -> list[tuple[float, str]]:
 
 
 def same(given: pa.Table) -> pa.Table:
-    """The answers as their own translations."""
     return translations(*((r["instance_id"], r["text"], r["sample"]) for r in given.to_pylist()))
 
 
@@ -73,20 +71,14 @@ def test_an_undecided_answer_has_the_papers_value(metric: str) -> None:
         assert found[2:] == (0, 0, 1, 0)
 
 
-def test_scores_keep_the_order_and_factors_of_answers():
+def test_scores_join_answers_with_their_own_translations() -> None:
     given = generations(
         ("c", "In Rome", "length", 1), ("a", "By Gustave Eiffel"), ("b", "Yes"), ("c", "In Paris")
     )
     rows = score(THREE, given, same(given))
-    assert [(r["instance_id"], r["sample"]) for r in rows] == [
-        ("c", 1),
-        ("a", 0),
-        ("b", 0),
-        ("c", 0),
-    ]
-    assert values(rows) == [
-        *((1.0, "match:raw:1"), (1.0, "match:raw:0"), (0.0, "yes:raw"), (0.0, "no_match")),
-    ]
+    assert [f"{r['instance_id']}{r['sample']}" for r in rows] == ["c1", "a0", "b0", "c0"]
+    verdicts = ["match:raw:1", "match:raw:0", "yes:raw", "no_match"]
+    assert values(rows) == [*zip((1.0, 1.0, 0.0, 0.0), verdicts, strict=True)]
     assert [r["metric"] for r in rows] == ["containment", "containment", "existence", "containment"]
     assert rows[0] == {
         **{"instance_id": "c", "sample": 1, "model": "m", "metric": "containment", "value": 1.0},
@@ -96,17 +88,16 @@ def test_scores_keep_the_order_and_factors_of_answers():
         **{"length": 102},
     }
     assert score(instances(), generations(), translations()) == []
-
-
-def test_the_translation_of_that_very_sample_counts():
     given = generations(("a", "x"), ("a", "x", "stop", 1), ("b", "x"), ("c", "x"))
     english = translations(("c", "Rome"), ("a", "Gustave Eiffel", 1), ("b", "No."), ("a", "nobody"))
     assert values(score(THREE, given, english)) == [
-        (0.0, "no_match"),
-        (1.0, "match:translated:0"),
-        (1.0, "no:translated"),
+        *((0.0, "no_match"), (1.0, "match:translated:0"), (1.0, "no:translated")),
         (1.0, "match:translated:1"),
     ]
+    given = generations(("a", None, "skipped"), ("b", "No", "error"), ("c", "Rome"))
+    rows = score(THREE, given, translations(("c", "Rome")))
+    assert values(rows) == [(0.0, "skipped"), (0.0, "error"), (1.0, "match:raw:1")]
+    assert [row["finish_reason"] for row in rows] == ["skipped", "error", "stop"]
 
 
 @pytest.mark.parametrize("metric", ["containment", "released"])
@@ -124,13 +115,6 @@ def test_the_metric_decides_for_exact_answers_alone(metric):
         assert found["metric"].to_pylist() == wanted
 
 
-def test_failed_requests_score_zero_without_a_translation():
-    given = generations(("a", None, "skipped"), ("b", "No", "error"), ("c", "Rome"))
-    rows = score(THREE, given, translations(("c", "Rome")))
-    assert values(rows) == [(0.0, "skipped"), (0.0, "error"), (1.0, "match:raw:1")]
-    assert [row["finish_reason"] for row in rows] == ["skipped", "error", "stop"]
-
-
 ONE = instances(("a", "exact", ["Rome"]))
 ANSWER = generations(("a", "Rome"))
 ENGLISH = same(ANSWER)
@@ -143,9 +127,7 @@ ENGLISH = same(ANSWER)
         (ONE, pa.concat_tables([ANSWER] * 2), ENGLISH, "generations hold a sample 0 twice"),
         (ONE, ANSWER, pa.concat_tables([ENGLISH] * 2), "translations hold a sample 0 twice"),
         (
-            ONE,
-            generations(("a", "Rome"), ("z", "Rome", "stop", 3)),
-            ENGLISH,
+            *(ONE, generations(("a", "Rome"), ("z", "Rome", "stop", 3)), ENGLISH),
             "answer z sample 3, which no instance",
         ),
         (THREE, ANSWER, ENGLISH, "2 instance.s. have no answer, such as b"),

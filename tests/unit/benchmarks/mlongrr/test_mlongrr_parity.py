@@ -14,13 +14,12 @@ import pytest
 
 import golden_runs
 from factories.mlongrr import LANGUAGES, PUNKT, RESOURCES, ROOT, SETTINGS, settings, table, tables
+from made_slices import Made
 from needlework.benchmarks.mlongrr import corpus as mlongrr
-from needlework.benchmarks.mlongrr import prompts as construct
 from needlework.benchmarks.mlongrr.haystack import Haystack, fertility
 from needlework.benchmarks.mlongrr.prompt_files import read_rows
 from needlework.data import english_punkt
 from needlework.prompts.counting.pieces import Pieces
-from needlework.prompts.spans import Documents, render
 from needlework.prompts.tokenizers import Tokenizer
 from tokenizers_made import LLAMA_3
 
@@ -47,9 +46,7 @@ def haystack_of(text: str, lang: str, tokenizer: Tokenizer) -> Haystack:
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
-def test_needles_stand_where_the_released_files_have_them(
-    mirror: Path, o200k: Tokenizer, lang: str
-) -> None:
+def test_needles_stand_where_the_released_files_have_them(mirror, o200k, lang) -> None:
     """25 and 20 rows of each of six languages, byte for byte.
 
     The first needle by the rule, the others within the next 25 points.
@@ -92,10 +89,8 @@ def test_cut_haystacks_equal_22_of_24_released_ones(mirror: Path, o200k: Tokeniz
     assert other <= OTHER_CUTS
 
 
-def test_tokens_per_word_are_the_authors_to_five_digits(
-    mirror: Path, named_tokenizer: Named
-) -> None:
-    """Table 2's sources in the repository; exact where the end of the 50 articles is known."""
+def test_tokens_per_word_are_the_authors_to_five_digits(mirror, named_tokenizer) -> None:
+    # Table 2's sources in the repository; exact where the end of the 50 articles is known.
     published = {
         (row["row"], row["column"]): float(row["value"])
         for row in read_rows(ROOT / "resources/published/mlongrr.csv", ("row", "column", "value"))
@@ -110,17 +105,12 @@ def test_tokens_per_word_are_the_authors_to_five_digits(
                 assert ours == pytest.approx(theirs, rel=within)
             else:
                 assert round(ours, 5) == theirs
-
-
-def test_llama_3s_tokens_per_word_are_the_authors_too(mirror: Path) -> None:
     import tiktoken
     from tiktoken.load import load_tiktoken_bpe
 
     ranks = load_tiktoken_bpe(str(mirror / "tokenizers/llama3.tokenizer.model"))
-    encoding = tiktoken.Encoding(
-        "llama3", pat_str=LLAMA_3, mergeable_ranks=ranks, special_tokens={}
-    )
-    llama = Tokenizer("llama3", lambda text: len(encoding.encode_ordinary(text)))
+    made = tiktoken.Encoding("llama3", pat_str=LLAMA_3, mergeable_ranks=ranks, special_tokens={})
+    llama = Tokenizer("llama3", lambda text: len(made.encode_ordinary(text)))
     for lang, theirs in (("sw", 2.21385), ("so", 2.35605)):
         assert round(fertility(table("mlongrr_articles", lang, mirror), llama), 5) == theirs
 
@@ -134,29 +124,23 @@ def test_prompts_of_released_haystacks_hold_their_texts(mirror: Path, o200k: Tok
     ]
     slice_settings = settings("en", [2000], tasks=tasks, **own)
     read = tables(slice_settings, mirror)
-    rows = construct.build(slice_settings, read, [], o200k).instances.to_pylist()
-    documents, texts = Documents(), {}
-    for kind, corpus in (("released_1", "one"), ("released_3", "three")):
-        documents.add(f"mlongrr_released_{corpus}/en", read[kind]["en"])
+    made, texts = Made("mlongrr", slice_settings, read, o200k), {}
+    for kind in ("released_1", "released_3"):
         for row in read[kind]["en"].to_pylist():
             if row["length"] == 2000:
                 texts[len(row["numbers"]), row["depth"]] = row
-    assert len(rows) == len(texts) == 9
-    for row in rows:
+    assert len(made.rows) == len(texts) == 9
+    for row in made.rows:
         theirs = texts[row["n_needles"], row["depth"]]
-        prompt = render(row["prompt"], documents)
+        prompt = made.text(row)
         assert theirs["text"] in prompt
-        assert [
-            documents[span["source"]][span["start"] : span["end"]]
-            for span in row["prompt"]
-            if span["role"] == "needle"
-        ] == theirs["needles"]
+        assert made.spans(row, "needle") == theirs["needles"]
         assert row["references"] == [max(theirs["numbers"])]
         assert row["sentences_before"] == theirs["sentences_before"][0]
         assert o200k.count(prompt) == row["n_tokens"] <= 2029
 
 
-def test_prompts_needles_and_cities_are_the_released_ones(mirror: Path) -> None:
+def test_tables_and_published_numbers_are_the_released_ones(mirror) -> None:
     theirs = json.loads((mirror / "mlongrr/prompts_released.json").read_text(encoding="utf-8"))
     ours = [row["text"] for row in read_rows(RESOURCES / "prompts.csv", ("text",))]
     assert len(theirs) == 15 and {prompt["prompt"] for prompt in theirs} <= {*ours}
@@ -166,18 +150,12 @@ def test_prompts_needles_and_cities_are_the_released_ones(mirror: Path) -> None:
     needles = {r["lang"]: r["needle"] for r in read_rows(RESOURCES / "needles.csv", ("lang",))}
     for row in list(read_rows(mirror / "mlongrr/needles.csv", ("lang",)))[:6]:
         assert needles[row["lang"]] == row["needle"]
-
-
-def test_published_numbers_are_those_of_paper_and_repository(mirror: Path) -> None:
     ours = (ROOT / "resources/published/mlongrr.csv").read_text(encoding="utf-8").splitlines()
     theirs = [
         (mirror / f"mlongrr/published_from_{part}.csv").read_text(encoding="utf-8").splitlines()
         for part in ("paper", "repository")
     ]
     assert ours == theirs[0] + theirs[1][1:]
-
-
-def test_every_released_language_gives_its_tables(mirror: Path) -> None:
     for lang in LANGUAGES:
         assert table("mlongrr_released_one", lang, mirror).num_rows == 25
         assert table("mlongrr_released_three", lang, mirror).num_rows == 20
@@ -185,9 +163,7 @@ def test_every_released_language_gives_its_tables(mirror: Path) -> None:
         assert "".join(raw.split()) == "".join(joined.split()) and len(raw) > 200_000
 
 
-def test_tables_of_the_released_files_equal_the_authors_log(
-    mirror: Path, named_tokenizer: Named
-) -> None:
+def test_tables_of_the_released_files_equal_the_authors_log(mirror, named_tokenizer) -> None:
     """`construction`, and Table 2 in the languages whose articles are all known."""
     own = {"source": "released", "budget": "released"}
     own["tasks"] = [{"n": 1, "depths": [0, 25, 50, 75, 100], "questions": ["number"]}]
@@ -198,7 +174,7 @@ def test_tables_of_the_released_files_equal_the_authors_log(
         for lang, name in product(("sw", "so"), names):
             slice_settings = settings(lang, lengths, **own)
             read = tables(slice_settings, mirror)
-            built = construct.build(slice_settings, read, [], named_tokenizer(name)).instances
+            built = Made("mlongrr", slice_settings, read, named_tokenizer(name)).built.instances
             frames.append(built.drop_columns(["prompt"]).to_pandas().assign(tokenizer=name))
         return golden_runs.changed("mlongrr", result, pd.concat(frames), **run)
 

@@ -72,9 +72,6 @@ def test_other_prompts_or_texts_cannot_be_compared(scores: pd.DataFrame) -> None
     assert said(scores, instructions=["en"]) == own != said(scores, "so", instructions=["en"])
 
 
-# What prompts alone say
-
-
 def test_tokens_a_word_equal_the_papers_rounded_or_cut() -> None:
     """Table 2 prints GPT-4's column cut (so: 2.37535 as 2.37) and the others rounded (2.35605 as 2.36)."""
     fertility = {"cl100k_base": 2.375354, "llama3": 2.356048, "o200k_base": 1.8, "words": 1.0}
@@ -129,16 +126,13 @@ def test_construction_equals_the_authors_log() -> None:
     }
 
 
-# What is drawn
-
-
 def drawn(name: str, table: pd.DataFrame) -> Any:
     """Of ten times as many answers: golden cells have too few to be drawn."""
     table = table.assign(n=table["n"] * 10) if "n" in table else table
     return draw(MLONGRR.by_name[name].shown, table, MLONGRR.called, SETTINGS)
 
 
-def test_chance_is_drawn_with_several_needles_alone() -> None:
+def test_chance_is_drawn_and_noted_with_several_needles_alone() -> None:
     table = golden("figure3")
     assert table.groupby("n_needles")["chance"].first().dropna().to_dict() == {2: 0.5, 3: 1 / 3}
     (figure,) = drawn("figure3", table)
@@ -149,9 +143,6 @@ def test_chance_is_drawn_with_several_needles_alone() -> None:
         if line.get_label() == "a guess among the needles"
     ]
     assert lines == [{0.5}, {1 / 3}]
-
-
-def test_small_print_has_the_chances_of_what_is_drawn() -> None:
     note = MLONGRR.by_name["figure4"].shown.note
     said, rows = "A guess among the needles is right in", golden("figure4")
     three = "33% of prompts with three needles."
@@ -166,15 +157,6 @@ def test_unfilled_prompts_are_marked() -> None:
     for table, marked in ((golden("accuracy"), True), (filled, False)):
         text = lay_out(table, MLONGRR.by_name["accuracy"].shown, "accuracy", "")
         assert ("because the text ran out" in text) == marked
-
-
-# One of each description: Figures 7 to 11 share one.
-FIGURES = {id(r.shown): r.name for r in MLONGRR.results if r.kind == "figures"}
-
-
-@pytest.mark.parametrize("name", FIGURES.values())
-def test_every_figure_is_drawn(name: str) -> None:
-    assert drawn(name, golden(name))
 
 
 def test_models_of_the_paper_have_figures_of_their_own(scores: pd.DataFrame) -> None:

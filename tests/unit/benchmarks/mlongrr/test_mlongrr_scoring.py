@@ -9,10 +9,9 @@ import pytest
 from factories.answers import generations
 from factories.mlongrr import settings, tables
 from growth import assert_linear
-from needlework.benchmarks.mlongrr import prompts as construct
+from made_slices import Made
 from needlework.benchmarks.mlongrr import scores
 from needlework.benchmarks.mlongrr.prompt_files import read_rows
-from needlework.prompts.tokenizers import load_tokenizer
 
 WORDS = ["UNANSWERABLE", "无法回答"]
 
@@ -20,20 +19,13 @@ WORDS = ["UNANSWERABLE", "无法回答"]
 @pytest.mark.parametrize(
     ("text", "value", "verdict"),
     [
-        ("8134445", 1.0, "correct"),
-        ("The larger magic number is 8134445.", 1.0, "correct"),
-        ("8,134,445", 1.0, "correct"),
-        ("8 134 445", 1.0, "correct"),
-        ("Of 2 numbers in 2024, 8134445", 1.0, "correct"),
-        ("8134445 8134445", 1.0, "correct"),
-        ("8134445 and 1111111", 0.0, "several"),
-        ("1111111", 0.0, "other_needle"),
-        ("1111111, 2222222", 0.0, "other_needle"),
-        ("9999999", 0.0, "wrong_number"),
-        ("81344450", 0.0, "wrong_number"),
-        ("UNANSWERABLE", 0.0, "unanswerable"),
-        ("**unanswerable**", 0.0, "unanswerable"),
-        ("无法回答。", 0.0, "unanswerable"),
+        *(("8134445", 1.0, "correct"), ("The larger magic number is 8134445.", 1.0, "correct")),
+        *(("8,134,445", 1.0, "correct"), ("8 134 445", 1.0, "correct")),
+        *(("Of 2 numbers in 2024, 8134445", 1.0, "correct"), ("8134445 8134445", 1.0, "correct")),
+        *(("8134445 and 1111111", 0.0, "several"), ("1111111", 0.0, "other_needle")),
+        *(("1111111, 2222222", 0.0, "other_needle"), ("9999999", 0.0, "wrong_number")),
+        *(("81344450", 0.0, "wrong_number"), ("UNANSWERABLE", 0.0, "unanswerable")),
+        *(("**unanswerable**", 0.0, "unanswerable"), ("无法回答。", 0.0, "unanswerable")),
         ("I do not know 42", 0.0, "no_number"),
     ],
 )
@@ -60,20 +52,14 @@ def test_a_city_is_read_strictly(text: str, value: float, verdict: str) -> None:
     assert scores.score_city(text, ["Kairo", "Cairo"], others, WORDS) == (value, verdict)
 
 
-def test_a_name_ends_after_the_marks_of_its_letters() -> None:
+def test_names_absences_and_the_notebooks_false_verdicts() -> None:
     assert scores.score_city("शहर पुणे है", ["पुण"], ["पुणे"], []) == (0.0, "other_needle")
     assert scores.score_city("शहर पुणे है", ["पुणे"], ["पुण"], []) == (1.0, "correct")
     # Scripts without spaces need no boundary.
     assert scores.score_city("是奥萨比镇", ["奥萨比"], ["维尔莫拉"], []) == (1.0, "correct")
-
-
-def test_where_no_needle_is_the_answer_must_say_so() -> None:
     assert scores.score_absent("UNANSWERABLE", WORDS) == (1.0, "correct")
     assert scores.score_absent("UNANSWERABLE, or 1234567", WORDS) == (0.0, "wrong_number")
     assert scores.score_absent("Nothing there.", WORDS) == (0.0, "no_refusal")
-
-
-def test_the_notebooks_rules_keep_their_false_verdicts() -> None:
     assert scores.released_accuracy("1111111, 8134445", ["8134445"])[0] == 1.0
     assert scores.released_accuracy("8,134,445", ["8134445"])[0] == 0.0
     file = scores.numbers_in(["nothing", "18134445", "2222222"], ["8134445", "1111111", "81"])
@@ -91,14 +77,13 @@ def test_the_notebooks_20_answers_get_their_verdicts(mirror: Path) -> None:
         claude = row["model"] == "Claude"
         gold = numbers[scores.claude_gold(numbers)] if claude else max(numbers)
         assert gold == row["bigger_label"]
-        assert scores.released_accuracy(row["generated_text"], [gold])[0] == int(row["found"])
+        said, right = row["generated_text"], int(row["found"])
+        assert scores.released_accuracy(said, [gold])[0] == right
         wrong_gold += gold != max(numbers)
-        value, verdict = scores.score_number(
-            row["generated_text"], max(numbers), numbers, ["UNANSWERABLE"]
-        )
-        assert value == int(row["found"])
-        refused = row["generated_text"] == "UNANSWERABLE"
-        assert verdict == ("correct" if value else "unanswerable" if refused else "no_number")
+        value, verdict = scores.score_number(said, max(numbers), numbers, ["UNANSWERABLE"])
+        assert value == right
+        refused = "unanswerable" if said == "UNANSWERABLE" else "no_number"
+        assert verdict == ("correct" if value else refused)
     assert (len(rows), wrong_gold) == (20, 2)
 
 
@@ -109,8 +94,7 @@ def answered(answer, thoughts=None) -> list[tuple[dict, Scores]]:
     """Rows of the sample in English with values and verdicts by metric; `thoughts` precede answers."""
     own = {"haystacks": ["sample_books"], "data": "sample", "absent": [1], "examples": 2}
     slice_settings = settings("en", [500], **own)
-    words = load_tokenizer("words", {"kind": "words"})
-    built = construct.build(slice_settings, tables(slice_settings), [], words).instances
+    built = Made("mlongrr", slice_settings, tables(slice_settings)).built.instances
     rows = {row["instance_id"]: row for row in built.to_pylist()}
     given = generations(
         *(
@@ -127,34 +111,31 @@ def answered(answer, thoughts=None) -> list[tuple[dict, Scores]]:
     return [(row, found[name]) for name, row in rows.items()]
 
 
+SEVERAL = "reasoning", "number"
+
+
 def gold(row: dict) -> str:
     return row["references"][0]
 
 
-def test_the_oracle_is_right_and_silence_wrong_everywhere() -> None:
+def test_the_oracle_is_right_and_lists_pass_notebooks_alone() -> None:
     for _, found in answered(lambda row: ", ".join(row["references"])):
         assert found["strict"] == (1.0, "correct") and found["released"][0] == 1.0
     for _, found in answered(lambda row: ""):
         assert found["strict"] == (0.0, "no_answer")
         assert {value for value, _ in found.values()} == {0.0}
-
-
-def test_who_lists_all_needles_passes_by_the_notebooks_alone() -> None:
     listed = answered(lambda row: row["numbers"] + " " + row["cities"])
     several = [found["released"][0] for _, found in listed if found["strict"][1] == "several"]
     assert several and set(several) == {1.0}
 
 
-def test_the_notebooks_rules_see_thoughts() -> None:
-    """As the notebooks do; by the strict rules a model that only thought said nothing."""
+def test_the_notebooks_rules_see_thoughts_and_claudes_gold() -> None:
+    # As the notebooks do; by the strict rules a model that only thought said nothing.
     for said in ("", "7"):
         for _, found in answered(lambda row, said=said: said, gold):
             assert found["strict"][0] == 0.0 and found["released"][0] == 1.0
             assert said or found["strict"][1] == "no_answer"
-
-
-def test_claudes_gold_leaves_out_the_third_needle() -> None:
-    """A perfect model is right where the third number is not the largest, and only there."""
+    # A perfect model is right where the third number is not the largest, and only there.
     thirds = []
     for row, found in answered(gold):
         third = row["n_needles"] == 3 and row["numbers"].split()[2] == max(row["numbers"].split())
@@ -165,11 +146,7 @@ def test_claudes_gold_leaves_out_the_third_needle() -> None:
 
 def test_another_answer_of_the_file_may_hold_the_number() -> None:
     """To each question with several needles, the number of the next one is answered."""
-    asked = [
-        row
-        for row, _ in answered(gold)
-        if row["task"] == "reasoning" and row["question"] == "number"
-    ]
+    asked = [row for row, _ in answered(gold) if (row["task"], row["question"]) == SEVERAL]
     files: dict[tuple, list[dict]] = {}
     for row in asked:
         files.setdefault(tuple(row[factor] for factor in scores._FILE), []).append(row)

@@ -15,54 +15,34 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import made_slices
 from factories.oneruler import book_of, slice_settings, tables
+from made_slices import WORDS
 from needlework.benchmarks.oneruler import niah, plan
-from needlework.benchmarks.oneruler import prompts as construct
 from needlework.benchmarks.oneruler.cwe import vocabulary
 from needlework.benchmarks.oneruler.niah import Haystack
 from needlework.benchmarks.oneruler.tables import PROMPTS
 from needlework.errors import UserError
 from needlework.prompts.counting.pieces import Pieces, fit
 from needlework.prompts.spans import Documents, numbered, render, span_text
-from needlework.prompts.tokenizers import Tokenizer, load_tokenizer
+from needlework.prompts.tokenizers import Tokenizer
 from needlework.records import DOCUMENTS, write_table
 from needlework.results.numbers.prompt_table import describe
 from needlework.seeding import rng
 
-WORDS = load_tokenizer("words", {"kind": "words"})
 QUOTED = re.compile(r'["“„](.+?)["”]')
 
 
-class Made:
-    """What was built of a slice: its rows, and their texts."""
-
-    def __init__(self, settings: Mapping[str, Any], read: Mapping, tokenizer: Tokenizer) -> None:
-        self.settings, self.read = settings, read
-        self.built = construct.build(settings, read, [], tokenizer)
-        self.rows = self.built.instances.to_pylist()
-        self.documents = {
-            f"oneruler_books/{lang}/{row['passage_id']}": row["text"]
-            for lang, table in read["books"].items()
-            for row in table.to_pylist()
-        }
+class Made(made_slices.Made):
+    def __init__(self, settings: Any, tables: made_slices.Tables, tokenizer: Tokenizer) -> None:
+        super().__init__("oneruler", settings, tables, tokenizer)
         if self.built.documents is not None:
             assert self.built.documents.schema == DOCUMENTS
-            for row in self.built.documents.to_pylist():
-                name = f"oneruler/{settings['slice']}/{row['passage_id']}"
-                self.documents[name] = numbered(row["words"])
-
-    def text(self, row: Mapping) -> str:
-        return render(row["prompt"], self.documents)
-
-    def spans(self, row: Mapping, *roles: str) -> list[str]:
-        """The texts of the spans of these roles."""
-        return [span_text(s, self.documents) for s in row["prompt"] if s["role"] in roles]
 
     def needles(self, row: Mapping) -> list[str]:
         return self.spans(row, "needle")
 
     def context(self, row: Mapping) -> str:
-        """The text with its needles."""
         return "".join(self.spans(row, "haystack", "needle"))
 
     def lists(self, row: Mapping) -> list[str]:
@@ -70,7 +50,7 @@ class Made:
         return [span_text(span, self.documents) for span in row["prompt"] if span["source"]]
 
     def nouns(self, lang: str) -> list[str]:
-        return self.read["nouns"][lang]["noun"].to_pylist()
+        return self.tables["nouns"][lang]["noun"].to_pylist()
 
     def described(self, folder: Path):
         """What the page says of the prompts, from their file."""
@@ -81,16 +61,12 @@ class Made:
 
 @pytest.fixture
 def make(mirror: Path) -> Callable[..., Made]:
-    def made(
-        pair: str, lengths: list[int], tokenizer: Tokenizer = WORDS, read: Any = None, **own: Any
-    ) -> Made:
+    def made(pair, lengths, tokenizer=WORDS, read=None, **own: Any) -> Made:
         settings = slice_settings(pair, lengths, **own)
         return Made(settings, read or tables(mirror, plan.reads(settings)), tokenizer)
 
     return made
 
-
-# What stands in a prompt
 
 ENGLISH = """Please read and memorize the text below. I will ask you about it later.
 
@@ -115,9 +91,8 @@ def test_the_english_prompt_word_for_word(make) -> None:
         key = re.fullmatch(r'The special magic number for "(.+)" is: (\d{7})\.', needle)
         assert row["references"] == [key[2]]
         sentence = ' If no such numbers exist, please answer "none".' if row["none_option"] else ""
-        assert made.text(row) == ENGLISH.format(
-            context=made.context(row), key=key[1], none=sentence
-        )
+        filled = {"context": made.context(row), "key": key[1], "none": sentence}
+        assert made.text(row) == ENGLISH.format(**filled)
 
 
 def test_a_pair_hides_in_one_language_and_asks_in_another(make) -> None:
@@ -139,7 +114,7 @@ def test_a_pair_hides_in_one_language_and_asks_in_another(make) -> None:
     assert "무엇인가요?해당되는 모든" in across.text(across.rows[0])
     words = make("en-ta", [2500], tasks=["cwe_easy"], examples=1)
     assert words.text(words.rows[0]).startswith("Below is a numbered list of words.")
-    assert set(words.rows[0]["references"]) <= set(words.read["words"]["ta"]["word"].to_pylist())
+    assert set(words.rows[0]["references"]) <= set(words.tables["words"]["ta"]["word"].to_pylist())
 
 
 @pytest.mark.parametrize("lang", ["en", "vi"])
@@ -168,7 +143,7 @@ def test_answers_are_the_numbers_of_the_asked_keys(make, lang: str) -> None:
 @pytest.mark.parametrize("lang", ["en", "ja"])
 def test_needles_stand_between_the_books_first_sentences(make, lang: str) -> None:
     made = make(f"{lang}-{lang}", [1500], tasks=["niah_multikey"], examples=20)
-    table = made.read["books"][lang]
+    table = made.tables["books"][lang]
     text, starts = table["text"][0].as_py(), table["sentence_starts"][0].as_py()
     joint = "" if lang == "ja" else " "
     sentences = [text[a:b].removesuffix(joint) for a, b in pairwise([*starts, len(text)])]
@@ -189,7 +164,7 @@ def test_needles_stand_between_the_books_first_sentences(make, lang: str) -> Non
     assert min(seen) < 0.1 and max(seen) > 0.9 and len(seen) > 25
 
 
-def test_several_books_follow_each_other() -> None:
+def test_books_follow_and_words_and_nouns_are_told_apart() -> None:
     both = pa.concat_tables([book_of(["A b.", "C d."]), book_of(["E f.", "G h.", "I j."])])
     pieces = Pieces(WORDS)
     hay = Haystack("books", "en", both, pieces, 25)
@@ -198,9 +173,15 @@ def test_several_books_follow_each_other() -> None:
     assert pieces.text(hay.numbers(2, 4)) == "E f. G h."
     assert pieces.text(hay.numbers(1, 7)) == " ".join(sentences[1:])
     assert pieces.tokens(hay.numbers(1, 7)) == 12
-
-
-# Common words
+    assert vocabulary(["b", "Ema", "ema", "b", "ｂ"]) == ["Ema", "b"]
+    # Asked for "Gift", a German context would have the English gift's row and the poison's.
+    lists = {
+        "en": list_of("noun", "gift", "poison", "cat", "dog"),
+        "de": list_of("noun", "Geschenk", "Gift", "Katze", "Hund"),
+    }
+    assert set(niah.nouns(lists, "en", "de").context) == {1, 2, 3}
+    assert set(niah.nouns(lists, "de", "en").context) == {0, 2, 3}
+    assert set(niah.nouns(lists, "de", "de").context) == {0, 1, 2, 3}
 
 
 @pytest.mark.parametrize(
@@ -211,9 +192,7 @@ def test_several_books_follow_each_other() -> None:
         *(("fr", length, "released") for length in (8000, 8001)),
     ],
 )
-def test_words_stand_as_often_as_the_task_says(
-    make, named_tokenizer, lang: str, length: int, frequencies: str
-) -> None:
+def test_words_stand_as_often_as_the_task_says(make, named_tokenizer, lang, length, frequencies):
     """Paper, section 2.2; the released code has lower frequencies up to 8,000 tokens."""
     own = {"tasks": ["cwe_easy", "cwe_hard"], "cwe_frequencies": frequencies, "examples": 1}
     made = make(f"{lang}-{lang}", [length], named_tokenizer("cl100k_base"), **own)
@@ -239,7 +218,7 @@ def test_as_many_words_as_fit(make, named_tokenizer) -> None:
     """The naive way finds the same number of words: add one after the other, count the whole list."""
     cl100k = named_tokenizer("cl100k_base")
     made = make("sv-sv", [1800], cl100k, examples=1, tasks=["cwe_hard"])
-    words = vocabulary(made.read["words"]["sv"]["word"].to_pylist())
+    words = vocabulary(made.tables["words"]["sv"]["word"].to_pylist())
     (row,) = made.rows
     drawn = rng("oneruler", 0, "cwe_hard", "sv", 0, "words").permutation(len(words))
     before, _, after = made.text(row).partition("1. ")
@@ -260,7 +239,7 @@ def test_a_vocabulary_that_runs_out_is_said(make, tmp_path: Path) -> None:
     short, long = made.rows
     assert (short["exhausted"], long["exhausted"]) == (False, True)
     distinct = set(re.findall(r"\d+\. (\S+)", made.lists(long)[0]))
-    assert len(distinct) == len(vocabulary(made.read["words"]["st"]["word"].to_pylist()))
+    assert len(distinct) == len(vocabulary(made.tables["words"]["st"]["word"].to_pylist()))
     described = made.described(tmp_path).set_index("length")
     assert described.loc[60_000, "exhausted"] == 1 and described.loc[4000, "exhausted"] == 0
     assert described.loc[4000, "fill"] > 0.99 > 0.4 > described.loc[60_000, "fill"]
@@ -269,13 +248,6 @@ def test_a_vocabulary_that_runs_out_is_said(make, tmp_path: Path) -> None:
     documents = Documents.read({"oneruler/st-st": tmp_path / "lists.parquet"})
     for row in made.rows:
         assert render(row["prompt"], documents) == made.text(row)
-
-
-def test_words_that_differ_in_case_alone_are_one() -> None:
-    assert vocabulary(["b", "Ema", "ema", "b", "ｂ"]) == ["Ema", "b"]
-
-
-# The budget
 
 
 def rounded(text: str) -> int:
@@ -295,9 +267,9 @@ def test_every_prompt_fills_its_length(make, named_tokenizer, name: str, pair: s
     made = make(pair, [4000], tokenizer, examples=1, none_option=[True, False])
     assert len(made.rows) == 8
     lang = made.settings["context_lang"]
-    book = made.read["books"][lang]
+    book = made.tables["books"][lang]
     joint = "" if lang in ("zh", "ja") else " "
-    costliest = max(made.read["words"][lang]["word"].to_pylist(), key=tokenizer.count)
+    costliest = max(made.tables["words"][lang]["word"].to_pylist(), key=tokenizer.count)
     for row in made.rows:
         text, budget = made.text(row), 4000 - row["max_new_tokens"]
         assert row["n_tokens"] == tokenizer.count(text) <= budget
@@ -315,9 +287,7 @@ def test_every_prompt_fills_its_length(make, named_tokenizer, name: str, pair: s
 
 
 @pytest.mark.parametrize(("pair", "length"), [("ko-ko", 14_000), ("vi-vi", 3000)])
-def test_each_finished_prompt_is_tokenized_once(
-    make, named_tokenizer, pair: str, length: int
-) -> None:
+def test_each_finished_prompt_is_tokenized_once(make, named_tokenizer, pair, length) -> None:
     """What sentences and words cost predicts a prompt to the token: nothing has to be counted again."""
     whole = []
 
@@ -333,9 +303,7 @@ def test_each_finished_prompt_is_tokenized_once(
 @pytest.mark.parametrize(
     ("limit", "niah", "words"), [("released", 30, 50), (99, 99, 99), ("measured", None, None)]
 )
-def test_room_is_kept_for_the_answer_and_the_template(
-    make, named_tokenizer, limit: str | int, niah: int | None, words: int | None
-) -> None:
+def test_room_is_kept_for_the_answer_and_the_template(make, named_tokenizer, limit, niah, words):
     cl100k = replace(named_tokenizer("cl100k_base"), reserve=300)
     tasks = ["niah_multivalue", "cwe_hard"]
     made = make("ta-ta", [4300], cl100k, examples=1, max_new_tokens=limit, tasks=tasks)
@@ -355,9 +323,7 @@ def test_room_is_kept_for_the_answer_and_the_template(
     budget=st.integers(0, 120),
     guessed=st.integers(-3, 30),
 )
-def test_wrong_predictions_still_give_the_largest_fit(
-    costs: list[int], errors: list[int], budget: int, guessed: int
-) -> None:
+def test_wrong_predictions_still_give_the_largest_fit(costs, errors, budget, guessed) -> None:
     counted: list[int] = []
 
     def count(n: int) -> int:
@@ -378,18 +344,15 @@ def test_wrong_predictions_still_give_the_largest_fit(
     assert found(errors) == expected
 
 
-# Every draw by its name
-
-
 def test_more_of_anything_changes_no_other_prompt(make) -> None:
     base = make("de-de", [600], examples=2)
     more = {"examples": 3, "none_option": [True, False], "tasks": [*reversed(plan.TASKS)]}
-    wider = make("de-de", [600, 900], read=base.read, **more).rows
+    wider = make("de-de", [600, 900], read=base.tables, **more).rows
     names = {row["instance_id"] for row in base.rows}
     assert [row for row in wider if row["instance_id"] in names] == base.rows
     assert len(wider) > len(base.rows) == len(names)
-    assert make("de-de", [600], read=base.read, examples=2).rows == base.rows
-    other = make("de-de", [600], read=base.read, examples=2, seed=1)
+    assert make("de-de", [600], read=base.tables, examples=2).rows == base.rows
+    other = make("de-de", [600], read=base.tables, examples=2, seed=1)
     assert not names & {row["instance_id"] for row in other.rows}
 
 
@@ -409,9 +372,6 @@ def test_languages_and_lengths_hide_and_ask_the_same(make) -> None:
     english = make("en-en", [600, 1200], tasks=["niah_multikey"])
     polish = make("pl-pl", [600], tasks=["niah_multikey"])
     assert hidden(english, "en", 600) == hidden(english, "en", 1200) == hidden(polish, "pl", 600)
-
-
-# What cannot be built
 
 
 def list_of(column: str, *texts: str) -> pa.Table:
@@ -437,23 +397,14 @@ def list_of(column: str, *texts: str) -> pa.Table:
             r"niah_multikey needs 4 .* are 3 .*row 3 'd' \(vi 'y'\); row 4 'e' \(vi 'y'\)\): add",
         ),
         (
-            "vi-vi",
-            2000,
-            {"words": {"vi": list_of("word", *"abcdefghij")}},
+            *("vi-vi", 2000, {"words": {"vi": list_of("word", *"abcdefghij")}}),
             "^results/corpora/oneruler_words/vi.parquet: the dictionary has 10 different nouns",
         ),
-        (
-            "vi-vi",
-            120,
-            {},
-            "lengths has 120, but in language 'vi' the prompt of niah_single with two",
-        ),
+        ("vi-vi", 120, {}, "lengths has 120, but in .*'vi' the prompt of niah_single with two"),
         ("vi-vi", 300, {}, "lengths has 300, .* of cwe_easy with eleven"),
     ],
 )
-def test_what_cannot_be_built_is_named(
-    make, mirror: Path, pair: str, length: int, changed: dict, message: str
-) -> None:
+def test_what_cannot_be_built_is_named(make, mirror, pair, length, changed, message) -> None:
     read = tables(mirror, plan.reads(slice_settings(pair, [length])))
     with pytest.raises(UserError, match=message):
         make(pair, [length], read={**read, **changed}, examples=1)
@@ -474,17 +425,6 @@ def test_nouns_that_two_rows_share_never_meet(make, caplog, tmp_path: Path) -> N
     assert cell["prompts"] == 30 and 0.9 < cell["fill"] <= 1
     (left_out,) = described[described["length"].isna()].to_dict("records")
     assert (left_out["task"], left_out["prompts"]) == ("left out: ambiguous_nouns", 7)
-
-
-def test_a_noun_of_another_row_is_no_key() -> None:
-    """Asked for "Gift", a German context would have the English gift's row and the poison's."""
-    lists = {
-        "en": list_of("noun", "gift", "poison", "cat", "dog"),
-        "de": list_of("noun", "Geschenk", "Gift", "Katze", "Hund"),
-    }
-    assert set(niah.nouns(lists, "en", "de").context) == {1, 2, 3}
-    assert set(niah.nouns(lists, "de", "en").context) == {0, 2, 3}
-    assert set(niah.nouns(lists, "de", "de").context) == {0, 1, 2, 3}
 
 
 def test_a_further_language_is_data_alone(make, mirror: Path) -> None:

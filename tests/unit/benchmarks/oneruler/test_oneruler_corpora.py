@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import unicodedata
+from collections import Counter
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 
 import pandas as pd
@@ -34,7 +36,6 @@ SAMPLE = ROOT / "resources/sample/oneruler"
 
 @pytest.fixture
 def released(mirror: Path) -> Callable[[str, str], pa.Table]:
-    """Reads a corpus from the released files."""
     return lambda part, lang: table(mirror, f"oneruler_{part}", lang)
 
 
@@ -43,9 +44,6 @@ def read_own(folder: Path, part: str) -> pa.Table:
     layout = RuleInputs({"corpora": {}, "sources": {"oneruler": {"folder": str(folder)}}})
     found = layout.corpora.sources(f"oneruler_{part}", "eo")
     return oneruler.table(f"oneruler_{part}", "eo", found, {})
-
-
-# The released files
 
 
 def test_the_registry_has_every_file_of_every_language() -> None:
@@ -74,7 +72,7 @@ def test_a_released_book_is_whole_sentences_and_joints(released, lang: str) -> N
     assert all(sentence and sentence == sentence.strip() for sentence in sentences)
 
 
-def test_released_nouns_are_those_that_pandas_reads(released, mirror: Path) -> None:
+def test_released_nouns_and_prompts_are_read_as_they_are(released, mirror) -> None:
     (path,) = files(mirror, "oneruler_nouns", "en")
     expected = pd.read_csv(path, sep="\t")
     for lang in LANGUAGES:
@@ -82,6 +80,23 @@ def test_released_nouns_are_those_that_pandas_reads(released, mirror: Path) -> N
         assert found.schema == oneruler.NOUNS
         assert found["noun"].to_pylist() == expected[lang].str.strip().tolist()
         assert found["row"].to_pylist() == list(range(100))
+    for lang in LANGUAGES:
+        found = released("prompts", lang)
+        assert found.schema == oneruler.PROMPTS
+        texts = dict(zip(found["key"].to_pylist(), found["text"].to_pylist(), strict=True))
+        assert list(texts) == [*oneruler.NIAH_KEYS, "cwe"]
+        cwe, niah_file = (Path(file) for file in files(mirror, "oneruler_prompts", lang))
+        # The Vietnamese list of words stands twice.
+        assert texts["cwe"].count("{context}") == (2 if lang == "vi" else 1)
+        assert texts.pop("cwe") == cwe.read_bytes().decode()
+        assert texts.items() <= json.loads(niah_file.read_bytes()).items()
+    tables = {lang: released("nouns", lang) for lang in ("en", "fr")}
+    assert niah.nouns(tables, "fr", "fr").left_out == ["row 79 'fête'"]
+    left_out = niah.nouns(tables, "en", "fr").left_out
+    assert len(left_out) == len(niah.AMBIGUOUS_NOUNS) + 2
+    assert "row 40 'fête' (en 'holiday')" in left_out and "row 79 'fête' (en 'party')" in left_out
+    without = {lang for lang in LANGUAGES if sentences.rules(lang).joiner == ""}
+    assert without == {"ja", "zh"}
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
@@ -103,34 +118,6 @@ def test_released_words_are_those_that_the_released_code_takes(released, mirror,
     usable = rows[rows["pos"].isin(oneruler.PARTS_OF_SPEECH)]
     assert set(words) == set(usable["words"].str.strip())
 
-
-def test_released_prompts_are_read_byte_for_byte(released, mirror: Path) -> None:
-    for lang in LANGUAGES:
-        found = released("prompts", lang)
-        assert found.schema == oneruler.PROMPTS
-        texts = dict(zip(found["key"].to_pylist(), found["text"].to_pylist(), strict=True))
-        assert list(texts) == [*oneruler.NIAH_KEYS, "cwe"]
-        cwe, niah_file = (Path(file) for file in files(mirror, "oneruler_prompts", lang))
-        # The Vietnamese list of words stands twice.
-        assert texts["cwe"].count("{context}") == (2 if lang == "vi" else 1)
-        assert texts.pop("cwe") == cwe.read_bytes().decode()
-        assert texts.items() <= json.loads(niah_file.read_bytes()).items()
-
-
-def test_the_released_list_has_nouns_in_two_places(released) -> None:
-    tables = {lang: released("nouns", lang) for lang in ("en", "fr")}
-    assert niah.nouns(tables, "fr", "fr").left_out == ["row 79 'fête'"]
-    left_out = niah.nouns(tables, "en", "fr").left_out
-    assert len(left_out) == len(niah.AMBIGUOUS_NOUNS) + 2
-    assert "row 40 'fête' (en 'holiday')" in left_out and "row 79 'fête' (en 'party')" in left_out
-
-
-def test_the_joiners_of_the_released_code() -> None:
-    without = {lang for lang in LANGUAGES if sentences.rules(lang).joiner == ""}
-    assert without == {"ja", "zh"}
-
-
-# A 27th language: Esperanto
 
 NIAH = {
     "task": "Legu la tekston.\n\n<teksto>\n{context}\n</teksto>\n\n",
@@ -159,7 +146,6 @@ OWN = {
 
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
-    """A user's folder with one language."""
     folder = tmp_path / "my_languages"
     (folder / "eo").mkdir(parents=True)
     for name, text in OWN.items():
@@ -205,7 +191,7 @@ def test_an_empty_row_keeps_its_number(own: Path, empty: str, end: str, line: st
 REPEATED = "eo\npomo\nkato\n\nsuno\nPomo\nmano\ndomo\npomo\n"
 
 
-def test_the_log_names_nouns_that_two_rows_share(tmp_path: Path, caplog) -> None:
+def test_the_log_names_nouns_that_two_rows_share(tmp_path, caplog, own) -> None:
     caplog.set_level("INFO")
     file = tmp_path / "100_noun_list_translated.tsv"
     file.write_text(REPEATED, encoding="utf-8")
@@ -213,10 +199,7 @@ def test_the_log_names_nouns_that_two_rows_share(tmp_path: Path, caplog) -> None
     said = f"{file}, eo: 5 different nouns of 7"
     again = " (again: 'Pomo' in lines 2 and 6, 'pomo' in lines 2 and 9)"
     assert caplog.messages == [f"reading {file}", said + again]
-
-
-def test_a_noun_shared_by_one_row_is_no_duplicate(own: Path) -> None:
-    """And a column whose language is not read from this list may have what it will."""
+    # And a column whose language is not read from this list may have what it will.
     (own / "hyw").mkdir()
     text = "eo\thyw\tfr\na\tA\tx\nb\tw\ta\nc\tx\tb\nd\ty\tz\ne\tz\tz\n"
     (own / "nouns.tsv").write_text(text)
@@ -262,9 +245,6 @@ def test_a_short_row_of_a_dictionary_is_no_word(own: Path, short: str) -> None:
     assert len(read_own(own, "words")) == 11
 
 
-# Bad input: file, language and key
-
-
 @pytest.mark.parametrize(
     ("part", "file", "what"),
     [
@@ -308,9 +288,7 @@ def niah_with(key: str, text: object) -> str:
 
 
 TOO_SHORT = r"book\.txt: the book in 'eo' has [01] sentences, but needles stand"
-TWO_ANSWERS = (
-    r"nouns\.tsv: the noun '\w+' of the column 'eo' stands in line 2, and in {}: .* two answers"
-)
+TWO_ANSWERS = r"nouns\.tsv: the noun '\w+' of the column 'eo' .* line 2, and in {}: .* two answers"
 
 
 @pytest.mark.parametrize(
@@ -319,21 +297,13 @@ TWO_ANSWERS = (
         ("book.txt", "sen punkto kaj fino", TOO_SHORT),
         ("niah.json", "{", r"niah\.json for 'eo' is not valid JSON"),
         ("niah.json", "[]", r"niah\.json for 'eo' is not a JSON object"),
-        (
-            "niah.json",
-            json.dumps({**NIAH, "non": "neniu"}),
-            r"niah\.json: the unknown key 'non' for 'eo'",
-        ),
+        ("niah.json", niah_with("non", "neniu"), r"niah\.json: the unknown key 'non' for 'eo'"),
         (
             "niah.json",
             json.dumps({key: text for key, text in NIAH.items() if key != "none"}),
             r"niah\.json: the key 'none' for 'eo' is missing: add it",
         ),
-        (
-            "niah.json",
-            niah_with("task", "{contexts}"),
-            r"'task' .* unknown placeholder \{contexts\}",
-        ),
+        ("niah.json", niah_with("task", "{contexts}"), r"'task' .*unknown placeholder .contexts"),
         ("niah.json", niah_with("task", "no text"), r"'task' .* lacks the placeholder \{context\}"),
         ("niah.json", niah_with("task", "{context}{context}"), r"\{context\} 2 times: keep one"),
         ("niah.json", niah_with("task", "{context} {"), "'task' .* a brace that does not belong"),
@@ -345,11 +315,7 @@ TWO_ANSWERS = (
         ("niah.json", niah_with("none", " "), "'none' for 'eo' is empty or not a text"),
         ("cwe.txt", "Jen: {words}", r"cwe\.txt: the prompt for 'eo' has the unknown placeholder"),
         ("cwe.txt", "", r"cwe\.txt: the prompt for 'eo' is empty"),
-        (
-            "nouns.tsv",
-            "en\tfr\na\tb\n",
-            r"nouns\.tsv has no column 'eo': give it one; it has en, fr",
-        ),
+        ("nouns.tsv", "en\tfr\na\tb\n", r"nouns\.tsv has no column 'eo': .* one; it has en, fr"),
         ("nouns.tsv", "eo\teo\na\tb\n", r"nouns\.tsv has several columns 'eo'"),
         (
             "nouns.tsv",
@@ -387,9 +353,6 @@ def test_a_wrong_file_is_named(own: Path, file: str, text: str, what: str) -> No
         read_own(own, of.get(file, "books"))
 
 
-# What a command says of a language
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder of a made language, copied from the sample's English."""
@@ -406,15 +369,12 @@ def check(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str
     return code, capsys.readouterr().out
 
 
-def test_a_language_of_the_paper_is_complete_another_needs_files(capsys) -> None:
+def test_what_a_language_lacks_is_listed(capsys, folder) -> None:
     code, said = check(capsys, "de")
     assert code == 0 and "MISSING" not in said
     assert "corpora: mlqa" in said and "oneruler_books" in said
     code, said = check(capsys, "eo", "--folder", "/nowhere")
     assert code == 1 and said.count("\n") == 1
-
-
-def test_what_a_new_language_lacks_is_listed(capsys, folder: Path) -> None:
     code, said = check(capsys, "eo", "--folder", str(folder))
     assert code == 1
     assert 'MISSING phrases for "none": set benchmarks.oneruler.none_words' in said
@@ -430,3 +390,101 @@ def test_a_missing_file_of_a_language_is_listed(capsys, folder: Path, lacking: s
     (folder / "eo" / lacking).unlink()
     code, said = check(capsys, "eo", "--folder", str(folder))
     assert code == 1 and lacking in said
+
+
+NOUNS = SAMPLE / "nouns.tsv"
+# What the letters of a language's texts are called in Unicode.
+SCRIPTS = {
+    **{"en": "LATIN", "fa": "ARABIC", "hi": "DEVANAGARI", "ko": "HANGUL"},
+    **{"ru": "CYRILLIC", "sw": "LATIN", "zh": "CJK"},
+}
+IN_SAMPLE = sorted(SCRIPTS)
+# The keys of the released niah.txt, each with its placeholders; those of words are not used.
+PLACEHOLDERS = {key: [*names] for key, names in oneruler.NIAH_KEYS.items()}
+PLACEHOLDERS |= {key.replace("numbers", "words"): names for key, names in PLACEHOLDERS.items()}
+EACH = pytest.mark.parametrize("lang", IN_SAMPLE)
+
+
+def read(lang: str, name: str) -> str:
+    return (SAMPLE / lang / name).read_bytes().decode("utf-8")
+
+
+def sample_texts(lang: str) -> dict[str, str]:
+    return json.loads(read(lang, "niah.json"))
+
+
+def sample_rows(part: str, lang: str, *names: str) -> list[dict]:
+    return oneruler.table(part, lang, [str(SAMPLE / lang / name) for name in names], {}).to_pylist()
+
+
+def noun_columns() -> dict[str, list[str]]:
+    header, *rows = (line.split("\t") for line in NOUNS.read_text(encoding="utf-8").splitlines())
+    return {name: [row[i] for row in rows] for i, name in enumerate(header)}
+
+
+def script(text: str) -> str:
+    """The script of most letters of `text`, by the first word of their Unicode names."""
+    names = [unicodedata.name(c).split()[0] for c in text if unicodedata.category(c)[0] == "L"]
+    return max(set(names), key=names.count)
+
+
+def test_every_language_has_every_file_in_nfc_and_no_other() -> None:
+    assert IN_SAMPLE == folder_languages(str(SAMPLE)) == sorted(languages_of("sample_books"))
+    found = {str(p.relative_to(SAMPLE)): p for p in SAMPLE.rglob("*") if p.is_file()}
+    names = ("book.txt", "cwe.txt", "niah.json", "words.csv")
+    assert set(found) == {"nouns.tsv"} | {f"{x}/{name}" for x in IN_SAMPLE for name in names}
+    for name, path in found.items():
+        text = path.read_bytes().decode("utf-8")
+        assert unicodedata.is_normalized("NFC", text), name
+        assert not text.startswith("\ufeff") and text.endswith("\n"), name
+        assert not re.search(r"\d{3}", text), f"{name}: may be taken for a needle's number"
+
+
+@EACH
+def test_texts_are_read_as_they_are_and_hold_no_needle(lang: str) -> None:
+    texts, cwe, text = sample_texts(lang), read(lang, "cwe.txt"), read(lang, "book.txt")
+    assert {k: re.findall(r"{(\w*)}", text) for k, text in texts.items()} == PLACEHOLDERS
+    assert texts["none"] in texts["if_no_numbers"]
+    files = "niah.json", "cwe.txt"
+    found = {r["key"]: r["text"] for r in sample_rows("sample_prompts", lang, *files)}
+    assert found == {key: texts[key] for key in oneruler.NIAH_KEYS} | {"cwe": cwe}
+    (book,) = sample_rows("sample_books", lang, "book.txt")
+    assert script(text) == SCRIPTS[lang] and len(book["sentence_starts"]) >= 50
+    # Sentences are cut at dialogue and decimals too.
+    assert text.count("“" if "“" in text else "«") >= 20 and re.search(r"\d[.,٫]\d", text)
+    for noun, (opening, closing) in product(noun_columns()[lang], ("“”", "«»", '""')):
+        assert f"{opening}{noun}{closing}" not in text
+
+
+@EACH
+def test_nouns_and_words_are_distinct_and_in_no_prompt(lang: str) -> None:
+    nouns = noun_columns()[lang]
+    assert len({noun.casefold() for noun in nouns}) == len(nouns) == 24
+    assert all(noun and not re.search(r"\s", noun) for noun in nouns)
+    texts = {key: re.sub(r"{\w*}", "", text).casefold() for key, text in sample_texts(lang).items()}
+    for noun in map(str.casefold, nouns):
+        assert sum(noun in other.casefold() for other in nouns) == 1, noun
+        assert not re.search(rf"(?<!\w){re.escape(noun)}(?!\w)", " ".join(texts.values())), noun
+        assert noun not in texts["needle_numbers"], noun
+    assert [row["noun"] for row in sample_rows("sample_nouns", lang, "../nouns.tsv")] == nouns
+    words = [row["word"] for row in sample_rows("sample_words", lang, "words.csv")]
+    assert len({unicodedata.normalize("NFKC", word).casefold() for word in words}) == len(words)
+    counts = Counter(row["pos"] for row in sample_rows("sample_words", lang, "words.csv"))
+    # 75 pairs of key-value retrieval need 150 nouns; ten of the common words need fewer.
+    assert min(counts.values()) >= 80 and counts["noun"] >= 150 and len(words) >= 300
+    assert all(unicodedata.category(c)[0] in "LM" for word in words for c in word)
+    assert script("".join(words)) == script("".join(nouns)) == SCRIPTS[lang]
+
+
+def test_the_sample_copies_no_released_text(mirror: Path) -> None:
+    released = mirror / "oneruler/OneRuler/data"
+    theirs: set[str] = set()
+    for path in sorted(released.glob("prompt/*/niah.txt")):
+        texts = json.loads(path.read_text(encoding="utf-8-sig"))
+        assert {k: re.findall(r"{(\w*)}", t) for k, t in texts.items()} == PLACEHOLDERS, path
+        theirs.update(text.strip() for key, text in texts.items() if key != "none")
+    ours = {t.strip() for x in IN_SAMPLE for key, t in sample_texts(x).items() if key != "none"}
+    assert theirs and not ours & theirs
+    nouns = (released / "vocab/100_noun_list_translated.tsv").read_text(encoding="utf-8-sig")
+    english = {line.split("\t")[0].strip() for line in nouns.splitlines()[1:]}
+    assert not english & set(noun_columns()["en"])

@@ -35,7 +35,6 @@ def slice_of(name: str, **own: Any) -> plan.Slice:
 
 @pytest.fixture(scope="module")
 def preset() -> dict[str, Any]:
-    """The paper's preset, with every default."""
     default = yaml.safe_load((ROOT / "config.yaml").read_text("utf-8"))
     given = yaml.safe_load((ROOT / "presets/oneruler.yaml").read_text("utf-8"))
     return validated(layered(default, [given]))
@@ -73,7 +72,7 @@ def test_preset_models_are_compared_as_the_paper_ran_them(preset) -> None:
     assert RuleInputs(preset).prompts.text_tokenizer == settings["text_tokenizer"]
 
 
-def test_pairs_of_languages_are_slices_of_their_own() -> None:
+def test_pairs_are_slices_that_read_what_tasks_need() -> None:
     own = block(languages=["pl"], cross_lingual=[["en", "ko"], ["ko", "en"]])
     assert plan.slices(own) == ["pl-pl", "en-ko", "ko-en"]
     settings = plan.settings(own, "en-ko", [8000])
@@ -86,9 +85,6 @@ def test_pairs_of_languages_are_slices_of_their_own() -> None:
     }
     assert plan.quotes(own) == [("oneruler_books", lang) for lang in ("en", "ko", "pl")]
     assert load_benchmark("oneruler").plan.searches(settings) == []
-
-
-def test_a_slice_reads_only_what_its_tasks_need() -> None:
     words = {"words": [("oneruler_words", "hi")], "prompts": [("oneruler_prompts", "hi")]}
     found = plan.reads(slice_settings("hi-hi", [8000], tasks=["cwe_easy"]))
     assert found == {"books": [], "nouns": [], **words}
@@ -106,15 +102,12 @@ def test_no_slice_depends_on_another_language_or_on_an_order() -> None:
         assert slice_of("hi-hi", **change) != slice_of("hi-hi")
     # What does not is not.
     alone = {"tasks": ["niah_single"]}
-    for change in (
-        {"metric": "released"},
-        {"multiquery_needles": 4},
-        {"cwe_frequencies": "released"},
-    ):
-        assert slice_of("hi-hi", **alone, **change) == slice_of("hi-hi", **alone)
+    for key, value in (("metric", "released"), ("multiquery_needles", 4), ("cwe_frequencies", 0)):
+        own = alone | {key: value or "released"}
+        assert slice_of("hi-hi", **own) == slice_of("hi-hi", **alone)
 
 
-def test_the_option_to_answer_none() -> None:
+def test_the_option_to_answer_none_and_tasks_of_pairs() -> None:
     words = [("cwe_easy", False), ("cwe_hard", False)]
     asked = plan.variants(slice_of("en-en"))
     assert asked == [(task, True) for task in NEEDLE_TASKS] + words
@@ -123,30 +116,6 @@ def test_the_option_to_answer_none() -> None:
     some = {"none_option": [False], "without_none_tasks": ["niah_multikey", "niah_single"]}
     only = [("niah_single", False), ("niah_multikey", False), *words]
     assert plan.variants(slice_of("en-en", **some)) == only
-
-
-def test_languages_that_are_asked_without_the_option() -> None:
-    own = block(languages=["en", "hi"], cross_lingual=[["en", "hi"]], none_option=[True, False])
-
-    def of(name: str, **change: Any) -> dict[str, Any]:
-        return plan.settings(given({**own, **change}), name, [8000])
-
-    for languages, asked in ((None, ["en-en", "hi-hi", "en-hi"]), (["en"], ["en-en"]), ([], [])):
-        without = [
-            name
-            for name in plan.slices(own)
-            if ("niah_single", False)
-            in plan.variants(plan.Slice(**of(name, without_none_languages=languages)))
-        ]
-        assert without == asked
-    # The other slices are what they are without this ablation.
-    mine = {"without_none_languages": ["en"]}
-    for name in ("hi-hi", "en-hi"):
-        assert of(name, **mine) == of(name, none_option=[True])
-    assert of("en-en", **mine) == of("en-en")
-
-
-def test_tasks_of_pairs_of_languages() -> None:
     pair = {"languages": ["en"], "cross_lingual": [["en", "hi"]]}
     few = {**pair, "cross_lingual_tasks": ["niah_none", "niah_single"]}
     for name, own, tasks in (
@@ -161,20 +130,30 @@ def test_tasks_of_pairs_of_languages() -> None:
     assert "figure6a" not in filled("oneruler", "figures", words)
 
 
-def test_needles_of_each_task() -> None:
+def test_languages_that_are_asked_without_the_option() -> None:
+    own = block(languages=["en", "hi"], cross_lingual=[["en", "hi"]], none_option=[True, False])
+
+    def of(name: str, **change: Any) -> dict[str, Any]:
+        return plan.settings(given({**own, **change}), name, [8000])
+
+    for languages, asked in ((None, ["en-en", "hi-hi", "en-hi"]), (["en"], ["en-en"]), ([], [])):
+        chosen = {"without_none_languages": languages}
+        made = {name: plan.Slice(**of(name, **chosen)) for name in plan.slices(own)}
+        assert [n for n in made if ("niah_single", False) in plan.variants(made[n])] == asked
+    # The other slices are what they are without this ablation.
+    mine = {"without_none_languages": ["en"]}
+    for name in ("hi-hi", "en-hi"):
+        assert of(name, **mine) == of(name, none_option=[True])
+    assert of("en-en", **mine) == of("en-en")
+
+
+def test_needles_frequencies_and_full_stops_of_slices() -> None:
     # Keys, values of each, keys asked, whether they are there (paper, section 2.1).
     assert [tuple(plan.needles(slice_of("en-en"), task)) for task in NEEDLE_TASKS] == [
-        (1, 1, 1, True),
-        (4, 1, 1, True),
-        (1, 4, 1, True),
-        (2, 1, 2, True),
-        (4, 1, 1, False),
+        *((1, 1, 1, True), (4, 1, 1, True), (1, 4, 1, True), (2, 1, 2, True), (4, 1, 1, False)),
     ]
     more = slice_of("en-en", multiquery_needles=4)
     assert tuple(plan.needles(more, "niah_multiquery")) == (4, 1, 2, True)
-
-
-def test_frequencies_of_the_paper_and_of_the_released_code() -> None:
     for frequencies, task, counts in (
         ("paper", "cwe_easy", [(10, 1), (30, 3), (30, 3)]),
         ("paper", "cwe_hard", [(10, 5), (20, 10), (20, 10)]),
@@ -183,9 +162,6 @@ def test_frequencies_of_the_paper_and_of_the_released_code() -> None:
     ):
         settings = slice_of("en-en", cwe_frequencies=frequencies)
         assert [plan.frequencies(settings, task, n) for n in (7999, 8000, 8001)] == counts
-
-
-def test_full_stops_are_the_languages_or_the_users() -> None:
     stops = {lang: slice_of(f"{lang}-{lang}").full_stop for lang in LANGUAGES}
     expected = {"fa": "۔", "ja": "。", "zh": "。"}
     assert {lang: stop for lang, stop in stops.items() if stop != "."} == expected
@@ -200,19 +176,13 @@ BOTH = {"none_option": [True, False], "languages": ["de", "en"]}
 @pytest.mark.parametrize(
     ("own", "filled_too", "lacking"),
     [
-        ({}, set(), set()),
-        ({"none_option": [True, False]}, {"figure1b"}, set()),
+        *(({}, set(), set()), ({"none_option": [True, False]}, {"figure1b"}, set())),
         ({**BOTH, "without_none_languages": ["en"]}, {"figure1b"}, set()),
         ({**BOTH, "without_none_languages": ["fr"]}, set(), set()),
         ({"cross_lingual": [["en", "pl"]]}, {"figure6a"}, set()),
         ({"comparisons": {"reasoning": ["own"]}}, {"figure20", "figure21"}, set()),
-        (PAIRS, {"figure25"}, set()),
-        ({"tasks": NEEDLE_TASKS}, set(), {"figure22", "figure23"}),
-        (
-            {"tasks": ["cwe_easy"]},
-            set(),
-            set(FIGURES) - {"figure5", "figure22", "figure23", "figure24"},
-        ),
+        *((PAIRS, {"figure25"}, set()), ({"tasks": NEEDLE_TASKS}, set(), {"figure22", "figure23"})),
+        ({"tasks": ["cwe_easy"]}, set(), set(FIGURES) - {f"figure{n}" for n in (5, 22, 23, 24)}),
     ],
 )
 def test_figures_that_a_configuration_cannot_fill_are_left_out(own, filled_too, lacking) -> None:
@@ -239,15 +209,14 @@ def test_what_results_are_told() -> None:
     assert (settings["setup"]["haystack"], settings["setup"]["multiquery_needles"]) == (None, 2)
     more = config()
     more["run"]["tokenizers"] = ["cl100k"]
-    assert (
-        RuleInputs(more).facts.run_settings("oneruler", "token_counts")["text_tokenizer"]
-        == "cl100k"
-    )
+    counted = RuleInputs(more).facts.run_settings("oneruler", "token_counts")
+    assert counted["text_tokenizer"] == "cl100k"
     own = {"none_words": {"en": ["nil"]}}
     files = RuleInputs(config(**own, metric="released"))
     assert files.scores.scoring_settings("oneruler") == {**own, "answer_tags": []}
 
 
+CROSSED = {"cross_lingual": [["en", "hi"]]}
 UNKNOWN = "has the unknown language 'xx'"
 
 
@@ -264,8 +233,7 @@ UNKNOWN = "has the unknown language 'xx'"
         ({"none_option": [False], "tasks": ["niah_none"]}, "none_option is [false], but none of"),
         ({"without_none_languages": ["en"]}, "make benchmarks.oneruler.none_option [true, false]"),
         (
-            {"cross_lingual": [["en", "hi"]], "cross_lingual_tasks": ["cwe_easy"]}
-            | {"tasks": ["niah_single"]},
+            CROSSED | {"cross_lingual_tasks": ["cwe_easy"], "tasks": ["niah_single"]},
             "cross_lingual_tasks has none of benchmarks.oneruler.tasks",
         ),
         ({"comparisons": {"equal_text": [["own", "own"]]}}, "measured in the same tokenizer"),

@@ -32,7 +32,7 @@ def heatmap() -> pd.DataFrame:
     return cells
 
 
-def test_figure_3_is_whole(heatmap) -> None:
+def test_figure_3_is_whole_and_gives_the_texts_means(heatmap) -> None:
     assert len(heatmap) == 6 * 26 * 4
     assert set(heatmap["model"]) == set(paper.MODELS)
     assert set(heatmap["lang"]) == set(factors.ARTICLES)
@@ -41,9 +41,6 @@ def test_figure_3_is_whole(heatmap) -> None:
     discarded = heatmap["model"] == "o3-mini-high"
     assert heatmap.loc[discarded, "n"].isna().all()
     assert set(heatmap.loc[~discarded, "n"]) == {5 * 50}
-
-
-def test_figure_3_gives_the_means_and_ranks_of_the_text(heatmap) -> None:
     long = heatmap[heatmap["column"].isin(["64000", "128000"])]
     means = long.groupby("lang")["value"].mean().sort_values(ascending=False)
     # The text's means are of unrounded numbers, and o3-mini-high's have fewer answers.
@@ -54,30 +51,21 @@ def test_figure_3_gives_the_means_and_ranks_of_the_text(heatmap) -> None:
         assert list(means.index).index(lang) + 1 == rank
 
 
-def test_low_resource_languages_are_four_by_table_2() -> None:
+def test_numbers_and_languages_of_the_text() -> None:
     low = {x for x in factors.ARTICLES if rows.resources(x, {}) == "low"}
     assert low == {"hi", "st", "sw", "ta"}
-
-
-def test_numbers_of_the_text() -> None:
     for table, row, column, value in (
-        ("figure1a", "gap", "8000", 0.11),
-        ("figure1a", "gap", "128000", 0.34),
+        *(("figure1a", "gap", "8000", 0.11), ("figure1a", "gap", "128000", 0.34)),
         ("figure1b", "o3-mini-high/en", "drop/128000", 0.32),
         ("figure3", "o3-mini-high/en", "128000", 0.67),
         ("figure3", "o3-mini-high/pl", "128000", 0.92),
         ("figure3", "o3-mini-high/uk", "128000", 0.89),
-        ("figure5", "english", "cwe_easy", 0.315),
-        ("figure6a", "ko-en", "64000", 0.71),
-        ("figure6a", "en-ko", "128000", 0.77),
-        ("lengths_tau", "all", "tau", 0.82),
+        *(("figure5", "english", "cwe_easy", 0.315), ("figure6a", "ko-en", "64000", 0.71)),
+        *(("figure6a", "en-ko", "128000", 0.77), ("lengths_tau", "all", "tau", 0.82)),
         ("figure24", "ta", "o200k_base", 33249),
     ):
         assert number(PAPER, table, row, column).value == value
     assert number(PAPER, "figure3", "GPT-5/en", "8000") is None
-
-
-# Table 4: the tokens of the books
 
 
 def made(rows: list[dict], **run) -> pd.DataFrame:

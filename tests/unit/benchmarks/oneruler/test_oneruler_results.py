@@ -67,9 +67,6 @@ def of_the_paper() -> pd.DataFrame:
     return factories.oneruler.make(examples=1, metrics=("released",))
 
 
-# Of which answers
-
-
 ALONE = "instruction_lang == context_lang and task.str.startswith('niah') and none_option"
 
 
@@ -187,7 +184,7 @@ def test_figure1b_is_english_beside_other_languages(scores) -> None:
     assert row["value"] == pytest.approx(kept(every)["value"].mean())
 
 
-def test_figure21_counts_what_the_limit_cut(scores) -> None:
+def test_figures_21_and_23_count_cut_answers_and_words(scores) -> None:
     mine = main(scores, model="o3", task="cwe_hard", length=64000)["finish_reason"] == "length"
     figure = made("figure21", scores)
     row = cell(figure, task="cwe_hard", length=64000)
@@ -195,9 +192,6 @@ def test_figure21_counts_what_the_limit_cut(scores) -> None:
     assert set(figure["model"]) == {"o3"}
     every = made("figure21", scores, {**SETTINGS, "reasoning": ["a model that was not run"]})
     assert set(every["model"]) == {"gemini", "o3", "qwen7b"}
-
-
-def test_figure23_is_the_words_of_wrong_answers(scores) -> None:
     mine = main(scores, model="qwen7b", task="cwe_hard", length=128000, context_lang=["hi", "st"])
     found = mine["verdict"].str.extract(r"partial:(\d+)/10")[0]
     expected = [float(k) if isinstance(k, str) else 0.0 for k in found[mine["value"] == 0]]
@@ -208,20 +202,14 @@ def test_figure23_is_the_words_of_wrong_answers(scores) -> None:
     assert 0 < row["n_exhausted"] < row["n"] == len(expected)
 
 
-def test_resources_of_languages_that_the_paper_lacks() -> None:
+def test_resources_and_lengths_are_named_as_in_the_paper() -> None:
     context = Context(NUMBERS, {"wikipedia_articles": {"eu": 450_000, "zu": 11_000}})
     groups = [oneruler_rows.resources(lang, context.run) for lang in ("en", "eu", "zu", "xx")]
     assert groups == ["english", "high", "low", "unknown"]
     assert oneruler_rows.by_articles(["zu", "xx", "de", "eu"], context) == ["de", "eu", "zu", "xx"]
-
-
-def test_lengths_are_labelled_as_in_the_paper() -> None:
     called = load_benchmark("oneruler").called["length"].called
     labels = ["8K", "128K", "512", "1,500"]
     assert [called(length) for length in (8000, 128000, 512, 1500)] == labels
-
-
-# Beside the paper
 
 
 @pytest.mark.parametrize("name", ["figure1a", "figure5"])
@@ -250,11 +238,10 @@ def test_a_bound_is_compared_as_a_bound(of_the_paper) -> None:
     )
     easy = of_the_paper["task"].eq("cwe_easy") & of_the_paper["length"].eq(8000)
     hard = of_the_paper["task"].eq("cwe_hard")
+    labels = {"model": "qwen72b", "task": "cwe_easy", "length": 8000}
     for value, least, most in ((1.0, "covers", "above"), (0.0, "below", "covers")):
         scores = of_the_paper.assign(value=of_the_paper["value"].mask(easy | hard, value))
-        row = cell(
-            made("figure22", scores, RELEASED), model="qwen72b", task="cwe_easy", length=8000
-        )
+        row = cell(made("figure22", scores, RELEASED), **labels)
         assert row[["published", "bound", "comparison"]].tolist() == [0.8, "at_least", least]
         row = cell(made("figure5", scores, RELEASED), task="cwe_hard", group="all")
         assert row[["published", "bound", "comparison"]].tolist() == [0.01, "at_most", most]
@@ -268,7 +255,7 @@ def test_a_bound_is_compared_as_a_bound(of_the_paper) -> None:
     assert pd.isna(cell(figure, task="cwe_easy", group="english")["bound"])
 
 
-def test_common_words_of_other_frequencies_are_not_compared(of_the_paper) -> None:
+def test_other_frequencies_and_rows_are_not_compared(of_the_paper) -> None:
     own = {**RELEASED, "setup": {**SETTINGS["setup"], "cwe_frequencies": "paper"}}
     why = "cwe_frequencies is paper, in the paper released"
     figure = made("figure22", of_the_paper, own)
@@ -278,9 +265,6 @@ def test_common_words_of_other_frequencies_are_not_compared(of_the_paper) -> Non
     words = of(of_the_paper, task="cwe_easy")
     assert obstacle(words, own) == why and obstacle(of(words, length=32000), own) is None
     assert obstacle(of(of_the_paper, task="niah_single"), own) is None
-
-
-def test_a_mean_of_other_rows_is_not_compared(of_the_paper) -> None:
     mine = of(of_the_paper, model=["gemini", "o3"], task="niah_single", context_lang="en")
     assert obstacle(mine, SETTINGS | {"instructions": ["eo"]}) is None
     assert obstacle(mine, SETTINGS | {"instructions": ["en"]}) == "instructions of the user's own"
@@ -315,14 +299,11 @@ def test_other_texts_have_no_paper_beside_them(own: dict, reason: str) -> None:
     assert row["comparison"] == f"cannot tell: {reason}"
 
 
-def test_means_over_models_have_no_paper_beside_other_models(scores) -> None:
+def test_other_models_and_decoding_are_not_compared(scores) -> None:
     mine = scores.replace({"model": {"gemini": "mine"}})
     for name in ("figure1a", "figure4b", "figure5", "figure6a"):
         figure = made(name, mine, {"models": ["mine"], "metric": "strict"})
         assert figure["published"].isna().all()
-
-
-def test_numbers_of_other_decoding_are_not_compared(scores) -> None:
     sampled, endpoint = "temperature 0.7, top-k 50, top-p 1", "the endpoint's own"
     # The paper's of o3 is the endpoint's.
     others = {**RELEASED, "decoding": {"gemini": "greedy", "o3": "greedy", "qwen7b": sampled}}
@@ -335,9 +316,6 @@ def test_numbers_of_other_decoding_are_not_compared(scores) -> None:
     for named, n in ((SETTINGS["published"], 2), ({"gemini": "Gemini 1.5 Flash"}, 0)):
         figure = made("figure1a", scores, {**others, "published": named})
         assert cell(figure, group="gap", length=8000)["comparison"].count("decoding is") == n
-
-
-# Ranks of languages by two measures of length
 
 
 def pair(first: tuple[int, ...], second: tuple[int, ...]) -> pd.DataFrame:

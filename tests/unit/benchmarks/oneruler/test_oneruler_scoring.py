@@ -6,13 +6,12 @@ import pyarrow as pa
 import pytest
 
 from factories.oneruler import slice_settings, tables
+from made_slices import Made
 from needlework.benchmarks.oneruler import plan
-from needlework.benchmarks.oneruler import prompts as construct
 from needlework.benchmarks.oneruler.factors import COLUMNS
 from needlework.benchmarks.oneruler.scores import METRICS, score
 from needlework.errors import UserError
 from needlework.given import given
-from needlework.prompts.tokenizers import load_tokenizer
 from needlework.records import GENERATIONS, scores_schema, write_table
 
 CORRECT = (1.0, "correct")
@@ -47,10 +46,7 @@ def scored(asked: pa.Table, answers: pa.Table, model: str = "m", books=(), **set
     own = given({"none_words": {}, "answer_tags": [], **settings})
     table = score(asked, answers, None, model=model, settings=own, books=books)
     assert table.schema.equals(scores_schema(COLUMNS))
-    return {
-        (row["instance_id"], row["metric"]): (row["value"], row["verdict"])
-        for row in table.to_pylist()
-    }
+    return {(r["instance_id"], r["metric"]): (r["value"], r["verdict"]) for r in table.to_pylist()}
 
 
 ASKED = instances(
@@ -61,7 +57,7 @@ ASKED = instances(
 )
 
 
-def test_every_answer_has_a_row_for_each_metric() -> None:
+def test_every_answer_or_none_has_a_row_for_each_metric() -> None:
     said = {"number": "<Answer>1,234,567</Answer>", "values": "1234567, 7654321, inga andra"}
     said |= {"none": "keine vorhanden", "words": "cartwheel party"}
     found = scored(ASKED, generations(**said))
@@ -73,9 +69,6 @@ def test_every_answer_has_a_row_for_each_metric() -> None:
         "none": [CORRECT, CORRECT, right],
         "words": [(0.0, "wrong_words"), CORRECT, (0.0, "other")],
     }
-
-
-def test_no_answer_is_told_from_a_wrong_one() -> None:
     said = {"number": ("", "length"), "values": (None, "skipped"), "none": "", "words": " \n"}
     found = scored(ASKED, generations(**said))
     for metric in METRICS:
@@ -85,8 +78,8 @@ def test_no_answer_is_told_from_a_wrong_one() -> None:
     assert scored(ASKED, generations(**said))["number", "strict"] == (0.0, "wrong_number")
 
 
-def test_the_released_rules_see_thoughts() -> None:
-    """As the released code does; by the strict ones a model that only thought said nothing."""
+def test_the_released_rules_see_thoughts_and_know_one_maker() -> None:
+    # As the released code does; by the strict ones a model that only thought said nothing.
     answers = generations(number="", values="", none=("", "length"), words="").to_pylist()
     for row in answers:
         row["raw_text"] = "<think>Keine vorhanden, or 1234567"
@@ -94,6 +87,10 @@ def test_the_released_rules_see_thoughts() -> None:
     assert found["none", "strict"] == (0.0, "length")
     assert found["none", "released"] == CORRECT
     assert found["number", "strict"] == (0.0, "no_answer")
+    asked = instances(("a", "niah_single", "en", ["1234567"]))
+    answers = generations(a="It is 99 or so. <Answer>1234567</Answer>")
+    assert scored(asked, answers)["a", "released"] == (0.0, "wrong_number")
+    assert scored(asked, answers, model="deepseek-r1")["a", "released"] == CORRECT
 
 
 def test_none_is_said_in_the_language_of_the_instruction() -> None:
@@ -109,9 +106,6 @@ def test_none_is_said_in_the_language_of_the_instruction() -> None:
     assert found["a", "strict"] == (0.0, "no_number")
     # Wrong either way; models say it in English to prompts in any language.
     assert found["b", "strict"] == (0.0, "none_error")
-
-
-def test_a_further_language_brings_its_own_words_and_tag() -> None:
     asked = instances(("a", "niah_single", "eu", ["1234567"]), ("b", "niah_none", "eu", ["ez"]))
     answers = generations(a="88 <Erantzuna>1234567</Erantzuna>", b="Bat ere ez.")
     with pytest.raises(UserError, match="'eu'"):
@@ -121,19 +115,11 @@ def test_a_further_language_brings_its_own_words_and_tag() -> None:
     assert found["a", "strict"] == found["b", "strict"] == found["b", "released"] == CORRECT
 
 
-def test_the_released_rules_know_one_maker_s_models() -> None:
-    asked = instances(("a", "niah_single", "en", ["1234567"]))
-    answers = generations(a="It is 99 or so. <Answer>1234567</Answer>")
-    assert scored(asked, answers)["a", "released"] == (0.0, "wrong_number")
-    assert scored(asked, answers, model="deepseek-r1")["a", "released"] == CORRECT
-
-
 @pytest.mark.parametrize("pair", ["fa-fa", "hi-hi", "ko-en", "st-st", "vi-vi", "zh-zh"])
 def test_references_are_right_and_silence_wrong_on_real_prompts(mirror, pair: str) -> None:
     settings = slice_settings(pair, [2500], examples=2)
-    words = load_tokenizer("words", {"kind": "words"})
-    built = construct.build(settings, tables(mirror, plan.reads(settings)), [], words)
-    asked = built.instances.drop_columns("prompt")
+    made = Made("oneruler", settings, tables(mirror, plan.reads(settings)))
+    asked = made.built.instances.drop_columns("prompt")
     names, references = (asked[name].to_pylist() for name in ("instance_id", "references"))
     told = {name: ", ".join(found) for name, found in zip(names, references, strict=True)}
     assert len(told) == 7 * 2
