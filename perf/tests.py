@@ -55,7 +55,9 @@ def main() -> None:
         report = given.report or Path(folder, "report.xml")
         if given.report is None:
             options = ["-o", "junit_family=xunit1", f"--junitxml={report}"]
-            subprocess.run([sys.executable, "-m", "pytest", *OPTIONS, *options], cwd=ROOT, check=True)
+            subprocess.run(
+                [sys.executable, "-m", "pytest", *OPTIONS, *options], cwd=ROOT, check=True
+            )
         (suite,) = ElementTree.parse(report).iter("testsuite")
         groups, slow = read(report)
     result = {
