@@ -57,6 +57,13 @@ snakemake = SimpleNamespace(
 )
 """
 
+SLOWER = """\
+import time
+from needlework.models.backends.vllm import VllmBackend
+send = VllmBackend._send
+VllmBackend._send = lambda *given: (time.sleep({pause}), send(*given))[1]
+"""
+
 
 def environment() -> dict[str, str]:
     """What a test's engine needs: little memory, no network, no cache but the machine's, one thread.
@@ -167,13 +174,14 @@ class Job:
         corpus: Path,
         instances: Path,
         tokens_ahead: int | None = None,
+        pause: float = 0.0,
         turn: str | None = None,
         cold: bool = False,
         more: Mapping[str, str] = {},
     ) -> None:
         """With `turn`, the first or the second answers of the doctor. `cold`: a new Python runs it.
 
-        A job that is not cold has `more` in its environment.
+        Before each prompt it waits `pause` seconds. A job that is not cold has `more` in its environment.
         """
         self.folder, self._cold, self._more = folder, cold, more
         self.journal = folder / "journal"
@@ -193,6 +201,8 @@ class Job:
         }
         script = (SCRIPTS / "generate_answers.py").read_text(encoding="utf-8")
         preamble = PREAMBLE.format(scripts=str(SCRIPTS), given=json.dumps(given))
+        if pause:
+            preamble += SLOWER.format(pause=pause)
         if tokens_ahead is not None:
             preamble += "import needlework.models.backends.vllm as backend\n"
             preamble += f"backend.TOKENS_AHEAD = {tokens_ahead}\n"

@@ -23,6 +23,7 @@ from needlework.prompts.spans import literal
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.large,
     pytest.mark.xdist_group("vllm"),
     pytest.mark.skipif(
         not PYTHON.exists(), reason="vLLM's environment is not here: run `make setup-vllm`"

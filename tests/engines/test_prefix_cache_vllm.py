@@ -18,6 +18,7 @@ from prefix_cache import PrefixCache, lower_bound
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.large,
     pytest.mark.xdist_group("vllm"),
     pytest.mark.skipif(
         not PYTHON.exists(), reason="vLLM's environment is not here: run `make setup-vllm`"

@@ -12,7 +12,7 @@ import yaml
 from engines.tiny_model import make_model, make_tokenizer
 from runs import ROOT, Workflow
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("vllm")]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("small")]
 
 MODEL, NEW_TOKENS = "qwen2.5-0.5b-instruct", 8
 

@@ -25,6 +25,7 @@ from needlework.seeding import rng
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.large,
     pytest.mark.xdist_group("vllm"),
     pytest.mark.skipif(
         not PYTHON.exists(), reason="vLLM's environment is not here: run `make setup-vllm`"
@@ -221,8 +222,8 @@ def test_stops_and_kills_lose_and_double_nothing(
         killed.kill()
         assert killed.survivors() == [], "the engine outlived its job"
         kept = killed.records()
-    # A prompt at a time: on a busy machine, all would be answered together before the kill.
-    with job(tmp_path / "run", made, {"tokens_ahead": 1}) as dying:
+    # A prompt at a time, and slowly: else all would be answered before the second kill.
+    with job(tmp_path / "run", made, {"tokens_ahead": 1, "pause": 0.2}) as dying:
         dying.wait_for(lambda: len(dying.records()) > len(kept))
         dying.kill_engine()
         dying.wait_for(lambda: "it starts again with" in dying.log(), 60)

@@ -37,6 +37,7 @@ AMAZON = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.large,
     pytest.mark.xdist_group("harnesses"),
     pytest.mark.skipif(
         not PYTHON.exists(), reason="inspect_ai is not here: run `make setup-harnesses`"

@@ -22,6 +22,7 @@ HARNESSES = {"inspect": ROOT / ".venv-inspect/bin", "lm_eval": ROOT / ".venv-lm-
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.large,
     pytest.mark.xdist_group("harnesses"),
     pytest.mark.skipif(
         not all((folder / name).exists() for name, folder in HARNESSES.items()),

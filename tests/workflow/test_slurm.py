@@ -20,7 +20,7 @@ import yaml
 from engines.tiny_model import make_model, make_tokenizer
 from runs import ROOT, Workflow, copy_workflow
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("slurm")]
+pytestmark = [pytest.mark.slow, pytest.mark.large, pytest.mark.xdist_group("slurm")]
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch")
 SYSTEM = f"{os.environ['PATH']}:/usr/sbin:/sbin"
