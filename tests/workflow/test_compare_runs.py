@@ -14,7 +14,7 @@ from runs import Workflow
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("demo")]
 
-# With one metric a prompt, with several, and with one that depends on the task.
+# Each with other factors and metrics; M4LE's depend on the task.
 BENCHMARKS = ["mlneedle", "oneruler", "m4le"]
 
 
