@@ -36,10 +36,21 @@ def parsed(file: Path) -> ast.Module:
     return ast.parse(file.read_text(encoding="utf-8"))
 
 
+@cache
+def tokens(file: Path) -> list[tokenize.TokenInfo]:
+    source = io.StringIO(file.read_text(encoding="utf-8"))
+    return list(tokenize.generate_tokens(source.readline))
+
+
+@cache
+def attributes(file: Path) -> set[str]:
+    """What the code names with a dot."""
+    return {ast.unparse(n) for n in ast.walk(parsed(file)) if isinstance(n, ast.Attribute)}
+
+
 def told(file: Path) -> Iterator[tuple[int, str]]:
     """Every comment and docstring, with its line."""
-    text = file.read_text(encoding="utf-8")
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+    for token in tokens(file):
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string
     for node in ast.walk(parsed(file)):
@@ -104,10 +115,7 @@ def words() -> set[str]:
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and id(node) not in own:
                 found |= set(re.findall(r"\w+", str(node.value)))
-        source = io.StringIO(file.read_text(encoding="utf-8"))
-        found |= {
-            t.string for t in tokenize.generate_tokens(source.readline) if t.type == tokenize.NAME
-        }
+        found |= {token.string for token in tokens(file) if token.type == tokenize.NAME}
     for folder in ("workflow/schemas", "workflow/rules", "presets", "explorer/src"):
         for file in (ROOT / folder).iterdir():
             found |= set(re.findall(r"\w+", file.read_text(encoding="utf-8")))
@@ -124,8 +132,7 @@ def is_there(name: str, file: Path) -> bool:
     pairs = list(pairwise(parts))
     if all(part in members().get(outer, ()) for outer, part in pairs):
         return True
-    said = {ast.unparse(n) for n in ast.walk(parsed(file)) if isinstance(n, ast.Attribute)}
-    return name in said or all(f"{a}.{b}" in keys() for a, b in pairs)
+    return name in attributes(file) or all(f"{a}.{b}" in keys() for a, b in pairs)
 
 
 def test_names_in_comments_and_docstrings_exist() -> None:

@@ -13,7 +13,7 @@ from runs import Workflow, copy_workflow
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("demo")]
 
 # One without documents of its own and one with.
-BENCHMARKS = ("mlneedle", "mlongrr")
+BENCHMARKS = ("m4le", "mlongrr")
 
 
 def contents(workflow: Workflow) -> dict[str, bytes]:

@@ -12,7 +12,7 @@ from needlework.errors import UserError
 from needlework.given import given
 from needlework.planning.config import validated
 from needlework.planning.preflight.gpus import check_gpus
-from runs import ROOT, Workflow
+from runs import ROOT, SMALL_MLNEEDLE, Workflow
 
 # vLLM is not in the tests' environment, so a run can only say so.
 LARGE = {
@@ -26,15 +26,7 @@ LARGE = {
             "engine": {"tensor_parallel_size": 4},
         }
     },
-    "benchmarks": {
-        "mlneedle": {
-            "needle_languages": ["en"],
-            "haystack_languages": ["en"],
-            "lengths": [512],
-            "tasks": ["exact"],
-            "comparisons": {},
-        }
-    },
+    "benchmarks": {"mlneedle": SMALL_MLNEEDLE | {"questions": 2, "comparisons": {}}},
 }
 ANSWERS = "results/generations/large/mlneedle.parquet"
 

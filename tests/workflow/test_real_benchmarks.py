@@ -21,6 +21,7 @@ from runs import ROOT, Workflow, documents_of, prompt_files
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("real_benchmarks")]
 
+BENCHMARKS = ["lost_in_the_middle", "oneruler"]
 MODELS = ["lexical", "oracle", "empty"]
 MISTRAL = {"kind": "mistral-common", "version": "v1"}
 
@@ -31,7 +32,7 @@ def configuration(mirror: Path) -> dict:
         "mirror": str(mirror),
         "run": {
             "models": MODELS,
-            "benchmarks": ["lost_in_the_middle", "oneruler"],
+            "benchmarks": BENCHMARKS,
             "tokenizers": ["words"],
         },
         "models": {model: {"tokenizer": "mistral-v1"} for model in MODELS},
@@ -76,12 +77,23 @@ def real(mirror, tmp_path_factory) -> Workflow:
     (own / "SHA256SUMS").write_text("".join(sums))
     (folder / "real.yaml").write_text(yaml.safe_dump(configuration(own)))
     workflow = Workflow(ROOT, folder / "run")
-    workflow.run("--configfile", str(folder / "real.yaml"))
+    workflow.run(*arguments(workflow))
     return workflow
+
+
+def arguments(workflow: Workflow) -> list[str]:
+    """Each table and figure; what else a run makes is made of the sample too."""
+    files = files_of(workflow)
+    targets = [f"{name}_{own.name}" for name in BENCHMARKS for own in files.results.filled(name)]
+    return ["--configfile", str(workflow.directory.parent / "real.yaml"), "--", *targets]
 
 
 @pytest.fixture(scope="module")
 def files(real) -> RuleInputs:
+    return files_of(real)
+
+
+def files_of(real: Workflow) -> RuleInputs:
     config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
     mine = yaml.safe_load((real.directory.parent / "real.yaml").read_text(encoding="utf-8"))
     merged = config | {k: v for k, v in mine.items() if k not in ("models", "benchmarks")}
@@ -92,7 +104,7 @@ def files(real) -> RuleInputs:
     return RuleInputs(validated(merged))
 
 
-@pytest.mark.parametrize("benchmark", ["lost_in_the_middle", "oneruler"])
+@pytest.mark.parametrize("benchmark", BENCHMARKS)
 def test_every_table_and_figure_is_drawn(real, files, benchmark) -> None:
     for result in files.results.filled(benchmark):
         numbers = real.result(f"{result.kind}/{benchmark}/{result.name}.csv")
@@ -101,7 +113,7 @@ def test_every_table_and_figure_is_drawn(real, files, benchmark) -> None:
             assert numbers.with_suffix(".png").stat().st_size > 10_000, result.name
 
 
-@pytest.mark.parametrize("benchmark", ["lost_in_the_middle", "oneruler"])
+@pytest.mark.parametrize("benchmark", BENCHMARKS)
 def test_oracle_and_empty(real, files, benchmark) -> None:
     scores = pd.concat(
         pq.read_table(real.result(f"scores/{model}/{benchmark}.parquet")).to_pandas()
@@ -129,4 +141,4 @@ def test_the_pairs_keep_the_invariants(real, files) -> None:
 
 
 def test_a_second_run_has_nothing_to_do(real) -> None:
-    assert real.would_run("--configfile", str(real.directory.parent / "real.yaml")) == {}
+    assert real.would_run(*arguments(real)) == {}

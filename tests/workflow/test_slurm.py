@@ -1,4 +1,4 @@
-"""The demo through a real Slurm of one node, which the test starts and stops."""
+"""A small run through a real Slurm of one node, which the tests start and stop."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from signal import SIGTERM
@@ -17,8 +18,9 @@ from signal import SIGTERM
 import pytest
 import yaml
 
+import warm_snakemake
 from engines.tiny_model import make_model, make_tokenizer
-from runs import ROOT, Workflow, copy_workflow
+from runs import KEPT, ROOT, SMALL_MLNEEDLE, Workflow, copy_workflow
 
 pytestmark = [pytest.mark.slow, pytest.mark.large, pytest.mark.xdist_group("slurm")]
 
@@ -64,22 +66,15 @@ def slurm() -> Iterator[dict[str, str]]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-# The demo's rules and readers on a part of its languages: a job of the cluster's takes seconds to start.
-CONFIG = {
-    "run": {"models": ["lexical", "oracle"], "benchmarks": ["mlneedle"]},
-    "benchmarks": {
-        "mlneedle": {
-            "needle_languages": ["en", "hi"],
-            "haystack_languages": ["en"],
-            "lengths": [512],
-        }
-    },
-}
-
-
 # The test's Slurm is at hand, and its disk is no NFS.
 QUICK = ["--slurm-init-seconds-before-status-checks", "2", "--latency-wait", "10"]
 PROFILE = ["--workflow-profile", "profiles/slurm", *QUICK]
+# The same job makes all tables and figures of the scores.
+TABLES = "mlneedle_table2"
+TINY = "results/generations/tiny/mlneedle.parquet"
+# Each job of the cluster's takes seconds to start: no other corpus is read and embedded there.
+EMBEDDING = "results/embeddings/ngram/sample_questions/hi.npy"
+MADE = ("instances", "documents", "generations", "scores", "tables", "figures")
 
 
 def sending(workflow: Workflow, *arguments: str) -> list[str]:
@@ -89,140 +84,145 @@ def sending(workflow: Workflow, *arguments: str) -> list[str]:
     return command[:at] + command[at + 2 :]
 
 
+def noted(slurm: dict[str, str], program: str) -> list[str]:
+    """What tests/mini_slurm.sh notes of the calls of a program, a line each."""
+    log = Path(slurm["SLURM_CONF"]).parent / "log" / program
+    return log.read_text().splitlines() if log.exists() else []
+
+
 def asked(slurm: dict[str, str], rule: str) -> list[set[str]]:
-    """What each job of a rule asked Slurm for: sbatch's arguments, as tests/mini_slurm.sh notes them."""
-    log = Path(slurm["SLURM_CONF"]).parent / "log/sbatch"
-    lines = log.read_text().splitlines() if log.exists() else []
+    """What each job of a rule asked Slurm for: sbatch's arguments."""
+    lines = noted(slurm, "sbatch")
     return [set(line.split(" --wrap=")[0].split()) for line in lines if f"rule_{rule}" in line]
 
 
 def squeue(slurm: dict[str, str], *columns: str) -> list[list[str]]:
     """The columns of all jobs, finished ones included."""
     form = "|".join(columns)
-    command = ["squeue", "--states=all", "--noheader", "-o", form]
+    command = ["/usr/bin/squeue", "--states=all", "--noheader", "-o", form]
     text = subprocess.run(command, env=slurm, capture_output=True, text=True, check=True).stdout
     return [line.split("|") for line in text.splitlines()]
 
 
+def wait(run: subprocess.Popen, happened: Callable[[], object]) -> None:
+    """Until this happened, in a run that has not ended."""
+    while not happened():
+        assert run.poll() is None, "the run has ended"
+        time.sleep(0.1)
+
+
+def stay_away(slurm: dict[str, str], run: subprocess.Popen) -> None:
+    """Stop the controller, and start it again when it was asked in vain more often than is usual."""
+    os.kill(int(Path(slurm["SLURM_CONF"]).with_name("slurmctld.pid").read_text()), SIGTERM)
+    # By itself the plugin asks five times.
+    wait(run, lambda: len(noted(slurm, "unanswered")) > 6)
+    restart = ["slurmctld", "-f", slurm["SLURM_CONF"]]
+    subprocess.run(restart, env=slurm | {"PATH": SYSTEM}, check=True)
+
+
 def cancel_one(slurm: dict[str, str], run: subprocess.Popen, rule: str) -> str:
     """Cancel the first job of a rule as soon as it runs; its number."""
-    while run.poll() is None:
-        for job, state, comment in squeue(slurm, "%i", "%T", "%k"):
-            if state == "RUNNING" and rule in comment:
-                subprocess.run(["scancel", job], env=slurm, check=True)
-                return job
-        time.sleep(0.2)
-    raise AssertionError(f"no job of {rule} was seen")
+    found: list[str] = []
+
+    def running() -> list[str]:
+        jobs = squeue(slurm, "%i", "%T", "%k")
+        found.extend(job for job, state, said in jobs if state == "RUNNING" and rule in said)
+        return found
+
+    wait(run, running)
+    subprocess.run(["scancel", found[0]], env=slurm, check=True)
+    return found[0]
 
 
-def configured(folder: Path, config: dict) -> Workflow:
-    """A copy of the workflow with this configuration, which runs in its own folder."""
-    workflow = Workflow(copy_workflow(folder), folder)
-    (folder / "mine.yaml").write_text(yaml.safe_dump(config))
-    return workflow
+@dataclass
+class Sent:
+    """A run on this machine, and the same through Slurm: the job that was cancelled, and what was said."""
+
+    local: Workflow
+    remote: Workflow
+    cancelled: str
+    said: str
 
 
-def test_the_demo_runs_on_slurm_and_survives_a_cancelled_job(slurm, tmp_path) -> None:
-    local, remote = (configured(tmp_path / name, CONFIG) for name in ("local", "slurm"))
-    # The same job makes all tables and figures of the scores.
-    target = "mlneedle_table2"
-    local.run("--configfile", "mine.yaml", "--", target)
-    log = tmp_path / "run.log"
+@pytest.fixture(scope="module")
+def sent(slurm, tmp_path_factory) -> Sent:
+    """One run: while its first jobs are there, the controller is away; then one is cancelled."""
+    folder = tmp_path_factory.mktemp("sent")
+    (folder / "model").mkdir()
+    make_tokenizer(folder / "model")
+    make_model(folder / "model")
+    tiny = {"backend": "transformers", "name": str(folder / "model"), "tokenizer": "words"}
+    config = {
+        "run": {"models": ["lexical"], "benchmarks": ["mlneedle"]},
+        "models": {"tiny": tiny | {"context": 2048}},
+        "benchmarks": {"mlneedle": SMALL_MLNEEDLE | {"questions": 2, "max_new_tokens": 4}},
+    }
+    local, remote = (Workflow(copy_workflow(folder / name), folder / name) for name in "ab")
+    for workflow in (local, remote):
+        (workflow.directory / "mine.yaml").write_text(yaml.safe_dump(config))
+    local.run("--configfile", "mine.yaml", "--", TABLES)
+    for name in filter(lambda name: (local.directory / name).is_dir(), KEPT):
+        shutil.copytree(local.directory / name, remote.directory / name)
+    for name in (*MADE, "../journal"):
+        shutil.rmtree(remote.result(name))
+    log = folder / "log"
     with open(log, "w") as file:
-        run = subprocess.Popen(
-            sending(remote, "--", target),
-            cwd=remote.root,
-            env=slurm,
-            stdout=file,
-            stderr=file,
-        )
+        command = sending(remote, "--", TABLES, TINY, EMBEDDING)
+        run = subprocess.Popen(command, cwd=remote.root, env=slurm, stdout=file, stderr=file)
         try:
-            cancelled = cancel_one(slurm, run, "generate_answers")
+            # The prompts and the corpus.
+            wait(run, lambda: log.read_text().count("has been submitted") >= 2)
+            stay_away(slurm, run)
+            cancelled = cancel_one(slurm, run, "generate_answers_wildcards_lexical")
             run.wait(900)
         finally:
             run.kill()
-    text = log.read_text()
-    assert run.returncode == 0, text[-5000:]
-    assert f"SLURM-job '{cancelled}' failed, SLURM status is: 'CANCELLED'" in text
-    assert "Trying to restart job" in text
-    assert remote.would_run("--configfile", "mine.yaml", "--", target) == {}
+    assert run.returncode == 0, log.read_text()[-5000:]
+    return Sent(local, remote, cancelled, log.read_text())
 
-    partitions = {partition for (partition,) in squeue(slurm, "%P")}
-    assert partitions == {"cpu"}, "the readers need no GPU"
-    assert len(asked(slurm, "instances_build_instances")) == 1, "four are grouped"
-    for rule in ("generate_answers", "embed_corpus", "translate_answers"):
-        found = asked(slurm, rule)
-        assert len(found) > 1
-        assert all({"--cpus-per-task=1", "--nodes=1"} <= arguments for arguments in found)
+
+def test_a_run_on_slurm_survives_a_cancelled_job(slurm, sent) -> None:
+    """And makes the same files as a run without Slurm."""
+    assert f"SLURM-job '{sent.cancelled}' failed, SLURM status is: 'CANCELLED'" in sent.said
+    done = sent.remote.would_run("--configfile", "mine.yaml", "--", TABLES, TINY, EMBEDDING)
+    assert done == {}
+    assert len(asked(slurm, "instances_build_instances")) == 1, "two are grouped"
     made = sorted(
-        file.relative_to(local.directory)
-        for kind in ("instances", "generations", "scores", "tables", "figures")
-        for file in local.result(kind).rglob("*.*")
+        file.relative_to(sent.local.directory)
+        for kind in MADE
+        for file in sent.local.result(kind).rglob("*.*")
     )
     assert len(made) > 50
     for file in made:
-        assert (remote.directory / file).read_bytes() == (local.directory / file).read_bytes()
+        same = (sent.remote.directory / file).read_bytes()
+        assert same == (sent.local.directory / file).read_bytes(), file
 
 
-def test_a_gpu_model_gets_its_resources_on_one_node(slurm, tmp_path) -> None:
-    folder = tmp_path / "model"
-    folder.mkdir()
-    make_tokenizer(folder)
-    make_model(folder)
-    tiny = {"backend": "transformers", "name": str(folder), "tokenizer": "words", "context": 2048}
-    small = {"needle_languages": ["en"], "haystack_languages": ["en"], "lengths": [256]}
-    small |= {"questions": 2, "tasks": ["exact"], "max_new_tokens": 4, "comparisons": {}}
-    config = {"run": {"models": ["tiny"], "benchmarks": ["mlneedle"]}}
-    config |= {"models": {"tiny": tiny}, "benchmarks": {"mlneedle": small}}
-    workflow = configured(tmp_path / "run", config)
-    target = "results/generations/tiny/mlneedle.parquet"
-    workflow.run("--configfile", "mine.yaml", "--until", "build_instances", "--", target)
-    # The GPU is none, so the model answers without.
-    command = sending(workflow, "--", target)
-    done = subprocess.run(command, cwd=workflow.root, env=slurm, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-5000:]
+def test_a_controller_that_is_away_loses_no_job(sent) -> None:
+    """The one that is sent again was cancelled."""
+    assert sent.said.count("Trying to restart job") == 1
+
+
+def test_a_gpu_model_gets_its_resources_on_one_node(slurm, sent) -> None:
+    """The GPU is none, so the model answers without."""
     (arguments,) = asked(slurm, "generate_answers_wildcards_tiny_mlneedle")
     assert {"--gpus=1", "--nodes=1", "--cpus-per-task=6", "gpu"} <= arguments
-    (job,) = [
-        found
-        for *found, comment in squeue(slurm, "%P", "%T", "%C", "%D", "%k")
-        if "tiny" in comment
-    ]
+    jobs = squeue(slurm, "%P", "%T", "%C", "%D", "%k")
+    (job,) = [found for *found, comment in jobs if "tiny" in comment]
     assert job == ["gpu", "COMPLETED", "6", "1"]
-    assert workflow.result("generations/tiny/mlneedle.parquet").exists()
-    assert workflow.would_run("--configfile", "mine.yaml", "--", target) == {}
+    assert {partition for partition, *_, comment in jobs if "tiny" not in comment} == {"cpu"}
+    for rule in ("generate_answers_wildcards_lexical", "embed_corpus"):
+        assert (found := asked(slurm, rule))
+        assert all({"--cpus-per-task=1", "--nodes=1"} <= arguments for arguments in found)
 
 
-def test_a_controller_that_is_away_loses_no_job(slurm, tmp_path) -> None:
-    remote = configured(tmp_path / "run", CONFIG)
-    command = sending(remote, "--until", "read_corpus")
-    log = tmp_path / "run.log"
-    with open(log, "w") as file:
-        run = subprocess.Popen(command, cwd=remote.root, env=slurm, stdout=file, stderr=file)
-        try:
-            while run.poll() is None and "has been submitted" not in log.read_text():
-                time.sleep(0.1)
-            os.kill(int(Path(slurm["SLURM_CONF"]).with_name("slurmctld.pid").read_text()), SIGTERM)
-            # The plugin's own five attempts take 55 seconds.
-            time.sleep(65)
-            restart = ["slurmctld", "-f", slurm["SLURM_CONF"]]
-            subprocess.run(restart, env=slurm | {"PATH": SYSTEM}, check=True)
-            run.wait(300)
-        finally:
-            run.kill()
-    assert run.returncode == 0, log.read_text()[-5000:]
-    assert remote.would_run("--configfile", "mine.yaml", "--until", "read_corpus") == {}
-
-
-def test_verbose_output_is_refused_where_it_would_hold_a_key(slurm, tmp_path) -> None:
-    workflow = configured(tmp_path / "run", CONFIG)
+def test_verbose_output_is_refused_where_it_would_hold_a_key(slurm, sent) -> None:
     keyed = slurm | {"OPENAI_API_KEY": "sk-very-secret-0123456789"}
-    before = squeue(slurm, "%i")
-    command = sending(workflow, "--verbose")
-    done = subprocess.run(command, cwd=workflow.root, env=keyed, capture_output=True, text=True)
+    before = noted(slurm, "sbatch")
+    arguments = sending(sent.remote, "--verbose", "--forceall")[3:]
+    done = warm_snakemake.run(arguments, sent.remote.root, keyed)
     said = done.stdout + done.stderr
     assert done.returncode
     assert "--verbose would write OPENAI_API_KEY into .snakemake/slurm_logs" in said, said[-3000:]
     assert "sk-very-secret" not in said
-    # Slurm forgets finished jobs after a while.
-    assert all(one in before for one in squeue(slurm, "%i"))
+    assert noted(slurm, "sbatch") == before
