@@ -401,6 +401,12 @@ def test_a_file_that_ends_in_gigabytes_is_read(tmp_path, monkeypatch) -> None:
         path.write_bytes(path.read_bytes() + only_file(other.directory).read_bytes())
     with pytest.warns(UserWarning, match=r"1 unreadable line\(s\)"):
         assert [r["key"] for r in reader.news()] == ["k2"]
+    with Journal(tmp_path / "third") as third:
+        third.append([record(3)])
+        path.write_bytes(path.read_bytes() + only_file(third.directory).read_bytes())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert [r["key"] for r in reader.news()] == ["k3"], "a loss is told once"
     with pytest.warns(UserWarning, match=r"1 unreadable line\(s\)"):
-        assert Journal(tmp_path).load().keys() == {"k1", "k2"}
+        assert Journal(tmp_path).load().keys() == {"k1", "k2", "k3"}
     assert size < 1000

@@ -83,6 +83,9 @@ def test_documents_of_one_text_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ordering, "HEAD", 4)
     order = made.order(texts)
     assert order.places in ([1, 0, 2], [1, 2, 0]) and order.shared[2] == 4
+    # A slice has its own length, wherever it begins.
+    order = prompts_of([Span("needle", "q/en/1", 5, 12), ask], [ask]).order(texts)
+    assert sorted(order.characters) == [1, 8]
 
 
 @pytest.mark.parametrize("ends", [[4000, 700, 2500, 100], [40_000, 70_000, 25_000]])

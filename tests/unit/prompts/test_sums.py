@@ -17,8 +17,8 @@ import tokenizers_made
 from needlework.benchmarks.oneruler.niah import Haystack
 from needlework.data.corpora.books import BOOKS
 from needlework.errors import UserError
-from needlework.prompts.counting.pieces import Counter, Pieces
-from needlework.prompts.counting.proofs import Automaton, Unproven
+from needlework.prompts.counting.pieces import Counter, Pieces, _cut_words
+from needlework.prompts.counting.proofs import Automaton, Proof, Unproven
 from needlework.prompts.tokenizers import Tokenizer, load_tokenizer
 from tokenizers_made import NAMES, PACKAGED
 
@@ -272,3 +272,15 @@ def test_two_million_tokens_take_little_time_and_memory(named_tokenizer) -> None
     start = time.process_time()
     assert tokenizer.count(pieces.text(numbers)) == tokens
     assert spent < time.process_time() - start, "no longer than tokenizing them"
+
+
+def test_numbered_words_are_cut_where_all_of_them_end() -> None:
+    """Behind the numbers, or behind their points; nowhere if a word may go on behind its space."""
+
+    def proof(joined: str) -> Proof:
+        return Proof(lambda before, _: before not in joined, len, lambda *_: None, "")
+
+    words = ["ab", "cd"]
+    assert _cut_words(proof(""), words) == 0 and _cut_words(proof("7"), words) == 1
+    for joined in ("b", "d", "a", "7."):
+        assert _cut_words(proof(joined), words) is None

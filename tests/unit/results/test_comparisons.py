@@ -150,6 +150,8 @@ def test_a_table_shows_what_the_comparison_found(several) -> None:
     assert " 80 & 40 & " in line
     assert text.count(r"\{a, b\}") == 2
     assert f"[${100 * row['ci_low']:.1f}$, ${100 * row['ci_high']:.1f}$]" in text
+    # Differences alone have one.
+    assert text.count("[$") == len(several[0].query("by == 'all'"))
 
 
 def test_five_questions_can_show_nothing() -> None:

@@ -18,6 +18,7 @@ from needlework.results.doctor.comparison import (
     SIDES,
     CellRules,
     Setting,
+    _half,
     beyond,
     cell_rows,
     compared_answers,
@@ -161,6 +162,12 @@ def test_a_cell_must_have_been_able_to_show_the_loss() -> None:
     assert unproven(equal(1.0, int(n) * 9 // 10), 0.02, "a")
     assert "there are 100, so ask more" in unproven(equal(1.0, 100, available=100), 0.02, "a")
     assert "no number of questions is enough" in unproven(equal(1.0, 500), 0.0, "a")
+    # Where answers changed, more are needed.
+    changed = unproven(equal(1.0, 100, lost=0.1), 0.02, "a")
+    (more,) = re.findall(r"about ([\d,]+) questions of such prompts would be needed", changed)
+    assert int(more.replace(",", "")) > int(n)
+    # An end that is cut at 1 says nothing of the width.
+    assert _half({"difference": 0.9, "ci_low": 0.7, "ci_high": 1.0}) == pytest.approx(0.2)
     # One cell suffices.
     assert unproven([*equal(1.0, 2)[:3], equal(1.0, int(n))[0]], 0.02, "a") == ""
 

@@ -124,6 +124,9 @@ def test_the_oracle_is_right_and_lists_pass_notebooks_alone() -> None:
     for _, found in answered(lambda row: ""):
         assert found["strict"] == (0.0, "no_answer")
         assert {value for value, _ in found.values()} == {0.0}
+    for row, found in answered(lambda row: "UNANSWERABLE"):
+        right = row["task"] == scores.ABSENT
+        assert found["careful"] == ((1.0, "right") if right else (0.0, "unanswerable"))
     listed = answered(lambda row: row["numbers"] + " " + row["cities"])
     several = [found["released"][0] for _, found in listed if found["strict"][1] == "several"]
     assert several and set(several) == {1.0}
