@@ -563,3 +563,13 @@ def test_an_answer_counts_before_a_failure_elsewhere(tmp_path) -> None:
     output = json_lines(tmp_path / "output.jsonl", batch_row())
     for batches in ([errors, output], [output, errors], [output, output]):
         assert replayed(tmp_path, *batches)["text"].to_pylist() == ["north"]
+
+
+def test_members_names_are_never_paths(tmp_path) -> None:
+    path = tmp_path / "in" / "a.eval"
+    path.parent.mkdir()
+    names = ["samples/../../evil.json", "/etc/evil.json", "samples/a.py"]
+    write_zstd(path, dict.fromkeys(names, json.dumps(sample()).encode()))
+    (found,), _ = read(path)
+    assert found.instance_id == ID
+    assert [each.name for each in tmp_path.rglob("*")] == ["in", "a.eval"]
