@@ -89,6 +89,7 @@ def test_a_file_arrives_whole_with_its_record(server, source, destination):
     # So does a prefix that is as long.
     for prefix in (len(DATA), len(DATA) + 1):
         assert fetch(source, destination, patience=QUICK, prefix=prefix) == record
+    assert len(server.received) == 3
     # Sizes and ranges are those of the file only if it comes as it is.
     assert server.received[0].headers["accept-encoding"] == "identity"
 
@@ -297,6 +298,7 @@ def test_one_byte_more_than_published_ends_the_download(server, source, destinat
     assert "does not have the published size" in failure(source, destination)
     assert sizes == [len(DATA) + 1] and left_behind(destination) == set()
     # Nor does a part grow that is longer already.
+    server.files[ID] = DATA
     kept_part(destination, DATA[:2000], url=source.url, validator=ETAG, size=None)
     server.always[ID] = Fault(headers={"Content-Range": f"bytes 2000-{len(DATA) - 1}/*"})
     small = dataclasses.replace(source, size=1500)

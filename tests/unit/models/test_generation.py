@@ -201,7 +201,7 @@ def test_no_answered_request_is_asked_again(runs, size, backwards) -> None:
 class Ordered(Lexical):
     """Answers in another order."""
 
-    def __init__(self, order: Callable[[list[Any]], list[Any]]) -> None:
+    def __init__(self, order: Callable[[list[Any]], Iterable[Any]]) -> None:
         super().__init__({})
         self.order = order
 
@@ -566,9 +566,12 @@ def test_failures_of_all_shards_count_together(requests, tmp_path) -> None:
 
 
 def test_an_answer_waits_for_no_earlier_one(requests, tmp_path) -> None:
+    def backwards(found: list[Any]) -> Iterator[Any]:
+        yield from found[:0:-1]
+        raise RuntimeError("killed")
+
     with pytest.raises(RuntimeError, match="killed"):
-        backwards = Ordered(lambda found: [*found[:0:-1], None])
-        generate(requests, backwards, Journal(tmp_path / "j"))
+        generate(requests, Ordered(backwards), Journal(tmp_path / "j"))
     kept = Journal(tmp_path / "j").load()
     whole = generate(requests, Lexical({}), Journal(tmp_path / "whole")).to_pylist()
     texts = {row["request_key"]: row["text"] for row in whole}
