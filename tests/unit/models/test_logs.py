@@ -309,6 +309,9 @@ def test_no_damage_of_an_archive_is_a_traceback(tmp_path) -> None:
     for at, new in ((8, b"\0\x08"), (6, b"\x5a\0"), (42, b"\xff" * 4), (20, b"\xff" * 8)):
         place = directory + at
         damaged.append(whole[:place] + new + whole[place + len(new) :])
+    # A name that is no UTF-8.
+    packed(tmp_path / "b.eval", {"samples/\xe9.json": sample()})
+    damaged.append((tmp_path / "b.eval").read_bytes().replace("\xe9".encode(), b"\xff\xfe"))
     for _ in range(300):
         content = bytearray(whole)
         at = len(content) - 1 - dice.randrange(dice.choice([300, len(content)]))
@@ -329,7 +332,7 @@ def test_no_damage_of_an_archive_is_a_traceback(tmp_path) -> None:
             assert "a.eval" in str(error)
             refused.append(place)
     # Another flag of a name in ASCII does no harm.
-    assert {*range(7)} - {3} <= {*refused} and len(refused) > 150
+    assert {*range(8)} - {3} <= {*refused} and len(refused) > 150
 
 
 def test_logs_below_a_folder_are_found(tmp_path) -> None:

@@ -285,10 +285,3 @@ def test_the_login_in_an_address_shows_nowhere(server, caplog) -> None:
     assert "***" in shown
     for secret in ("pass word9", "pass%20word9", base64.b64encode(b"someone:pass word9").decode()):
         assert secret not in shown
-
-
-def test_a_proxy_that_is_not_there_is_named(server, monkeypatch) -> None:
-    monkeypatch.setenv("NO_PROXY", "elsewhere")
-    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
-    with pytest.raises(UserError, match=r"proxy in http_proxy; .* to NO_PROXY"):
-        answers(remote(server.url), requests("a"))
