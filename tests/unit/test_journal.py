@@ -410,3 +410,43 @@ def test_a_file_that_ends_in_gigabytes_is_read(tmp_path, monkeypatch) -> None:
     with pytest.warns(UserWarning, match=r"1 unreadable line\(s\)"):
         assert Journal(tmp_path).load().keys() == {"k1", "k2", "k3"}
     assert size < 1000
+
+
+def as_another_user(function: Any) -> str:
+    """What a function raises, called by a user without rights, in a process of its own."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        said = "nothing"
+        try:
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+            function()
+        except BaseException as error:
+            said = f"{type(error).__name__}: {error}"
+        os.write(write, said.encode())
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        said = pipe.read()
+    os.waitpid(child, 0)
+    return said
+
+
+@pytest.mark.skipif(
+    os.name == "nt" or os.geteuid() != 0, reason="only root can become another user"
+)
+@pytest.mark.parametrize("closed", [".", "published", "published/000001"])
+def test_an_unreadable_journal_is_one_error(tmp_path, closed: str) -> None:
+    folder = tmp_path / "j"
+    with Journal(folder) as journal:
+        journal.append([record(1)])
+        journal.settled()
+    for parent in (folder, *folder.parents):
+        if parent.stat().st_uid == os.geteuid() and parent != Path("/"):
+            parent.chmod(parent.stat().st_mode | 0o055)
+    (folder / closed).chmod(0o700)
+    said = as_another_user(lambda: Journal(folder).settled())
+    assert said.startswith(f"UserError: {folder}")
+    assert "Permission denied" in said and "chmod -R a+rX" in said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -321,3 +322,32 @@ def test_rows_are_taken_in_order_from_columns_of_any_size(monkeypatch, limit: in
     found.validate(full=True)
     assert found.schema == table.schema
     assert found.to_pylist() == [table.to_pylist()[row] for row in rows]
+
+
+def test_a_table_needs_no_pandas_and_a_frame_gets_it() -> None:
+    code = """
+import sys, pyarrow as pa
+from needlework import records
+table = pa.table({"passage_id": ["1"], "text": [None]}, schema=records.PASSAGES)
+assert "pandas" not in sys.modules
+assert table.to_pandas().isna().to_numpy().tolist() == [[False, True]]
+"""
+    environment = {**os.environ, "PYTHONPATH": SCRIPTS}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+
+
+def test_strings_and_words_have_dictionaries_and_spans_none(tmp_path) -> None:
+    words, file = pa.table({"name": ["a"], "words": [["x", "y"]], "other": [["x"]]}), tmp_path / "t"
+    write_table(words, file)
+    group = pq.ParquetFile(file).metadata.row_group(0)
+    columns = [group.column(place) for place in range(group.num_columns)]
+    found = {column.path_in_schema: column.has_dictionary_page for column in columns}
+    assert found == {"name": True, "words.list.element": True, "other.list.element": False}
+
+
+def test_the_names_of_resources_are_the_same_inside_the_repository(tmp_path, monkeypatch):
+    monkeypatch.chdir(records.ROOT)
+    write_table(TABLE, tmp_path / "x", inputs=["resources/sources.yaml"])
+    monkeypatch.chdir(tmp_path)
+    write_table(TABLE, tmp_path / "y", inputs=[records.ROOT / "resources/sources.yaml"])
+    assert (tmp_path / "x").read_bytes() == (tmp_path / "y").read_bytes()

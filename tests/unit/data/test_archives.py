@@ -6,6 +6,7 @@ import os
 import struct
 import tracemalloc
 import zipfile
+from collections import deque
 from pathlib import Path
 
 import pytest
@@ -82,5 +83,45 @@ def test_a_member_longer_than_declared_is_refused(tmp_path):
         with Archive(path) as archive, pytest.raises(UserError, match=r"a\.zip.*delete it"):
             archive.read("zeros")
         assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_an_error_of_the_disk_is_no_damaged_archive(tmp_path, monkeypatch):
+    def fail(*_: object) -> bytes:
+        raise OSError(5, "Input/output error")
+
+    with Archive(zipped(tmp_path / "a.zip", {"a/b.json": b"{}", "a/c.json": b"[]"})) as archive:
+        assert archive.names == {"a/b.json", "a/c.json"}
+        assert archive.read("a/b.json") == b"{}"
+        monkeypatch.setattr(zipfile.ZipExtFile, "_read1", fail)
+        with pytest.raises(OSError, match="Input/output error"):
+            archive.read("a/b.json")
+
+
+def test_an_unreadable_directory_of_members_is_reported(tmp_path):
+    path = zipped(tmp_path / "a.zip", {"a\xe9.txt": b"1"})
+    data = path.read_bytes()
+    path.write_bytes(data.replace("\xe9".encode(), b"\xff\xfe"))
+    with pytest.raises(UserError, match="cannot be read as a zip"):
+        Archive(path)
+    newer = bytearray(data)
+    newer[newer.index(b"PK\x01\x02") + 6] = 99
+    path.write_bytes(newer)
+    with pytest.raises(UserError, match=r"cannot be read as a zip .*9\.9"):
+        Archive(path)
+
+
+def test_lines_of_a_member_are_read_one_by_one(tmp_path):
+    text = b"x" * 20_000 + b"\n" + (b"y" * 1000 + b"\r\n") * 30_000 + b"z"
+    path = zipped(tmp_path / "a.zip", {"a": text})
+
+    tracemalloc.start()
+    try:
+        with Archive(path, max_ratio=2000) as archive:
+            lines = archive.lines("a", 15_000)
+            assert [len(next(lines)) for _ in range(3)] == [15_000, 5_001, 1002]
+            assert deque(lines, maxlen=1) == deque([b"z"])
+        assert tracemalloc.get_traced_memory()[1] < 5_000_000
     finally:
         tracemalloc.stop()

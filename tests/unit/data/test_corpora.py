@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 import zipfile
 from collections import Counter
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from needlework.data.corpora import extractive, mmarco, sample
 from needlework.data.published_files import load_registry
 from needlework.errors import UserError
+from needlework.given import given
 from needlework.records import PASSAGES, QUESTIONS
 
 LANGUAGES = ["ar", "de", "en", "es", "hi", "vi", "zh"]
@@ -246,3 +248,29 @@ def test_an_unsound_sample(sample_files):
 
 
 # What the rule calls
+
+
+def test_every_reader_has_the_same_way_in(tmp_path, sample_files):
+    archive = archive_of(tmp_path / "MLQA_V1.zip", "dev-de")
+    questions = tmp_path / "xquad.de.json"
+    questions.write_text(json.dumps(squad(qa("b"))))
+    passages = collection(tmp_path / "c.tsv", b"0\ta\n1\tb\n2\tc\n")
+    of_three = given({"pool": 3, "passages": 3, "seed": 0})
+    assert ids(extractive.table("mlqa", "de", [str(archive)], given({"split": "dev"}))) == [
+        "dev-de"
+    ]
+    assert ids(extractive.table("xquad", "de", [str(questions)], {})) == ["b"]
+    assert ids(mmarco.table("mmarco", "de", [str(passages)], of_three)) == ["0", "1", "2"]
+    for corpus, first in (("sample_questions", "q1"), ("sample_passages", "p1")):
+        assert ids(sample.table(corpus, "de", list(map(str, sample_files)), {}))[0] == first
+
+
+def test_memory_is_bounded_by_the_sample(tmp_path):
+    path = tmp_path / "c.tsv"
+    with path.open("wb") as out:
+        out.writelines(b"%d\t%s\n" % (i, b"x" * 1000) for i in range(20_000))
+    tracemalloc.start()
+    mmarco.read(path, [0, 19_999])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1_000_000, f"{peak:,} bytes to read two passages of {path.stat().st_size:,} bytes"

@@ -9,6 +9,7 @@ import pytest
 
 from factories.mlongrr import LANGUAGES, PUNKT, ROOT, table
 from needlework.data import english_punkt
+from needlework.errors import UserError
 
 MODEL = english_punkt.load(PUNKT)
 
@@ -74,3 +75,12 @@ def test_released_haystacks_have_the_sentences_of_the_authors_log(mirror: Path) 
 )
 def test_words_are_counted_as_nltk_counts_them(text: str, words: int) -> None:
     assert english_punkt.count_words(text, MODEL) == words
+
+
+def test_a_damaged_model_is_refused(tmp_path: Path) -> None:
+    damaged = tmp_path / "english_punkt.txt"
+    damaged.write_text("# abbreviations\nmr\n", encoding="utf-8")
+    with pytest.raises(UserError, match="has the parts abbreviations instead of"):
+        english_punkt.load(damaged)
+    with pytest.raises(UserError, match="cannot be read"):
+        english_punkt.load(tmp_path / "none.txt")

@@ -86,6 +86,10 @@ def test_a_file_arrives_whole_with_its_record(server, source, destination):
         verified="published sha256",
     )
     assert left_behind(destination) == {"", ".json"}
+    # So does a prefix that is as long.
+    for prefix in (len(DATA), len(DATA) + 1):
+        assert fetch(source, destination, patience=QUICK, prefix=prefix) == record
+    assert len(server.received) == 3
     # Sizes and ranges are those of the file only if it comes as it is.
     assert server.received[0].headers["accept-encoding"] == "identity"
 
@@ -123,13 +127,22 @@ def test_dropped_connections_are_resumed_where_they_ended(server, source, destin
 
 
 UNDATED = Fault(stop_after=100_000, send_validators=False)
+LAST = "Wed, 21 Oct 2015 07:28:00 GMT"
 
 
 @pytest.mark.parametrize(
     ("faults", "ranges"),
     [
         ([Fault(stop_after=100_000), Fault(ignore_range=True)], [None, "bytes=100000-"]),
-        # Without a strong validator, a part is not continued.
+        # Without an ETag, the date of the last change is the validator; without either, a part is not
+        # continued.
+        (
+            [
+                dataclasses.replace(UNDATED, headers={"Last-Modified": LAST}),
+                Fault(ignore_range=True, send_validators=False),
+            ],
+            [None, "bytes=100000-"],
+        ),
         ([UNDATED], [None, None]),
         ([dataclasses.replace(UNDATED, headers={"ETag": 'W/"weak"'})], [None, None]),
         *(([Fault(status=status)] * 2, [None] * 3) for status in (408, 500)),
@@ -137,7 +150,7 @@ UNDATED = Fault(stop_after=100_000, send_validators=False)
         ([Fault(stop_after=100_000), Fault(shift_range=7)], [None, "bytes=100000-", None]),
         # A date that has passed, and one that is none.
         (
-            [Fault(status=429, headers={"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"})],
+            [Fault(status=429, headers={"Retry-After": LAST})],
             [None, None],
         ),
         ([Fault(status=429, headers={"Retry-After": "soon"})], [None, None]),
@@ -147,6 +160,8 @@ def test_a_download_survives_what_goes_wrong(server, source, destination, faults
     server.faults[ID] = list(faults)
     arrives(source, destination)
     assert server.ranges() == ranges
+    if LAST in str(faults[0].headers) and ranges[1]:
+        assert server.received[1].headers["if-range"] == LAST
 
 
 def test_a_killed_download_is_continued(server, source, destination):
@@ -184,6 +199,17 @@ def test_a_part_of_an_older_version_is_not_continued(
     server.faults[ID] = [Fault(ignore_if_range=ignore_if_range)]
     # Without a checksum, nothing but the server's validator can tell.
     arrives(unknown, destination)
+
+
+@pytest.mark.parametrize("note", [None, "{", "[]", '{"url": 1}', "another URL"])
+def test_a_part_without_a_sound_note_is_not_continued(server, unknown, destination, note):
+    part = kept_part(destination, b"x" * 1000, url=f"{server.url}/else", validator=ETAG, size=None)
+    if note is None:
+        part.with_name(part.name + ".json").unlink()
+    elif note != "another URL":
+        part.with_name(part.name + ".json").write_text(note)
+    arrives(unknown, destination)
+    assert server.ranges() == [None]
 
 
 def test_a_complete_part_is_verified_without_a_download(server, source, unknown, destination):
@@ -271,6 +297,13 @@ def test_one_byte_more_than_published_ends_the_download(server, source, destinat
     server.always[ID] = Fault(announce_length=False)
     assert "does not have the published size" in failure(source, destination)
     assert sizes == [len(DATA) + 1] and left_behind(destination) == set()
+    # Nor does a part grow that is longer already.
+    server.files[ID] = DATA
+    kept_part(destination, DATA[:2000], url=source.url, validator=ETAG, size=None)
+    server.always[ID] = Fault(headers={"Content-Range": f"bytes 2000-{len(DATA) - 1}/*"})
+    small = dataclasses.replace(source, size=1500)
+    assert "does not have the published size" in failure(small, destination)
+    assert sizes[1:] == [2000]
 
 
 def test_a_range_with_endless_numbers_is_reported(server, source, destination):
@@ -553,3 +586,14 @@ def test_a_malformed_registry_is_refused(tmp_path, text):
         load_registry(path)
     path.write_text(ENTRY.format(id="a/b.tsv", rest="sha256: x"))
     assert load_registry(path)["a"].of("en")[0].id == "a/b.tsv"
+
+
+def test_a_destination_that_cannot_be_written(source, tmp_path):
+    (tmp_path / "file").write_text("not a directory")
+    with pytest.raises(UserError, match="permissions or choose another place"):
+        fetch(source, tmp_path / "file" / "data.tsv", patience=QUICK)
+
+
+def test_progress_renews_the_patience(server, source, destination):
+    server.faults[ID] = [Fault(stop_after=30_000)] * 10
+    arrives(source, destination, patience=Patience(retries=1, backoff=0.001))

@@ -18,7 +18,7 @@ import pytest
 
 from factories import demo_run
 from http_server import Hub
-from needlework.data.budgets import Budget, check_records
+from needlework.data.budgets import Budget, check_records, size_of
 from needlework.data.corpora.found import Found
 from needlework.data.corpora.registry import languages_of, local_files, own_corpus
 from needlework.data.corpora.tabular import SearchedContext
@@ -73,6 +73,12 @@ def test_questions_are_read_with_nested_answers(tmp_path: Path) -> None:
     file.write_bytes(text.encode("utf-8-sig"))
     (row,) = read("questions", COLUMNS, [str(file)]).to_pylist()
     assert (row["answers"], row["context"]) == (["007"], "Agent 007.")
+    # Dates of JSON Lines stay texts.
+    for date in ("1890-01-10", "1890-01-10T05:00:00Z"):
+        for given_answers in (date, [date]):
+            dated = {**QUESTION, "text": f"On {date}.", "gold": {"text": given_answers}}
+            (row,) = read("questions", COLUMNS, lines(tmp_path / "q.jsonl", dated)).to_pylist()
+            assert row["answers"] == [date]
 
 
 def found_of(table: pa.Table) -> Found:
@@ -504,6 +510,8 @@ def test_rows_of_ordinary_files_are_within_the_budget() -> None:
     with pytest.raises(UserError, match=r"^corpora\.mine: a\.parquet unpacks to more than 1,000,"):
         for place in range(100, 200):
             budget.take(place, {"text": "x" * 9_000_000})
+    # Nested values count.
+    assert size_of({"a": {"text": ["x" * 100, None]}, "b": 5}) > size_of({"a": "x" * 100})
 
 
 def test_a_quoted_record_goes_on_over_lines(tmp_path: Path, monkeypatch) -> None:
@@ -515,3 +523,45 @@ def test_a_quoted_record_goes_on_over_lines(tmp_path: Path, monkeypatch) -> None
         monkeypatch.setattr("needlework.data.budgets.ROW_BYTES", most - 1)
         with pytest.raises(UserError, match=f"a record of more than {most - 1} bytes"):
             check_records(path, "corpora.mine", quoted=quoted)
+
+
+THREADS = """
+import sys, threading
+import datasets, psutil
+from needlework.data.corpora import tabular
+from needlework.given import given
+def native():
+    return psutil.Process().num_threads() - threading.active_count()
+before = native()
+own = {"kind": "passages", "columns": {"text": "body"}, "separator": None, "rows": 2}
+assert tabular.table("mine", "en", [sys.argv[1]], given(own)).num_rows == 2
+print(native() - before)
+"""
+
+
+@pytest.mark.slow
+def test_parquet_leaves_no_thread_that_could_abort(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"body": ["a"] * 100}), tmp_path / "p.parquet", row_group_size=10)
+    assert output(THREADS, str(tmp_path / "p.parquet")).strip() == "0"
+
+
+READ = """
+import resource, sys
+import datasets
+from needlework.data.corpora import tabular
+from needlework.errors import UserError
+from needlework.given import given
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+settings = given({"kind": "passages", "columns": {"text": "body"}, "separator": ";", "rows": None})
+try:
+    tabular.table("mine", "en", [sys.argv[1]], settings)
+except UserError:
+    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+
+
+@pytest.mark.slow
+def test_a_small_file_of_gigabytes_takes_little_memory(tmp_path: Path) -> None:
+    one = pa.table({"body": repeated("x" * 10**7, 400)})
+    pq.write_table(one, tmp_path / "p.parquet", compression="zstd")
+    assert int(output(READ, str(tmp_path / "p.parquet"))) < 300, "4 GB of text"

@@ -140,3 +140,9 @@ def test_the_collector_is_off_inside_and_as_before_afterwards(before) -> None:
         assert gc.isenabled() == before
     finally:
         gc.enable()
+
+
+def test_what_was_logged_before_a_kill_is_there(tmp_path) -> None:
+    done = run(tmp_path, 'logger.info("so far")\nos.kill(os.getpid(), 9)')
+    assert done.returncode == -9
+    assert "so far" in log(tmp_path)

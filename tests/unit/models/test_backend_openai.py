@@ -198,6 +198,22 @@ def test_a_limit_without_a_header_is_waited_for(server, monkeypatch) -> None:
     assert server.received[-1].time - began < 10
 
 
+def test_a_limit_by_the_minute_lets_all_through(server) -> None:
+    windows: Counter[int] = Counter()
+
+    def reply(number: int, body: Any) -> Reply:
+        # Here a minute has a fifth of a second. What is refused counts too, as at OpenAI.
+        window = int(time.monotonic() * 5)
+        windows[window] += 1
+        return completion(body) if windows[window] <= 4 else refusal(429, "slow down")
+
+    server.reply = reply
+    prompts = [str(n) for n in range(20)]
+    found = answers(backend(server), requests(*prompts))
+    assert [a.text for a in found] == [f"<{prompt}>" for prompt in prompts]
+    assert len(server.received) > 20
+
+
 def test_an_endpoint_that_asks_for_hours_is_not_waited_for(server) -> None:
     server.reply = lambda number, body: refusal(429, "tomorrow", Retry_After="7200")
     assert answer(server).error == "status 429: tomorrow (attempt 1)"
@@ -291,10 +307,10 @@ def test_answers_keep_their_order_within_the_concurrency_limit(server) -> None:
     assert server.most_at_once == 5
 
 
-# A process with a limit on open files.
+# A process with a limit on open files, and the limit up to which it may raise its own.
 FEW_FILES = """
 import resource, sys
-resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, int(sys.argv[2])))
 from factories.models import answers, remote, requests
 found = answers(remote(sys.argv[1], concurrency=80), requests(*map(str, range(160))))
 print(sum(answer.text == f"<{n}>" for n, answer in enumerate(found)))
@@ -302,18 +318,19 @@ print(sum(answer.text == f"<{n}>" for n, answer in enumerate(found)))
 
 
 @pytest.mark.slow
-def test_few_open_files_lower_the_concurrency_and_lose_nothing(server) -> None:
+@pytest.mark.parametrize("hard", [64, 1024])
+def test_few_open_files_lower_the_concurrency_and_lose_nothing(server, hard) -> None:
     server.reply = lambda number, body: Reply(completion(body).body, delay=0.2)
     paths = os.pathsep.join([str(ROOT / "tests"), str(ROOT / "workflow/scripts")])
     done = subprocess.run(
-        [sys.executable, "-c", FEW_FILES, server.url],
+        [sys.executable, "-c", FEW_FILES, server.url, str(hard)],
         env={**os.environ, "PYTHONPATH": paths},
         capture_output=True,
         text=True,
     )
     assert done.stdout == "160\n", done.stderr[-3000:]
-    assert done.stderr.count("raise the limit on open files (`ulimit -n`)") == 1
-    assert server.most_at_once <= 16
+    assert done.stderr.count("raise the limit on open files (`ulimit -n`)") == (hard == 64)
+    assert (server.most_at_once <= 16) == (hard == 64)
 
 
 def test_a_reply_that_decompresses_without_end_is_no_answer(server, monkeypatch) -> None:
@@ -364,3 +381,101 @@ def test_a_stopped_run_sends_no_request_and_no_retry(server, stop_run, tmp_path,
         assert len(server.received) == 4
         assert Counter(row["outcome"] for row in rows) == {"answered": 2, "unasked": 6}
         assert len([*journal.records()]) == 2
+
+
+def test_a_certificate_file_that_is_missing_is_named(server, monkeypatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", "gone.pem")
+    with pytest.raises(UserError, match="SSL_CERT_FILE"):
+        answer(server)
+
+
+CHARSETS = ("idna", "punycode", "undefined", "hex", "rot13", "utf-16", "none such", "\xe9")
+
+
+def test_a_charset_that_the_server_names_says_nothing(server) -> None:
+    """Nor a compressed reply, of an answer or an error."""
+
+    def reply(number: int, body: Any) -> Reply:
+        status, charset = prompt_of(body)[1:].split("|")
+        right = completion(body) if status == "200" else refusal(400, "content_filter: nö")
+        content = gzip.compress(json.dumps(right.body, ensure_ascii=False).encode())
+        kind = {"Content-Type": f"application/json; charset={charset}", "Content-Encoding": "gzip"}
+        return Reply(content, int(status), kind)
+
+    server.reply = reply
+    prompts = [f"é{status}|{charset}" for status in (200, 400) for charset in CHARSETS]
+    for prompt, found in zip(prompts, answers(backend(server), requests(*prompts)), strict=True):
+        if "200" in prompt:
+            assert found.text == f"<{prompt}>"
+        else:
+            assert "content_filter: nö" in found.error
+
+
+def test_a_pause_that_is_asked_for_is_made_by_all(server) -> None:
+    pause = {"Retry_After_Ms": "400", "Retry_After": "0"}
+    server.reply = lambda number, body: (
+        refusal(429, "slow down", **pause) if number == 0 else completion(body)
+    )
+    assert all(a.text for a in answers(backend(server, concurrency=1), requests(*"abc")))
+    waited = [r.time - server.received[0].time for r in server.received[1:]]
+    assert len(waited) == 3 and min(waited) >= 0.4
+
+
+def test_a_reply_longer_than_any_answer_is_not_asked_again(server) -> None:
+    """Eight at once, with a character that makes each of a text's characters take four bytes."""
+    text = "é" * 3_000_000 + "🙂"
+    body = json.dumps(completion({"messages": [], "model": "m"}, text).body).encode()
+    server.reply = lambda number, _: Reply(body)
+    tracemalloc.start()
+    try:
+        found = answers(backend(server, concurrency=8), requests(*"abcdefgh"))
+        assert tracemalloc.get_traced_memory()[1] < 100_000_000
+    finally:
+        tracemalloc.stop()
+    assert all("the reply is longer than 4 MB" in one.error for one in found)
+    assert len(server.received) == 8
+
+
+def test_answers_that_a_stopped_run_has_are_written(server, stop_run, tmp_path) -> None:
+    def respond(number: int, body: Any) -> Reply:
+        stop_run()
+        return completion(body)
+
+    server.reply = respond
+    with Journal(tmp_path) as journal:
+        assert generate(requests("a"), remote(server.url), journal).num_rows == 1
+
+
+def test_each_answer_follows_once_earlier_ones_are_known(server) -> None:
+    """And what is no longer wanted is given up at once."""
+    known = threading.Event()
+    server.reply = lambda number, body: Reply(
+        completion(body).body, after=known if prompt_of(body) == "late" else None
+    )
+    model = backend(server)
+    model.load()
+    found = model.generate(requests("a", "b", "late"))
+    assert [next(found).text, next(found).text] == ["<a>", "<b>"]
+    while server.under_way < 1:
+        time.sleep(0.01)
+    model.close()
+    found.close()
+    assert server.under_way == 1
+    known.set()
+
+
+def test_half_a_character_is_no_reason_to_fail(server) -> None:
+    (only,) = answers(backend(server), requests("a\ud800b"))
+    assert (only.text, only.error) == ("<a?b>", None)
+
+
+def test_what_rests_when_all_is_lost_is_not_waited_for(server) -> None:
+    """A request that was told to come back in a minute."""
+    busy, lost = refusal(503, "later", Retry_After="60"), refusal(401, "No.")
+    server.reply = lambda number, body: (
+        busy if prompt_of(body) == "a" else Reply(lost.body, 401, delay=0.2)
+    )
+    began = time.monotonic()
+    with pytest.raises(UserError, match="status 401"):
+        answers(backend(server, concurrency=2), requests(*"abc"))
+    assert len(server.received) == 2 and time.monotonic() - began < 60

@@ -431,3 +431,34 @@ def test_a_stop_string_ends_an_answer(llama) -> None:
         if stop in before.text:
             assert after.finish_reason == "stop"
             assert after.completion_tokens <= before.completion_tokens
+
+
+def test_a_model_without_a_chat_template_says_so(t5, tmp_path) -> None:
+    folder = tmp_path / "bare"
+    shutil.copytree(t5, folder)
+    (folder / "chat_template.jinja").unlink()
+    with pytest.raises(UserError, match=r"models\.tiny: .* chat template of .* Set `chat: false`"):
+        loaded(folder, chat=True)
+
+
+def test_a_repeatable_model_answers_one_prompt_at_a_time(llama) -> None:
+    assert backend(llama, repeatable=True)._batch_size == 1
+
+
+def test_system_prompt_and_answer_prefix_are_sent(llama) -> None:
+    plain, system, begun = (
+        loaded(llama, chat=True, **own)
+        for own in ({}, {"system": "Be brief."}, {"answer_prefix": "It is"})
+    )
+    text = plain.as_sent("Who?")[1]
+    assert "Be brief." in system.as_sent("Who?")[1] and "Be brief." not in text
+    assert begun.as_sent("Who?")[1] == text + "It is"
+    assert begun.identity() == {**plain.identity(), "answer_prefix": "It is"}
+    assert system.overhead() > plain.overhead()
+
+
+def test_the_weights_are_of_the_type_that_is_set(llama) -> None:
+    import torch
+
+    for dtype, wanted in (("auto", torch.float32), ("bfloat16", torch.bfloat16)):
+        assert loaded(llama, dtype=dtype)._model.dtype == wanted

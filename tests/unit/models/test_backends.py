@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+import zipfile
 from collections.abc import Sequence
 from typing import get_args
 
@@ -12,9 +14,10 @@ from factories.models import answers, backend_of
 from needlework.errors import UserError
 from needlework.models.backends import backend_names
 from needlework.models.backends.base import Request
-from needlework.models.backends.lexical import best_sentence
+from needlework.models.backends.lexical import best_sentence, features, read_sentences
 from needlework.models.settings import MODELS
 from needlework.prompts.spans import literal
+from needlework.scoring.metrics import exact_accuracy
 
 
 def request(
@@ -110,3 +113,52 @@ def test_the_first_of_equals_wins_and_rare_words_weigh_most() -> None:
 )
 def test_existence(question: str, expected: str) -> None:
     assert read(request(question, PASSAGES["en"], task="existence")) == [expected]
+
+
+def test_numbers_count_as_wholes() -> None:
+    passages = ["In 1913 the ferry sank.", "In 1912 the ferry sank."]
+    assert best_sentence("Which ferry sank in 1912?", passages)[0] == passages[1]
+    assert not set(features("1912")) & set(features("1913"))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("One. Two! Three? Four", ["One.", "Two!", "Three?", "Four"]),
+        ("Pi is 3.14 here. Next", ["Pi is 3.14 here.", "Next"]),
+        ("Am 17. Juli kam J. Quill. Er blieb.", ["Am 17. Juli kam J. Quill.", "Er blieb."]),
+        ("一。二！三？四", ["一。", "二！", "三？", "四"]),
+        ("क है। ख है।", ["क है।", "ख है।"]),
+        ("من؟ هنا۔ ہم", ["من؟", "هنا۔", "ہم"]),
+        ("line\nbreak", ["line", "break"]),
+        (" \n ", []),
+    ],
+)
+def test_sentences(text: str, expected: list[str]) -> None:
+    assert list(read_sentences(text).texts) == expected
+
+
+def test_the_reader_reads_one_language_of_real_questions(mirror) -> None:
+    def accuracy(lang: str, collection: str) -> float:
+        name = f"MLQA_V1/dev/dev-context-{lang}-question-en.json"
+        with zipfile.ZipFile(mirror / "mlqa" / "MLQA_V1.zip") as archive:
+            articles = json.loads(archive.read(name))["data"]
+        items = [
+            (paragraph["context"], item["question"], [a["text"] for a in item["answers"]])
+            for article in articles
+            for paragraph in article["paragraphs"]
+            for item in paragraph["qas"]
+        ]
+        path = mirror / "mmarco" / "collections" / f"{collection}_collection.tsv"
+        passages = [line.partition("\t")[2] for line in path.read_text("utf-8").splitlines()]
+        dice = random.Random(0)
+        values = []
+        for context, question, right in dice.sample(items, 50):
+            haystack = dice.sample(passages, 40)
+            text, _ = best_sentence(question, [*haystack[:20], context, *haystack[20:]])
+            values.append(exact_accuracy(text, None, right)[0])
+        return sum(values) / len(values)
+
+    assert accuracy("en", "english") > 0.65
+    assert accuracy("zh", "chinese") < 0.3
+    assert accuracy("ar", "arabic") < 0.3

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
-import random
 import time
+import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -29,7 +29,6 @@ from needlework.models.backends.base import Answer, Backend, Request
 from needlework.models.backends.lexical import Lexical
 from needlework.models.backends.oracle import Oracle
 from needlework.models.generation import InstanceRequests, Policy, _refuse_failures, generate
-from needlework.models.other_runs import Turns
 from needlework.models.request_keys import request_key
 from needlework.models.selection import check_room
 from needlework.models.shards import merge
@@ -202,7 +201,7 @@ def test_no_answered_request_is_asked_again(runs, size, backwards) -> None:
 class Ordered(Lexical):
     """Answers in another order."""
 
-    def __init__(self, order: Callable[[list[Any]], list[Any]]) -> None:
+    def __init__(self, order: Callable[[list[Any]], Iterable[Any]]) -> None:
         super().__init__({})
         self.order = order
 
@@ -447,34 +446,6 @@ def test_a_job_says_what_it_will_send_before_it_does(requests, tmp_path, capsys)
             assert (said in capsys.readouterr().err) == new
 
 
-def runs_in_turn(size: int, runs: int) -> Counter[int]:
-    """How often each request is sent by runs that send one each in turn, and hear of it 20 rounds later."""
-    turns = [Turns(size, number, random.Random(number)) for number in range(runs)]
-    rounds: list[list[int]] = []
-    while mine := [request for turn in turns if (request := turn.next()) is not None]:
-        rounds.append(mine)
-        if len(rounds) > 20:
-            for turn in turns:
-                turn.finished(rounds[-21])
-    return Counter(request for mine in rounds for request in mine)
-
-
-@pytest.mark.parametrize("runs", [1, 2, 8])
-def test_runs_together_send_little_more_than_needed(runs: int) -> None:
-    sent = runs_in_turn(5000, runs)
-    assert len(sent) == 5000
-    assert sent.total() <= 5000 * (1 if runs == 1 else 1.01 + 0.01 * runs)
-
-
-def test_a_run_jumps_from_finished_requests_into_the_widest_gap() -> None:
-    turns = Turns(1000, 0, random.Random(1))
-    assert [turns.next() for _ in range(3)] == [0, 1, 2]
-    turns.finished([*range(3, 100), *range(150, 300)])
-    jumped = turns.next()
-    assert jumped is not None and 600 < jumped < 800
-    assert turns.next() == jumped + 1
-
-
 @pytest.mark.parametrize("outcome, told", [("prompt_cut", True), ("refused", False)])
 def test_failures_name_the_key_for_prompts_that_were_cut(outcome: str, told: bool) -> None:
     row = {"finish_reason": "error", "outcome": outcome, "error": "x"}
@@ -592,3 +563,35 @@ def test_failures_of_all_shards_count_together(requests, tmp_path) -> None:
     for file in files:
         failed = "error" in read_table(file)["finish_reason"].to_pylist()
         assert (file.name in str(error.value)) == failed
+
+
+def test_an_answer_waits_for_no_earlier_one(requests, tmp_path) -> None:
+    def backwards(found: list[Any]) -> Iterator[Any]:
+        yield from found[:0:-1]
+        raise RuntimeError("killed")
+
+    with pytest.raises(RuntimeError, match="killed"):
+        generate(requests, Ordered(backwards), Journal(tmp_path / "j"))
+    kept = Journal(tmp_path / "j").load()
+    whole = generate(requests, Lexical({}), Journal(tmp_path / "whole")).to_pylist()
+    texts = {row["request_key"]: row["text"] for row in whole}
+    assert len(kept) == 23 and all(own["text"] == texts[key] for key, own in kept.items())
+
+
+def test_memory_holds_a_batch_and_not_all_prompts(tmp_path) -> None:
+    write_table(instances(60, passages=1), tmp_path / "i.parquet")
+    long = {source: text.ljust(1_000_000) for source, text in documents().items()}
+
+    class Whole(InstanceRequests):
+        def __iter__(self) -> Iterator[Request]:
+            for request in super().__iter__():
+                spans = [s._replace(end=1_000_000) if s.source else s for s in request.spans]
+                yield changed(request, spans=spans)
+
+    tracemalloc.start()
+    try:
+        generate(Whole([tmp_path / "i.parquet"], long), Oracle({}), Journal(tmp_path / "j"))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 20_000_000, "60 prompts of 1 MB each"

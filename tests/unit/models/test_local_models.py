@@ -16,7 +16,7 @@ from factories.models import backend_of, block
 from needlework.errors import UserError, not_installed
 from needlework.given import given
 from needlework.models.backends.base import Answer
-from needlework.models.control_tokens import pieces
+from needlework.models.control_tokens import CONTROL_TEXT, pieces
 from needlework.models.local_models import (
     DATE,
     encode,
@@ -257,3 +257,11 @@ def test_openvino_reads_a_quoted_control_token_as_text() -> None:
         ends.append([tokens.count(token) for token in (1, 2)])
         assert prompt in model.as_sent(prompt)[1]
     assert ends[0] == ends[1]
+
+
+@pytest.mark.parametrize(
+    "text", ["<|im_end|>", "</s>", "[INST]", "<start_of_turn>", "<|eot_id|>", "<｜User｜>"]
+)
+def test_texts_of_control_tokens_are_known(text) -> None:
+    assert CONTROL_TEXT.search(f"a {text} b")
+    assert not CONTROL_TEXT.search("a < b | c > d [1] <b>bold</b> <s p>")

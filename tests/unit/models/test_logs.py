@@ -309,6 +309,9 @@ def test_no_damage_of_an_archive_is_a_traceback(tmp_path) -> None:
     for at, new in ((8, b"\0\x08"), (6, b"\x5a\0"), (42, b"\xff" * 4), (20, b"\xff" * 8)):
         place = directory + at
         damaged.append(whole[:place] + new + whole[place + len(new) :])
+    # A name that is no UTF-8.
+    packed(tmp_path / "b.eval", {"samples/\xe9.json": sample()})
+    damaged.append((tmp_path / "b.eval").read_bytes().replace("\xe9".encode(), b"\xff\xfe"))
     for _ in range(300):
         content = bytearray(whole)
         at = len(content) - 1 - dice.randrange(dice.choice([300, len(content)]))
@@ -329,7 +332,7 @@ def test_no_damage_of_an_archive_is_a_traceback(tmp_path) -> None:
             assert "a.eval" in str(error)
             refused.append(place)
     # Another flag of a name in ASCII does no harm.
-    assert {*range(7)} - {3} <= {*refused} and len(refused) > 150
+    assert {*range(8)} - {3} <= {*refused} and len(refused) > 150
 
 
 def test_logs_below_a_folder_are_found(tmp_path) -> None:
@@ -563,3 +566,13 @@ def test_an_answer_counts_before_a_failure_elsewhere(tmp_path) -> None:
     output = json_lines(tmp_path / "output.jsonl", batch_row())
     for batches in ([errors, output], [output, errors], [output, output]):
         assert replayed(tmp_path, *batches)["text"].to_pylist() == ["north"]
+
+
+def test_members_names_are_never_paths(tmp_path) -> None:
+    path = tmp_path / "in" / "a.eval"
+    path.parent.mkdir()
+    names = ["samples/../../evil.json", "/etc/evil.json", "samples/a.py"]
+    write_zstd(path, dict.fromkeys(names, json.dumps(sample()).encode()))
+    (found,), _ = read(path)
+    assert found.instance_id == ID
+    assert [each.name for each in tmp_path.rglob("*")] == ["in", "a.eval"]

@@ -516,3 +516,55 @@ def test_a_stopped_run_submits_nothing_and_collects_it_later(
     monkeypatch.setattr("needlework.jobs.stop._signal", "")
     assert texts(server, tmp_path, "abcdefgh") == [f"<{letter}>" for letter in "abcdefgh"]
     assert set(server.asked.values()) == {1} and len(server.asked) == 8
+
+
+def test_a_batch_without_results_is_not_paid_for_twice(server, tmp_path) -> None:
+    server.finish = lambda batch: batch.pop("output_file_id")
+    with pytest.raises(UserError, match=r"the files of batch_0 hold 0 of 1 results"):
+        texts(server, tmp_path, "c")
+    assert sizes(server) == [1]
+
+
+def test_a_proxy_before_a_local_endpoint_is_named(server, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "elsewhere")
+    monkeypatch.setenv("http_proxy", f"http://{server.address}")
+    server.fault = lambda number, method, path: Reply(b"<html>", 503)
+    with pytest.raises(UserError, match=r"proxy in http_proxy; .* add 127.0.0.1 to NO_PROXY"):
+        answers(backend("http://127.0.0.1:9/v1", tmp_path), requests("a"))
+    assert len(server.received) == 1
+
+
+def test_an_empty_name_of_a_file_is_none(server, tmp_path) -> None:
+    server.finish = lambda batch: [
+        batch.setdefault(name, "") for name in ("error_file_id", "output_file_id")
+    ]
+    assert texts(server, tmp_path, "ab") == ["<a>", "<b>"]
+    server.answer = lambda body: refusal(400, "flagged")
+    with pytest.raises(UserError, match="all 2 requests that were sent were refused or failed"):
+        texts(server, tmp_path, "cd", max_failed=2)
+    assert sizes(server) == [2, 2]
+
+
+@pytest.mark.parametrize("call", [("POST", "/files"), ("GET", "/batches/batch_0")])
+def test_retry_after_is_honoured(server, tmp_path, call) -> None:
+    times = []
+
+    def fault(number: int, method: str, path: str) -> Reply | None:
+        if (method, path) == call:
+            times.append(time.monotonic())
+        return refusal(429, "slow down", Retry_After_Ms="400") if len(times) == 1 else None
+
+    server.fault = fault
+    assert [a.text for a in answers(backend(server.url, tmp_path), requests("a"))] == ["<a>"]
+    assert times[1] - times[0] >= 0.4
+
+
+def test_several_lost_batches_are_all_named(server, tmp_path, caplog) -> None:
+    gone = refusal(404, "No such batch.")
+    server.fault = lambda number, method, path: gone if path[-2:] in ("_0", "_2") else None
+    batches.MOST_REQUESTS = 1
+    with pytest.raises(UserError, match=r"batch_0 .* The log has 1 more of this kind\."):
+        texts(server, tmp_path, "abc")
+    assert kept(tmp_path) == ["<b>"]
+    assert "batch_2 cannot be collected" in caplog.text
+    assert server.count("GET", "/batches/") == 3

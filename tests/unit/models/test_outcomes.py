@@ -397,3 +397,9 @@ def test_cached_tokens_on_top_fail_no_request(tmp_path) -> None:
     within = {t: Answer("x", prompt_tokens=100, cached_tokens=90) for t in texts}
     with pytest.raises(UserError, match="read 100 of 300 tokens"):
         rows(tmp_path / "b", Scripted(within), *texts)
+
+
+def test_a_constant_that_is_no_count_is_odd() -> None:
+    prompts = [PromptRead("en", own, 3, str(own)) for own in range(300, 1000, 100)]
+    assert cut_prompts(prompts) == {}
+    assert "counted 3 tokens, our tokenizer 300" in odd_prompts(prompts)[0]

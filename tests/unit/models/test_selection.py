@@ -10,9 +10,11 @@ import pytest
 import yaml
 
 import factories.models
+from factories.generations import instances
 from needlework.data import packaged
 from needlework.errors import UserError
 from needlework.given import given
+from needlework.models.generation import InstanceRequests
 from needlework.models.selection import in_words, mask, only_of
 from needlework.planning.config import validated
 from needlework.planning.layout import ROOT
@@ -127,3 +129,12 @@ def test_a_packaged_file_is_found_without_its_code() -> None:
     found = packaged.find("package:pip/pip/__init__.py")
     assert found is not None and found.name == "__init__.py"
     assert models_left_out(given(configured({}))) == []
+
+
+def test_a_value_that_no_prompt_has_is_named(requests, caplog) -> None:
+    only = {"example_id": ["3", "city-99"], "task": ["exact"]}
+    (found,) = InstanceRequests(requests.files, requests.documents, only=only)
+    (row,) = (r for r in instances().to_pylist() if r["example_id"] == "3")
+    assert found.instance_id == row["instance_id"]
+    (said,) = caplog.messages
+    assert said.startswith("No prompt has example_id city-99")
