@@ -450,3 +450,13 @@ def test_an_unreadable_journal_is_one_error(tmp_path, closed: str) -> None:
     said = as_another_user(lambda: Journal(folder).settled())
     assert said.startswith(f"UserError: {folder}")
     assert "Permission denied" in said and "chmod -R a+rX" in said
+
+
+def test_a_writer_that_ended_may_write_again(tmp_path) -> None:
+    journal = Journal(tmp_path)
+    for n in (1, 2):
+        journal.append([record(n)])
+        journal.close()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert Journal(tmp_path).load() == {"k1": record(1), "k2": record(2)}
