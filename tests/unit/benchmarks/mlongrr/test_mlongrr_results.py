@@ -105,6 +105,12 @@ def test_the_average_is_compared_over_the_papers_five_languages() -> None:
     assert set(said[~unknown]) == {"differs"}
 
 
+def test_real_depths_are_of_prompts_with_a_needle() -> None:
+    rows = [prompt("words", index=i, real_depth=depth) for i, depth in enumerate((20.0, 30.0))]
+    table = made("real_depth", [*rows, prompt("words", index=2, task=ABSENT, real_depth=90.0)])
+    assert table[["value", "n", "least", "most"]].to_numpy().tolist() == [[25, 2, 20, 30]]
+
+
 def test_construction_equals_the_authors_log() -> None:
     released = {**SETTINGS["setup"], "source": "released"}
     rows = [prompt("o200k_base", depth=25), prompt("o200k_base", depth=100, sentences_before=33)]
