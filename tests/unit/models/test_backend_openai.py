@@ -448,19 +448,21 @@ def test_answers_that_a_stopped_run_has_are_written(server, stop_run, tmp_path) 
 
 def test_each_answer_follows_once_earlier_ones_are_known(server) -> None:
     """And what is no longer wanted is given up at once."""
-    known = threading.Event()
-    server.reply = lambda number, body: Reply(
-        completion(body).body, after=known if prompt_of(body) == "late" else None
-    )
+    # Between answers nothing is sent, so the first ones wait until the last request has come.
+    all_sent, known = threading.Barrier(3), threading.Event()
+
+    def reply(number: int, body: Any) -> Reply:
+        all_sent.wait(60)
+        return Reply(completion(body).body, after=known if prompt_of(body) == "late" else None)
+
+    server.reply = reply
     model = backend(server)
     model.load()
     found = model.generate(requests("a", "b", "late"))
     assert [next(found).text, next(found).text] == ["<a>", "<b>"]
-    while server.under_way < 1:
-        time.sleep(0.01)
     model.close()
     found.close()
-    assert server.under_way == 1
+    assert server.under_way == 1 and len(server.received) == 3
     known.set()
 
 
