@@ -13,6 +13,7 @@ from growth import assert_linear
 from needlework.benchmarks.oneruler import scores as oneruler
 from needlework.scoring.answer_language import identified_languages
 from needlework.scoring.careful import verdicts, words
+from needlework.scoring.careful.phrases import of_text
 from needlework.scoring.careful.spelled import is_spelled
 from needlework.scoring.careful.verdicts import of_numbers, of_words
 from needlework.scoring.scores import second
@@ -153,3 +154,11 @@ def test_another_persons_initials_are_another_name():
 )
 def test_language_of_an_answer_is_identified(text, lang):
     assert identified_languages([text]) == [lang]
+
+
+@pytest.mark.parametrize(("text", "lang"), [
+    ("Das steht nicht in den Texten, die ich habe", "de"),
+    ("Eso no está en los textos que tengo", "es"),
+])  # fmt: skip
+def test_phrases_are_also_of_the_language_of_common_words(text, lang):
+    assert lang in of_text(text, [], words.read(text))
