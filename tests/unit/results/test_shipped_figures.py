@@ -186,8 +186,9 @@ def test_the_heat_map_has_every_number_and_the_papers():
 def test_only_the_chosen_metric_is_drawn(name):
     frame = numbers("oneruler", name)
     strict = frame[frame["metric"] == "strict"]
-    alone = words(only(draw_of("oneruler", name, strict)))
-    assert len(strict) < len(frame) and words(shipped("oneruler", name)) == alone
+    # Both are drawn here: a figure that was laid out has more labels of ticks.
+    both, alone = (words(draw_of("oneruler", name, own)[0]) for own in (frame, strict))
+    assert len(strict) < len(frame) and both == alone
 
 
 @group("oneruler")
