@@ -18,7 +18,9 @@ import tempfile
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from multiprocessing import forkserver, get_context, resource_tracker
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -125,16 +127,21 @@ def _fork_jobs(said: tuple[Path, Path], seconds: Path) -> None:
         env = dict(os.environ) | dict.fromkeys(_THREADS, str(script.threads))
         if folder := script.resources.get("tmpdir"):
             env |= dict.fromkeys(("TMPDIR", "TMP", "TEMPDIR", "TEMP"), folder)
-        job = _PROCESSES.Process(target=_job, args=(name, Path.cwd(), env, said, seconds))
+        waits, ready = _PROCESSES.Pipe(duplex=False)
+        job = _PROCESSES.Process(target=_job, args=(waits, name, Path.cwd(), env, said, seconds))
         with starting:
             job.start()
             # `start` polls all known children: in another thread it could take this job's exit status.
             multiprocessing.process._children.discard(job)  # type: ignore[attr-defined]
-        if script.bench_record is None:
+        # A job that has ended is gone, and could not be measured: it begins when that does.
+        measured = (
+            benchmarked(job.pid, script.bench_record)
+            if script.bench_record is not None
+            else nullcontext()
+        )
+        with waits, ready, measured:
+            ready.send(None)
             job.join()
-        else:
-            with benchmarked(job.pid, script.bench_record):
-                job.join()
         if job.exitcode:
             command = f"set -euo pipefail; {sys.executable} {shlex.quote(name)}"
             raise subprocess.CalledProcessError(job.exitcode, command)
@@ -143,8 +150,14 @@ def _fork_jobs(said: tuple[Path, Path], seconds: Path) -> None:
 
 
 def _job(
-    name: str, cwd: Path, env: Mapping[str, str], said: tuple[Path, Path], seconds: Path
+    waits: Connection,
+    name: str,
+    cwd: Path,
+    env: Mapping[str, str],
+    said: tuple[Path, Path],
+    seconds: Path,
 ) -> None:
+    waits.recv()
     _begin(cwd, env, said)
     added = filter(None, env.get("PYTHONPATH", "").split(os.pathsep))
     sys.path[:] = [str(Path(name).parent), *added, *_installed()]
