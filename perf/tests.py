@@ -23,7 +23,7 @@ import machine
 
 ROOT = Path(__file__).resolve().parents[1]
 OPTIONS = ("-n", "auto", "-m", "not large", "--ignore=tests/environments")
-SLOW = 0.3
+SLOW = 0.2
 """Seconds; a test that took longer is slow."""
 
 

@@ -78,9 +78,12 @@ def named_tokenizer(
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
-    """More workers than cores: many tests wait, for a process that ends or a server that is slow."""
-    return (os.cpu_count() or 1) + 3
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """More workers than cores: many tests wait, for a process that ends or a server that is slow.
+
+    The quick ones do not, and each worker takes seconds to begin.
+    """
+    return (os.cpu_count() or 1) + (0 if config.option.markexpr == "not slow" else 3)
 
 
 def pytest_configure() -> None:
