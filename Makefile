@@ -88,7 +88,7 @@ demo: setup-demo
 report: setup-demo
 	$(BIN)/snakemake --report report.html
 
-# The quick tests, for while one writes: those that took least in perf/tests.json.
+# The quick tests, to be run while writing: no test that is slow in perf/tests.json.
 check: setup
 	$(BIN)/python -m pytest -n auto -m "not slow" tests/unit
 

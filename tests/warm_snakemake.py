@@ -84,7 +84,7 @@ def _snakemake(
     try:
         main()
     finally:
-        # Such as that which saves what this run has learnt of the code.
+        # One of them saves the digests of the code.
         atexit._run_exitfuncs()
         _note("snakemake", seconds)
 
@@ -133,7 +133,7 @@ def _fork_jobs(said: tuple[Path, Path], seconds: Path) -> None:
             job.start()
             # `start` polls all known children: in another thread it could take this job's exit status.
             multiprocessing.process._children.discard(job)  # type: ignore[attr-defined]
-        # A job that has ended is gone, and could not be measured: it begins when that does.
+        # A process that has ended cannot be measured, so the job waits until measuring has begun.
         measured = (
             benchmarked(job.pid, script.bench_record)
             if script.bench_record is not None
