@@ -35,7 +35,7 @@ FOLLOWING = (
 # What Snakemake and the workflow keep of a run; the rest of .snakemake is locks, caches and scripts.
 KEPT = ("results", "journal", "token_sums", "logs", "benchmarks", ".snakemake/metadata")
 
-# The digests of the library's files. To compute them takes a second, so a new folder gets those of an earlier run.
+# The digests of the library's files: a second of work, so a new folder gets those of an earlier run.
 DIGESTS = ".snakemake/code.json"
 _learned = b""
 
